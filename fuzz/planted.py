@@ -21,7 +21,8 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from run import ROOT, committed, must
+
 FAILED = re.compile(r"^(fuzz: .*|.*SUMMARY: .*|.*runtime error: .*|==\d+== ?ERROR: .*)$", re.M)
 FIRST = 20  # seconds of a harness's first turn; later ones are longer
 
@@ -43,11 +44,8 @@ def copy_tree(folder):
 
 def build(tree, harnesses):
     if not os.path.exists(os.path.join(tree, "build-asan", "build.ninja")):
-        subprocess.run(["cmake", "--preset", "asan"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
-    targets = [word for harness in harnesses for word in ("--target", f"fuzz-{harness}-libfuzzer")]
-    done = subprocess.run(["cmake", "--build", "build-asan", *targets], cwd=tree, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(done.stdout[-3000:] + done.stderr[-3000:])
+        must(["cmake", "--preset", "asan"], tree)
+    must(["cmake", "--build", "build-asan", *(word for harness in harnesses for word in ("--target", f"fuzz-{harness}-libfuzzer"))], tree)
 
 
 def used():
@@ -74,8 +72,8 @@ def gather(tree, harnesses, without):
         seeds = os.path.join(tree, "seeds", harness)
         shutil.rmtree(seeds, ignore_errors=True)
         os.makedirs(seeds)
-        for folder in (os.path.join(ROOT, "fuzz", kind, harness) for kind in ("corpus", "regress")):
-            for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        for folder in committed(harness):
+            for name in os.listdir(folder):
                 if not fnmatch.fnmatch(name, without):
                     os.symlink(os.path.join(folder, name), os.path.join(seeds, name))
 

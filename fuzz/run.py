@@ -34,15 +34,24 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def build(preset, targets, **environment):
+def must(command, folder=ROOT, **environment):
+    """Runs a command quietly. Returns what it printed; ends the program with the end of that if it fails."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, **environment})
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+    return done.stdout
+
+
+def build(preset, targets):
     """Builds targets of a preset quietly. Returns its folder."""
     folder = os.path.join(ROOT, "build" if preset == "default" else f"build-{preset}")
-    steps = [["cmake", "--preset", preset], ["cmake", "--build", folder, "--parallel", str(os.cpu_count()), *sum((["--target", t] for t in targets), [])]]
-    for step in steps:
-        done = subprocess.run(step, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, **environment})
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(step)} failed:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+    must(["cmake", "--preset", preset])
+    must(["cmake", "--build", folder, "--parallel", str(os.cpu_count()), *sum((["--target", t] for t in targets), [])])
     return folder
+
+
+def program(folder, name):
+    return os.path.join(folder, "bin", "fuzz", name)
 
 
 def harnesses(chosen):
@@ -115,7 +124,7 @@ def fuzz(options):
         while queue or running:
             while queue and len(running) < options.jobs:
                 name, number = queue.pop(0)
-                running.append(Run(os.path.join(folder, "bin", "fuzz", f"fuzz-{name}-libfuzzer"), name, number, options.time, options.runs, options.seed, folder))
+                running.append(Run(program(folder, f"fuzz-{name}-libfuzzer"), name, number, options.time, options.runs, options.seed, folder))
             time.sleep(0.2)
             for run in [run for run in running if run.process.poll() is not None]:
                 running.remove(run)
@@ -152,18 +161,13 @@ def instances(jobs, plain, asan, cmplog):
     return chosen[:max(1, jobs)]
 
 
-def afl_build(name, preset, folder, **environment):
-    """Makes a separate build without a compiler cache, which does not know AFL++'s variables."""
-    if environment:
-        step = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_C_COMPILER=afl-clang-fast", "-DCMAKE_C_COMPILER_LAUNCHER=", "-DIW_FUZZ=afl",
-                "-DCMAKE_BUILD_TYPE=RelWithDebInfo"]
-        for command in (step, ["cmake", "--build", folder, "--target", name]):
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, **environment})
-            if done.returncode != 0:
-                sys.exit(done.stdout[-3000:] + done.stderr[-3000:])
-    else:
-        folder = build(preset, [name])
-    return os.path.join(folder, "bin", "fuzz", name)
+def afl_build(name, kind, **environment):
+    """Makes a separate build without a compiler cache, which does not know AFL++'s variables. Returns the program."""
+    folder = os.path.join(ROOT, f"build-fuzz-afl-{kind}")
+    must(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_C_COMPILER=afl-clang-fast", "-DCMAKE_C_COMPILER_LAUNCHER=", "-DIW_FUZZ=afl",
+          "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], **environment)
+    must(["cmake", "--build", folder, "--target", name], **environment)
+    return program(folder, name)
 
 
 def afl(options):
@@ -171,11 +175,11 @@ def afl(options):
         sys.exit("tools/dev fuzz --afl: one harness")
     harness = harnesses(options.harness)[0]
     name = f"fuzz-{harness}-afl"
-    plain = afl_build(name, "fuzz-afl", "")
-    asan = afl_build(name, "", os.path.join(ROOT, "build-fuzz-afl-asan"), AFL_USE_ASAN="1", AFL_USE_UBSAN="1") if options.jobs > 1 else ""
-    cmplog = afl_build(name, "", os.path.join(ROOT, "build-fuzz-afl-cmplog"), AFL_LLVM_CMPLOG="1") if options.jobs > 2 else ""
+    plain = program(build("fuzz-afl", [name]), name)
+    asan = afl_build(name, "asan", AFL_USE_ASAN="1", AFL_USE_UBSAN="1") if options.jobs > 1 else ""
+    cmplog = afl_build(name, "cmplog", AFL_LLVM_CMPLOG="1") if options.jobs > 2 else ""
     default = build("default", ["iwarp-mutator", f"fuzz-{harness}"])
-    about = subprocess.run([os.path.join(default, "bin", "fuzz", f"fuzz-{harness}"), "-i"], check=True, capture_output=True, text=True).stdout.split()
+    about = must([program(default, f"fuzz-{harness}"), "-i"]).split()
     out = os.path.join(ROOT, "build-fuzz-afl", "out", harness)
     seeds = os.path.join(ROOT, "build-fuzz-afl", "seeds", harness)
     os.makedirs(os.path.dirname(out), exist_ok=True)
@@ -188,20 +192,18 @@ def afl(options):
             f.write(bytes(4))
     common = {"AFL_NO_UI": "1", "AFL_AUTORESUME": "1", "AFL_SKIP_CPUFREQ": "1", "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1", "AFL_TRY_AFFINITY": "1"}
     if "steps" in about:
-        common["AFL_CUSTOM_MUTATOR_LIBRARY"] = os.path.join(default, "bin", "fuzz", "iwarp-mutator.so")
+        common["AFL_CUSTOM_MUTATOR_LIBRARY"] = program(default, "iwarp-mutator.so")
     for word in ("single", "commands"):
         if word in about:
             common[f"IW_FUZZ_{word.upper()}"] = "1"
     running = []
     try:
-        for title, program, extra, environment in instances(options.jobs, plain, asan, cmplog):
+        for title, fuzzer, extra, environment in instances(options.jobs, plain, asan, cmplog):
             if "steps" not in about:
                 environment = {k: v for k, v in environment.items() if k != "AFL_CUSTOM_MUTATOR_ONLY"}
             log = open(os.path.join(ROOT, "build-fuzz-afl", f"{harness}-{title}.log"), "w", encoding="utf-8")
             command = ["afl-fuzz", "-i", seeds, "-o", out, "-x", DICTIONARY, "-g", "1", "-G", str(MOST), "-t", "1000", *extra, *(["-V", str(options.time)] if options.time else []),
-                       "--", program]
-            if "-M" not in extra and "-S" not in extra:
-                command[1:1] = ["-S", title]
+                       "--", fuzzer]
             running.append((title, subprocess.Popen(command, env={**os.environ, **common, **environment}, stdout=log, stderr=subprocess.STDOUT)))
             say(f"{title}: {log.name}")
         for title, process in running:
@@ -227,12 +229,19 @@ def room_of(path):
     return parts[0] if parts[0] in CORE else None
 
 
-def totals(binary, profile, objects=()):
+def of_programs(programs):
+    return [programs[0], *sum((["-object", p] for p in programs[1:]), [])]
+
+
+def write_html(folder, profile, programs):
+    must(["llvm-cov-14", "show", "-format=html", f"-output-dir={folder}", "-show-branches=count", f"-instr-profile={profile}", *of_programs(programs)])
+
+
+def totals(profile, programs):
     """Returns {room: [lines, lines reached, branches, branches reached]}."""
-    done = subprocess.run(["llvm-cov-14", "export", "-summary-only", f"-instr-profile={profile}", binary, *sum((["-object", o] for o in objects), [])],
-                          check=True, capture_output=True, text=True)
+    exported = must(["llvm-cov-14", "export", "-summary-only", f"-instr-profile={profile}", *of_programs(programs)])
     found = {}
-    for file in json.loads(done.stdout)["data"][0]["files"]:
+    for file in json.loads(exported)["data"][0]["files"]:
         room = room_of(file["filename"])
         if room and not file["filename"].endswith(".h"):
             sums, s = found.setdefault(room, [0, 0, 0, 0]), file["summary"]
@@ -255,7 +264,7 @@ def coverage(options):
     html = os.path.join(folder, "html")
     binaries, profiles = {}, []
     for name in names:
-        binaries[name] = os.path.join(folder, "bin", "fuzz", f"fuzz-{name}")
+        binaries[name] = program(folder, f"fuzz-{name}")
         raw, profile = os.path.join(folder, f"{name}.profraw"), os.path.join(folder, f"{name}.profdata")
         if not committed(name):
             say(f"{name}: no corpus")
@@ -263,19 +272,17 @@ def coverage(options):
         done = subprocess.run([binaries[name], *committed(name)], env={**os.environ, "LLVM_PROFILE_FILE": raw}, stdout=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             sys.exit(f"{name}: the corpus fails")
-        subprocess.run(["llvm-profdata-14", "merge", "-sparse", raw, "-o", profile], check=True)
+        must(["llvm-profdata-14", "merge", "-sparse", raw, "-o", profile])
         os.remove(raw)
         profiles.append(profile)
-        subprocess.run(["llvm-cov-14", "show", "-format=html", f"-output-dir={os.path.join(html, name)}", "-show-branches=count", f"-instr-profile={profile}", binaries[name]],
-                       check=True, stdout=subprocess.DEVNULL)
-        found = totals(binaries[name], profile)
+        write_html(os.path.join(html, name), profile, [binaries[name]])
+        found = totals(profile, [binaries[name]])
         print(row(name, [sum(room[i] for room in found.values()) for i in range(4)]), flush=True)
     everything = os.path.join(folder, "all.profdata")
-    subprocess.run(["llvm-profdata-14", "merge", "-sparse", *profiles, "-o", everything], check=True)
-    first, *others = [binaries[name] for name in names if committed(name)]
-    subprocess.run(["llvm-cov-14", "show", "-format=html", f"-output-dir={os.path.join(html, 'all')}", "-show-branches=count", f"-instr-profile={everything}", first,
-                    *sum((["-object", o] for o in others), [])], check=True, stdout=subprocess.DEVNULL)
-    found = totals(first, everything, others)
+    must(["llvm-profdata-14", "merge", "-sparse", *profiles, "-o", everything])
+    reached = [binaries[name] for name in names if committed(name)]
+    write_html(os.path.join(html, "all"), everything, reached)
+    found = totals(everything, reached)
     print()
     for room in CORE:
         if room in found:
@@ -303,10 +310,8 @@ def merge(options):
         target = os.path.join(FUZZ, "corpus", name)
         sources = [path for path in (target, os.path.join(folder, "corpus", name), *(os.path.join(f, name) for f in options.source)) if os.path.isdir(path)]
         with tempfile.TemporaryDirectory() as fresh:
-            done = subprocess.run([os.path.join(folder, "bin", "fuzz", f"fuzz-{name}-libfuzzer"), "-merge=1", "-use_counters=0", f"-max_len={MOST}", "-timeout=10",
-                                   f"-artifact_prefix={fresh}/../", fresh, *sources], capture_output=True, text=True, check=False, cwd=folder)
-            if done.returncode != 0:
-                sys.exit(f"{name}: {done.stderr[-1500:]}")
+            must([program(folder, f"fuzz-{name}-libfuzzer"), "-merge=1", "-use_counters=0", f"-max_len={MOST}", "-timeout=10", f"-artifact_prefix={fresh}/../", fresh, *sources],
+                 folder)
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(fresh, target)
         sizes = [os.path.getsize(path) for path in glob.glob(os.path.join(target, "*"))]

@@ -73,7 +73,7 @@ function(iw_fuzz harness)
 
   if(IW_FUZZ STREQUAL "libfuzzer")
     iw_fuzz_program(fuzz-${harness}-libfuzzer ${harness}
-      "${IW_FUZZ_DIR}/engine/libfuzzer.c" "${IW_FUZZ_DIR}/mutate/libfuzzer.c")
+      "${IW_FUZZ_DIR}/engine/libfuzzer.c" "${IW_FUZZ_DIR}/mutate/mutate_libfuzzer.c")
     target_link_libraries(fuzz-${harness}-libfuzzer PRIVATE fuzz_mutate)
     if(IW_FUZZ_ENGINE)
       target_link_libraries(fuzz-${harness}-libfuzzer PRIVATE ${IW_FUZZ_ENGINE})

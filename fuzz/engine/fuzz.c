@@ -18,6 +18,14 @@ void iw_fuzz_fail(const char *format, ...)
     abort();
 }
 
+void *iw_fuzz_allocate(size_t size)
+{
+    void *memory = malloc(size);
+
+    IW_FUZZ_CHECK(memory != NULL, "no memory");
+    return memory;
+}
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define WATCHED
@@ -27,48 +35,17 @@ void iw_fuzz_fail(const char *format, ...)
 #define WATCHED
 #endif
 
-#ifdef WATCHED
-
-#include <sanitizer/asan_interface.h>
-
 const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length)
 {
+#ifdef WATCHED
     static uint8_t box[IW_FUZZ_FENCED];
     uint8_t *at = box + sizeof box - length;
 
     if (length > 0)
         memcpy(at, octets, length);
     return at;
-}
-
-void iw_fuzz_poison(void *at, size_t size)
-{
-    __asan_poison_memory_region(at, size);
-}
-
-void iw_fuzz_unpoison(void *at, size_t size)
-{
-    __asan_unpoison_memory_region(at, size);
-}
-
 #else
-
-const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length)
-{
     (void)length;
     return octets;
-}
-
-void iw_fuzz_poison(void *at, size_t size)
-{
-    (void)at;
-    (void)size;
-}
-
-void iw_fuzz_unpoison(void *at, size_t size)
-{
-    (void)at;
-    (void)size;
-}
-
 #endif
+}

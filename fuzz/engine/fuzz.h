@@ -39,9 +39,21 @@ _Noreturn void iw_fuzz_fail(const char *format, ...) __attribute__((format(print
 enum { IW_FUZZ_FENCED = 1 << 17 };
 const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length);
 
-/* Forbid or allow access to memory of the harness itself, for AddressSanitizer. */
-void iw_fuzz_poison(void *at, size_t size);
-void iw_fuzz_unpoison(void *at, size_t size);
+/* Returns memory that is never freed; fails if there is none. */
+void *iw_fuzz_allocate(size_t size);
+
+/* Adds to a sum of what was seen, to be compared with another's: a number, or octets. */
+static inline void iw_fuzz_mix(uint64_t *sum, uint64_t value)
+{
+    *sum = (*sum ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    *sum ^= *sum >> 29;
+}
+
+static inline void iw_fuzz_mix_octets(uint64_t *sum, const uint8_t *octets, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        iw_fuzz_mix(sum, octets[i]);
+}
 
 /* Returns the next number of a small generator with a known sequence; *state is any number. */
 static inline uint32_t iw_fuzz_next(uint64_t *state)

@@ -14,6 +14,12 @@
 static size_t inputs;
 static bool verbose;
 
+static _Noreturn void die(const char *path)
+{
+    fprintf(stderr, "fuzz-%s: %s: %s\n", iw_fuzz_harness.name, path, strerror(errno));
+    exit(2);
+}
+
 static void run_file(int fd, const char *path, off_t size)
 {
     size_t length = (size_t)size < iw_fuzz_harness.most ? (size_t)size : iw_fuzz_harness.most;
@@ -23,10 +29,8 @@ static void run_file(int fd, const char *path, off_t size)
 
     while (octets != NULL && got < length && (n = read(fd, octets + got, length - got)) > 0)
         got += (size_t)n;
-    if (octets == NULL || n < 0) {
-        fprintf(stderr, "fuzz-%s: %s: %s\n", iw_fuzz_harness.name, path, strerror(errno));
-        exit(2);
-    }
+    if (octets == NULL || n < 0)
+        die(path);
     if (verbose)
         fprintf(stderr, "%s\n", path);
     iw_fuzz_harness.run(octets, got);
@@ -41,10 +45,8 @@ static void run_folder(const char *path)
     struct dirent **names;
     int count = scandir(path, &names, NULL, alphasort);
 
-    if (count < 0) {
-        fprintf(stderr, "fuzz-%s: %s: %s\n", iw_fuzz_harness.name, path, strerror(errno));
-        exit(2);
-    }
+    if (count < 0)
+        die(path);
     for (int i = 0; i < count; i++) {
         char *inner = NULL;
         if (names[i]->d_name[0] != '.') {
@@ -63,10 +65,8 @@ static void run_path(const char *path)
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-    if (fd < 0 || fstat(fd, &status) != 0) {
-        fprintf(stderr, "fuzz-%s: %s: %s\n", iw_fuzz_harness.name, path, strerror(errno));
-        exit(2);
-    }
+    if (fd < 0 || fstat(fd, &status) != 0)
+        die(path);
     if (S_ISDIR(status.st_mode))
         run_folder(path);
     else

@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Records a peer's answers, as the observer sees them. */
-#include <stdlib.h>
-
 #include "base/verdict.h"
+#include "host/text.h"
 #include "iwarp/transport.h"
 #include "slot.h"
-
-static void *lend(void *context, size_t size)
-{
-    (void)context;
-    return malloc(size);
-}
-
-static void give_back(void *context, void *block, size_t size)
-{
-    (void)context, (void)size;
-    free(block);
-}
 
 void iw_hunt_slot_add(struct iw_hunt_slot *s, enum iw_hunt_answer answer, uint32_t detail)
 {
@@ -78,33 +65,20 @@ static void seen(void *context, const struct iw_observation *o)
 
     if (o->side != s->peer)
         return;
-    switch (o->kind) {
-    case IW_OBSERVED_STARTUP:
+    if (o->kind == IW_OBSERVED_STARTUP)
         seen_startup(s, o);
-        break;
-    case IW_OBSERVED_MESSAGE:
+    else if (o->kind == IW_OBSERVED_MESSAGE)
         seen_message(s, o);
-        break;
-    case IW_OBSERVED_FINDING:
+    else if (o->kind == IW_OBSERVED_FINDING)
         seen_finding(s, o->fault.check);
-        break;
-    case IW_OBSERVED_LOST:
+    else if (o->kind == IW_OBSERVED_LOST)
         iw_hunt_slot_add(s, IW_ANSWER_LOST, 0);
-        break;
-    default:
-        break;
-    }
 }
 
 void iw_hunt_slot_observe(struct iw_hunt_slot *s)
 {
-    struct iw_observer_config config = {.crc32c = iw_crc32c_best(),
-                                        .context = s,
-                                        .seen = seen,
-                                        .lend = lend,
-                                        .give_back = give_back,
-                                        .scratch = s->loop->scratch,
-                                        .extensions = true};
+    struct iw_observer_config config = {
+        .crc32c = iw_crc32c_best(), .context = s, .seen = seen, .extensions = true};
 
-    s->observer = iw_observer_init(s->observer_memory, iw_observer_size(), &config);
+    s->observer = iw_got(iw_observer_new(&config));
 }

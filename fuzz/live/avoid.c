@@ -3,7 +3,7 @@
  * gains little from the same one again and again. */
 #include "hunt.h"
 #include "iwarp/wire.h"
-#include "plan.h"
+#include "live_plan.h"
 
 enum {
     ALIKE = 2,

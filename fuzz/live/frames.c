@@ -5,9 +5,19 @@
 
 #include "iwarp/octets.h"
 #include "iwarp/wire.h"
-#include "plan.h"
+#include "live_plan.h"
 
 enum { QUEUES = 4 };
+
+/* Returns where in the stream of octets those of step `at` begin. */
+static size_t begin_of(const struct iw_hunt_input *in, size_t at)
+{
+    size_t begins = 0;
+
+    for (size_t i = 0; i < at; i++)
+        begins += iw_hunt_sends(&in->steps[i]) ? in->steps[i].length : 0;
+    return begins;
+}
 
 void iw_hunt_frames_apart(struct iw_hunt_input *in)
 {
@@ -15,17 +25,12 @@ void iw_hunt_frames_apart(struct iw_hunt_input *in)
 
     iw_hunt_plan_make(&p, in);
     for (size_t u = 1; u < p.n_units; u++) {
-        size_t begins = 0;
+        size_t at = p.units[u].at, i = 0;
 
-        for (size_t i = 0; i < in->n; i++) {
-            size_t length = iw_hunt_sends(&in->steps[i]) ? in->steps[i].length : 0;
-
-            if (begins < p.units[u].at && p.units[u].at < begins + length) {
-                iw_hunt_split(in, i, p.units[u].at - begins);
-                break;
-            }
-            begins += length;
-        }
+        while (i < in->n && begin_of(in, i + 1) <= at)
+            i++;
+        if (i < in->n && begin_of(in, i) < at)
+            iw_hunt_split(in, i, at - begin_of(in, i));
     }
     iw_hunt_plan_free(&p);
 }
@@ -33,14 +38,11 @@ void iw_hunt_frames_apart(struct iw_hunt_input *in)
 bool iw_hunt_frames_begins(const struct iw_hunt_input *in, size_t at)
 {
     struct iw_hunt_plan p = {0};
-    size_t begins = 0;
     bool is = false;
 
-    for (size_t i = 0; i < at; i++)
-        begins += iw_hunt_sends(&in->steps[i]) ? in->steps[i].length : 0;
     iw_hunt_plan_make(&p, in);
     for (size_t u = 0; u < p.n_units && iw_hunt_sends(&in->steps[at]); u++)
-        is |= p.units[u].at == begins;
+        is |= p.units[u].at == begin_of(in, at);
     iw_hunt_plan_free(&p);
     return is;
 }

@@ -4,7 +4,7 @@
 
 /* Edits of an input that keep to its frames, wherever its steps begin and end. */
 
-#include "input.h"
+#include "live_input.h"
 
 /* Gives each frame a step of its own: the borders between steps mean nothing to a socket. */
 void iw_hunt_frames_apart(struct iw_hunt_input *in);

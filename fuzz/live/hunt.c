@@ -3,14 +3,11 @@
 #include "hunt.h"
 #include "host/complain.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/text.h"
-#include "iwarp/transport.h"
 
 enum {
     FEW = 3 /* that are compared */,
@@ -23,19 +20,17 @@ enum {
 
 int iw_hunt_open(struct iw_hunt *h)
 {
-    char error[1024];
-    enum iw_target_opened opened = IW_TARGET_OPENED;
+    enum iw_target_opened opened = IW_TARGET_UNREACHED;
 
     if (h->world.instance)
         return 0;
-    for (int i = 0; i < OPENED_TRIES; i++) {
-        opened = iw_hunt_world_open(&h->world, error, sizeof(error));
-        if (opened == IW_TARGET_OPENED) {
-            iw_hunt_loop_attach(h->loop);
-            return 0;
-        }
+    for (int i = 0; i < OPENED_TRIES && opened != IW_TARGET_OPENED; i++)
+        opened = iw_hunt_world_open(&h->world);
+    if (opened == IW_TARGET_OPENED) {
+        iw_hunt_loop_attach(h->loop);
+        return 0;
     }
-    iw_complain("%s", error);
+    iw_complain("%s", h->world.error);
     return opened == IW_TARGET_UNREACHED ? IW_EXIT_UNREACHED : IW_EXIT_TESTER;
 }
 
@@ -49,17 +44,16 @@ void iw_hunt_close(struct iw_hunt *h)
 
 static void keep(struct iw_hunt *h, const struct iw_hunt_done *d)
 {
-    struct iw_hunt_kept *k = &h->corpus[h->n_corpus];
-
     if (h->n_corpus == IW_HUNT_CORPUS)
         return;
-    k->input = iw_hunt_input_copy(d->input);
-    k->row = d->row;
-    k->chosen = 0;
+    h->corpus[h->n_corpus] =
+        (struct iw_hunt_kept){.input = iw_hunt_input_copy(d->input), .row = d->row};
     iw_hunt_save_kept(h, h->n_corpus++);
 }
 
-static bool known_check(struct iw_hunt *h, enum iw_check check)
+/* Counts a broken rule that needs no look: it is known, or waits for one. Returns false for others.
+ */
+static bool count_known(struct iw_hunt *h, enum iw_check check)
 {
     for (struct iw_hunt_finding *f = h->findings; f; f = f->next)
         if (f->event.kind == IW_HUNT_RULE && f->event.check == check &&
@@ -76,7 +70,7 @@ static bool known_check(struct iw_hunt *h, enum iw_check check)
 static void take_findings(struct iw_hunt *h, const struct iw_hunt_done *d)
 {
     for (size_t i = 0; i < d->n_findings; i++) {
-        if (known_check(h, d->findings[i]) || h->n_broken == IW_HUNT_FINDINGS)
+        if (count_known(h, d->findings[i]) || h->n_broken == IW_HUNT_FINDINGS)
             continue;
         h->broken[h->n_broken].input = iw_hunt_input_copy(d->input);
         h->broken[h->n_broken++].check = d->findings[i];
@@ -86,7 +80,6 @@ static void take_findings(struct iw_hunt *h, const struct iw_hunt_done *d)
 static void done(void *context, struct iw_hunt_done *d)
 {
     struct iw_hunt *h = context;
-    bool refused;
 
     if (d->number == 0) { /* one that is tried */
         iw_hunt_input_free(d->input);
@@ -95,7 +88,7 @@ static void done(void *context, struct iw_hunt_done *d)
         return;
     }
     h->over++;
-    refused = d->row.n && d->row.at[d->row.n - 1].code >> 24 == IW_ANSWER_REFUSED;
+    bool refused = d->row.n && d->row.at[d->row.n - 1].code >> 24 == IW_ANSWER_REFUSED;
     if (refused)
         h->suspicious = true;
     else if (iw_hunt_graph_add(h->graph, &d->row) +
@@ -142,11 +135,11 @@ static const struct iw_hunt_input *any(struct iw_hunt *h)
 static struct iw_hunt_input *make_input(struct iw_hunt *h, bool first)
 {
     bool learned = !h->o->blind && h->n_corpus && iw_mutate_below(&h->random, 8);
-    const struct iw_hunt_input *from;
 
     if (h->started < h->seeds.n && first)
         return iw_hunt_input_copy(h->seeds.list[h->started]);
-    from = learned ? choose(h)->input : h->seeds.list[iw_mutate_below(&h->random, h->seeds.n)];
+    const struct iw_hunt_input *from =
+        learned ? choose(h)->input : h->seeds.list[iw_mutate_below(&h->random, h->seeds.n)];
     return iw_hunt_mutate(h->mutator, from, any(h), &h->random);
 }
 
@@ -202,13 +195,11 @@ static void triage(struct iw_hunt *h, const struct iw_hunt_event *e)
 
 static void look_after(struct iw_hunt *h)
 {
-    struct iw_hunt_event e;
-
     quiesce(h);
     h->last_look = h->last_glance = h->over;
     h->look_at = iw_transport_now() + LOOK_NS;
     h->suspicious = false;
-    e = iw_hunt_look(h);
+    struct iw_hunt_event e = iw_hunt_look(h);
     if (e.kind != IW_HUNT_NOTHING)
         triage(h, &e);
     h->well = h->started;
@@ -245,19 +236,17 @@ static void look_into_broken(struct iw_hunt *h)
 
 /* ---- the hunt ---- */
 
-static bool limit_reached(const struct iw_hunt *h)
+bool iw_hunt_is_over(const struct iw_hunt *h)
 {
-    double seconds = (double)(iw_transport_now() - h->began) / 1e9;
-
     return *h->stop || (h->o->count && h->over >= h->o->count) ||
-           (h->o->time > 0 && seconds >= h->o->time) ||
+           (h->o->time > 0 && iw_hunt_elapsed(h) >= h->o->time) ||
            (h->o->findings && iw_hunt_counted(h, false) >= h->o->findings);
 }
 
 /* Returns how many sequences may be started now. */
 static uint64_t allowed(const struct iw_hunt *h)
 {
-    double seconds = (double)(iw_transport_now() - h->began) / 1e9;
+    double seconds = iw_hunt_elapsed(h);
     uint64_t most = h->o->count ? h->o->count : UINT64_MAX;
 
     if (h->o->rate > 0 && seconds * h->o->rate + 1 < (double)most)
@@ -275,12 +264,11 @@ static void start_some(struct iw_hunt *h)
 /* Checks that the peer is well before the hunt: later trouble must be the fuzzer's doing. */
 static int begin(struct iw_hunt *h)
 {
-    struct iw_hunt_event e;
     int status = iw_hunt_open(h);
 
     if (status)
         return status;
-    e = iw_hunt_look(h);
+    struct iw_hunt_event e = iw_hunt_look(h);
     if (e.kind == IW_HUNT_NOTHING)
         return 0;
     iw_complain("--target %s: %s", h->spec->text,
@@ -289,7 +277,7 @@ static int begin(struct iw_hunt *h)
     return IW_EXIT_UNREACHED;
 }
 
-static void make_parts(struct iw_hunt *h)
+void iw_hunt_make_parts(struct iw_hunt *h)
 {
     h->random.state = h->o->seed;
     h->corpus = iw_got(calloc(IW_HUNT_CORPUS, sizeof(*h->corpus)));
@@ -301,19 +289,11 @@ static void make_parts(struct iw_hunt *h)
     h->digest = IW_HUNT_DIGEST;
 }
 
-int iw_hunt_try_once(struct iw_hunt *h)
-{
-    make_parts(h);
-    return iw_hunt_try_file(h);
-}
-
 int iw_hunt_go(struct iw_hunt *h)
 {
-    int status;
-
-    make_parts(h);
-    status = begin(h);
-    while (!status && !limit_reached(h)) {
+    iw_hunt_make_parts(h);
+    int status = begin(h);
+    while (!status && !iw_hunt_is_over(h)) {
         status = iw_hunt_open(h);
         if (status)
             break;

@@ -5,8 +5,9 @@
 /* iwarp-fuzz: what its parts share. */
 
 #include "host/complain.h"
-#include "loop.h"
-#include "mutate.h"
+#include "iwarp/transport.h"
+#include "live_loop.h"
+#include "live_mutate.h"
 #include "recent.h"
 #include "seeds.h"
 
@@ -109,7 +110,7 @@ struct iw_hunt {
     } broken[IW_HUNT_FINDINGS];
     size_t n_broken;
     struct iw_hunt_coverage *coverage; /* NULL: none */
-    bool outside;                      /* the hunt goes on elsewhere: inside.c */
+    bool outside;                      /* the hunt goes on elsewhere: hunt_other_kernel.c */
     unsigned restarts;                 /* of what it goes on in */
     struct {
         size_t states, edges, kept, places;
@@ -117,14 +118,21 @@ struct iw_hunt {
     volatile int *stop; /* a signal's number */
 };
 
+/* Returns the seconds since the hunt began. */
+static inline double iw_hunt_elapsed(const struct iw_hunt *h)
+{
+    return (double)(iw_transport_now() - h->began) / 1e9;
+}
+
 /* Reads the command line. Returns -1 to go on, otherwise the exit status. */
 int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv);
-int iw_hunt_main(int argc, char **argv);
 
-/* Runs the hunt until a limit. */
+/* Returns true if the hunt was interrupted or has reached a limit of its options. */
+bool iw_hunt_is_over(const struct iw_hunt *h);
+/* Runs the hunt until then. */
 int iw_hunt_go(struct iw_hunt *h);
-/* --try: runs the sequences of a file once. */
-int iw_hunt_try_once(struct iw_hunt *h);
+/* Makes the loop and all else that a hunt, or one try, has. */
+void iw_hunt_make_parts(struct iw_hunt *h);
 /* Opens the target if it is not open. Returns 0, or the exit status after printing an error. */
 int iw_hunt_open(struct iw_hunt *h);
 void iw_hunt_close(struct iw_hunt *h);
@@ -162,15 +170,17 @@ bool iw_hunt_deadly(struct iw_hunt *h, const struct iw_hunt_input *in);
 /* shrink.c: minimises a finding's sequences. */
 void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f);
 
-/* case.c: writes the case of a finding and plays it. Returns whether that worked. */
+/* live_case.c: writes the case of a finding and plays it. Returns whether that worked. */
 bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
 /* The same for a peer that is not there any more. */
 void iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
 
-/* report.c */
+/* live_report.c */
 void iw_hunt_progress(struct iw_hunt *h, bool end);
 void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f);
 bool iw_hunt_report(struct iw_hunt *h);
+/* Returns true for a file name that asks for JSON; else it is Graphviz. */
+bool iw_hunt_graph_is_json(const char *path);
 size_t iw_hunt_counted(const struct iw_hunt *h, bool all);
 
 json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f);
@@ -182,9 +192,13 @@ void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in);
 void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f);
 void iw_hunt_save_progress(struct iw_hunt *h);
 
-/* suppress.c: returns a copy of the reason in the file of known findings, or NULL. Sets *bad after
- * complaining about the file. */
+/* suppress.c: returns a copy of the reason in the file of known findings, or NULL. Sets *bad (may
+ * be NULL) after complaining about the file. */
 char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad);
+
+/* Returns the event that the members kind, check and text of `o` (NULL: NOTHING) say. */
+struct iw_hunt_event iw_hunt_event_read(const json_t *o);
+void iw_hunt_finding_free(struct iw_hunt_finding *f);
 
 void iw_hunt_write_inputs(FILE *f, struct iw_hunt_input *const *inputs, size_t n);
 /* Reads inputs. Returns their number. */
@@ -199,7 +213,7 @@ void iw_hunt_load_findings(struct iw_hunt *h);
 /* Resumes a hunt with its corpus and its findings. Returns false after printing an error. */
 bool iw_hunt_resume(struct iw_hunt *h);
 
-/* inside.c: returns true for a target that only a fuzzer elsewhere can reach. */
+/* hunt_other_kernel.c: returns true for a target that only a fuzzer elsewhere can reach. */
 bool iw_hunt_elsewhere(const struct iw_target_spec *spec);
 /* Runs the hunt there and watches it. Returns the exit status. */
 int iw_hunt_watch(struct iw_hunt *h);
@@ -209,8 +223,8 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
 /* ... and there: one try. */
 int iw_hunt_try_file(struct iw_hunt *h);
 
-/* coverage.c: opens a map shared with the peer, see peer/coverage.c: the peer's file `path`, or (if
- * that is NULL) one of our own in `dir`. Returns NULL after printing an error. */
+/* live_coverage.c: opens a map shared with the peer, see peer/live_peer_coverage.c: the peer's file
+ * `path`, or (if that is NULL) one of our own in `dir`. Returns NULL after printing an error. */
 struct iw_hunt_coverage *iw_hunt_coverage_open(const char *path, const char *dir);
 void iw_hunt_coverage_close(struct iw_hunt_coverage *c);
 /* Returns how many places were reached for the first time since the last call. */

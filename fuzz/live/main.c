@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-fuzz: fuzzes a live iWARP peer. */
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
@@ -65,35 +64,25 @@ static int read_target(struct iw_hunt *h)
 static bool on_loopback(const char *host)
 {
     struct addrinfo *list = NULL;
-    bool loopback = false;
 
     if (getaddrinfo(host, NULL, NULL, &list))
         return false; /* will be said when it is reached */
-    if (list->ai_family == AF_INET) {
-        struct sockaddr_in in;
-
-        memcpy(&in, list->ai_addr, sizeof(in));
-        loopback = ntohl(in.sin_addr.s_addr) >> 24 == 127;
-    } else if (list->ai_family == AF_INET6) {
-        struct sockaddr_in6 in6;
-
-        memcpy(&in6, list->ai_addr, sizeof(in6));
-        loopback = IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
-    }
+    const struct sockaddr *to = list->ai_addr;
+    bool loopback =
+        to->sa_family == AF_INET6
+            ? IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)to)->sin6_addr)
+            : to->sa_family == AF_INET &&
+                  ntohl(((const struct sockaddr_in *)(const void *)to)->sin_addr.s_addr) >> 24 ==
+                      127;
     freeaddrinfo(list);
     return loopback;
 }
 
-/* For a peer that connects: returns true if it does so from this host. */
-static bool here(const struct iw_target_spec *s)
-{
-    return s->inside || !s->station_host || on_loopback(s->station_host);
-}
-
-/* For a peer with a listener, or an agent: returns true if it is on this host. An agent is on its
- * peer's host. */
+/* Returns true if the peer is on this host. An agent is on its peer's. */
 static bool on_this_host(const struct iw_target_spec *s)
 {
+    if (connects(s))
+        return s->inside || !s->station_host || on_loopback(s->station_host);
     return (s->host || s->agent_host) && (!s->host || on_loopback(s->host)) &&
            (!s->agent_host || on_loopback(s->agent_host));
 }
@@ -103,8 +92,7 @@ static int ask_consent(const struct iw_hunt *h)
 {
     const struct iw_target_spec *s = h->spec;
 
-    if (s->embedded || s->start || h->o->hazards || (connects(s) && here(s)) ||
-        (!connects(s) && on_this_host(s)))
+    if (s->embedded || s->start || h->o->hazards || on_this_host(s))
         return 0;
     iw_complain("--target %s: a peer on another host that is not started from here may be "
                 "wedged for good; expected --allow-hazard",
@@ -145,12 +133,10 @@ static int prepare(struct iw_hunt *h)
 
     free(iw_hunt_known(h, "", &bad));
     if (!status && bad)
-        status = IW_EXIT_USAGE;
+        return IW_EXIT_USAGE;
     if (!status)
         status = ask_consent(h);
-    if (!status)
-        status = read_seeds(h);
-    return status;
+    return status ? status : read_seeds(h);
 }
 
 static void dispose(struct iw_hunt *h)
@@ -166,16 +152,7 @@ static void dispose(struct iw_hunt *h)
         struct iw_hunt_finding *f = h->findings;
 
         h->findings = f->next;
-        for (size_t i = 0; i < f->n_inputs; i++)
-            iw_hunt_input_free(f->inputs[i]);
-        free(f->inputs);
-        free(f->requested);
-        free(f->key);
-        free(f->file);
-        free(f->pcap);
-        free(f->verdict);
-        free(f->suppressed);
-        free(f);
+        iw_hunt_finding_free(f);
     }
     iw_hunt_coverage_close(h->coverage);
     iw_hunt_seeds_free(&h->seeds);
@@ -187,49 +164,66 @@ static void dispose(struct iw_hunt *h)
  * and ends at the first error of that. */
 static unsigned jobs(const struct iw_hunt *h)
 {
-    bool loopback = h->spec->embedded || on_this_host(h->spec);
-
     if (connects(h->spec))
         return 1;
     if (h->o->jobs)
         return h->o->jobs;
     if (h->spec->class == IW_TARGET_RPING)
         return 1;
-    return loopback && !h->spec->inside ? IW_HUNT_SLOTS : ELSEWHERE;
+    bool near = (h->spec->embedded || on_this_host(h->spec)) && !h->spec->inside;
+    return near ? IW_HUNT_SLOTS : ELSEWHERE;
 }
 
 /* Checks now, not after an hour, that the file can be written. */
 static bool writable(const char *path)
 {
     struct stat at;
-    int fd;
+    bool there = path && !stat(path, &at);
 
-    if (!path || (!stat(path, &at) && !S_ISREG(at.st_mode) && !S_ISDIR(at.st_mode)))
+    if (!path || (there && !S_ISREG(at.st_mode) && !S_ISDIR(at.st_mode)))
         return true;
-    fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) {
-        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0)
-            unlink(path);
-    }
-    if (fd < 0)
+    FILE *f = fopen(path, "ae");
+    if (!f) {
         iw_complain("cannot write %s: %s", path, strerror(errno));
-    else
-        close(fd);
-    return fd >= 0;
+        return false;
+    }
+    fclose(f);
+    if (!there)
+        unlink(path);
+    return true;
+}
+
+/* Opens the map of the peer's coverage if it is wanted. Returns false after printing an error. */
+static bool open_coverage(struct iw_hunt *h)
+{
+    if (h->o->coverage && !h->outside)
+        h->coverage = iw_hunt_coverage_open(h->spec->coverage, h->dir);
+    return h->coverage || !h->o->coverage || h->outside;
+}
+
+static int run(struct iw_hunt *h)
+{
+    if (!open_coverage(h))
+        return IW_EXIT_TESTER;
+    if (h->o->try)
+        return iw_hunt_try_file(h);
+    if (!h->o->resume)
+        iw_hunt_forget_findings(h);
+    if (h->outside)
+        return iw_hunt_watch(h);
+    return h->o->resume && !iw_hunt_resume(h) ? IW_EXIT_TESTER : iw_hunt_go(h);
 }
 
 static int hunt(struct iw_hunt *h)
 {
     /* A hunt inside reports its end by writing its report. */
     bool good = h->o->resume || (writable(h->o->json) && writable(h->o->graph));
-    char *dir = good ? make_folder(h) : NULL, *log;
-    int status = dir ? 0 : IW_EXIT_TESTER;
+    char *dir = good ? make_folder(h) : NULL;
 
     if (!dir)
-        return status;
+        return IW_EXIT_TESTER;
     h->dir = dir;
-    log = iw_text_format("%s/target.log", dir);
+    char *log = iw_text_format("%s/target.log", dir);
     h->world = (struct iw_hunt_world){.spec = h->spec,
                                       .log = log,
                                       .scale = h->o->time_scale,
@@ -237,22 +231,10 @@ static int hunt(struct iw_hunt *h)
                                       .side = h->seeds.side,
                                       .listener = -1};
     h->outside = iw_hunt_elsewhere(h->spec);
-    if (!h->o->resume && !h->o->try)
-        iw_hunt_forget_findings(h);
-    if (h->o->coverage && !h->outside &&
-        !(h->coverage = iw_hunt_coverage_open(h->spec->coverage, dir)))
-        status = IW_EXIT_TESTER;
-    if (!status && h->o->try)
-        status = iw_hunt_try_once(h);
-    else if (!status && h->outside)
-        status = iw_hunt_watch(h);
-    else if (!status && (!h->o->resume || iw_hunt_resume(h)))
-        status = iw_hunt_go(h);
-    else if (!status)
-        status = IW_EXIT_TESTER;
-    if (!h->o->try &&
-        (status == IW_EXIT_GOOD || status == IW_EXIT_FAILURE || h->over || h->findings)) {
-        if (status == IW_EXIT_GOOD || status == IW_EXIT_FAILURE)
+    int status = run(h);
+    bool ran = status == IW_EXIT_GOOD || status == IW_EXIT_FAILURE;
+    if (!h->o->try && (ran || h->over || h->findings)) {
+        if (ran)
             status = iw_hunt_counted(h, false) ? IW_EXIT_FAILURE : IW_EXIT_GOOD;
         if (!iw_hunt_report(h))
             status = IW_EXIT_TESTER;
@@ -263,7 +245,7 @@ static int hunt(struct iw_hunt *h)
     return status;
 }
 
-int iw_hunt_main(int argc, char **argv)
+int main(int argc, char **argv)
 {
     struct iw_hunt_options o;
     struct iw_hunt h = {.o = &o, .stop = &stopped, .lasting = -1};
@@ -285,9 +267,4 @@ int iw_hunt_main(int argc, char **argv)
         free(o.seeds[i]);
     free(o.seeds);
     return status;
-}
-
-int main(int argc, char **argv)
-{
-    return iw_hunt_main(argc, argv);
 }

@@ -8,7 +8,7 @@
  * a hundred short ones begin and end.
  */
 
-#include "input.h"
+#include "live_input.h"
 
 enum { IW_HUNT_RECENT = 4096 /* sequences that may be what did it */ };
 

@@ -25,6 +25,16 @@ static bool lasts(const struct iw_hunt *h)
     return h->o->resume && h->dir;
 }
 
+/* Opens a file in the folder of results. */
+static FILE *open_in(const char *dir, const char *name, const char *mode)
+{
+    char *path = iw_text_format("%s/%s", dir, name);
+    FILE *f = fopen(path, mode);
+
+    free(path);
+    return f;
+}
+
 /* ---- sequences ---- */
 
 void iw_hunt_write_inputs(FILE *f, struct iw_hunt_input *const *inputs, size_t n)
@@ -55,27 +65,27 @@ size_t iw_hunt_read_inputs(FILE *f, struct iw_hunt_input **inputs, size_t room)
 
 void iw_hunt_save_kept(struct iw_hunt *h, size_t i)
 {
-    char *path = lasts(h) ? iw_text_format("%s/corpus/%016" PRIx64, h->dir,
-                                           iw_hunt_input_digest(IW_HUNT_DIGEST, h->corpus[i].input))
-                          : NULL;
-    FILE *f = path ? fopen(path, "we") : NULL;
+    char name[32];
 
+    if (!lasts(h))
+        return;
+    snprintf(name, sizeof(name), "corpus/%016" PRIx64,
+             iw_hunt_input_digest(IW_HUNT_DIGEST, h->corpus[i].input));
+    FILE *f = open_in(h->dir, name, "we");
     if (f) {
         iw_hunt_write_inputs(f, &h->corpus[i].input, 1);
         fclose(f);
     }
-    free(path);
 }
 
 void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in)
 {
     static uint8_t record[RECORD];
     uint64_t number = h->started + 1;
-    uint32_t length;
 
     if (h->lasting < 0)
         return;
-    length = (uint32_t)iw_hunt_input_write(in, record + HEAD, RECORD - HEAD);
+    uint32_t length = (uint32_t)iw_hunt_input_write(in, record + HEAD, RECORD - HEAD);
     memcpy(record, &number, sizeof(number));
     memcpy(record + sizeof(number), &length, sizeof(length));
     if (pwrite(h->lasting, record, HEAD + length, (off_t)(h->started % RECORDS) * RECORD) < 0)
@@ -85,8 +95,7 @@ void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in)
 /* Reads the ring, oldest first. */
 size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
 {
-    char *path = iw_text_format("%s/started", dir);
-    FILE *f = fopen(path, "re");
+    FILE *f = open_in(dir, "started", "re");
     static uint8_t record[RECORD];
     uint64_t numbers[RECORDS];
     size_t n = 0;
@@ -94,11 +103,11 @@ size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
     for (size_t i = 0; f && i < RECORDS; i++) {
         uint64_t number;
         uint32_t length;
-        size_t at = n, got;
+        size_t at = n;
 
         if (fseek(f, (long)(i * RECORD), SEEK_SET))
             break;
-        got = fread(record, 1, RECORD, f);
+        size_t got = fread(record, 1, RECORD, f);
         if (got < HEAD)
             break;
         memcpy(&number, record, sizeof(number));
@@ -115,7 +124,6 @@ size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
     }
     if (f)
         fclose(f);
-    free(path);
     return n;
 }
 
@@ -123,17 +131,16 @@ size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
 
 void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f)
 {
-    char *path = h->dir ? iw_text_format("%s/findings.jsonl", h->dir) : NULL;
-    FILE *out = path ? fopen(path, "ae") : NULL;
-    json_t *o = out ? iw_hunt_finding_json(f) : NULL;
+    if (!h->dir)
+        return;
+    FILE *out = open_in(h->dir, "findings.jsonl", "ae");
+    json_t *o = iw_hunt_finding_json(f);
     bool good = out && !json_dumpf(o, out, JSON_COMPACT) && fputc('\n', out) != EOF;
-
     if (out)
         good = !fclose(out) && good;
-    if (path && !good)
-        iw_complain("cannot write %s: %s", path, strerror(errno));
+    if (!good)
+        iw_complain("cannot write %s/findings.jsonl: %s", h->dir, strerror(errno));
     json_decref(o);
-    free(path);
 }
 
 static char *text_of(const json_t *o, const char *name)
@@ -141,44 +148,65 @@ static char *text_of(const json_t *o, const char *name)
     return iw_text_copy(json_string_value(json_object_get(o, name)));
 }
 
-static void take_finding(struct iw_hunt *h, const json_t *o)
+static json_int_t number_of(const json_t *o, const char *name)
 {
-    struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f))), **last = &h->findings;
+    return json_integer_value(json_object_get(o, name));
+}
+
+struct iw_hunt_event iw_hunt_event_read(const json_t *o)
+{
     const char *kind = json_string_value(json_object_get(o, "kind"));
     const char *check = json_string_value(json_object_get(o, "check"));
     const char *text = json_string_value(json_object_get(o, "text"));
+    struct iw_hunt_event e = {.check = check ? iw_check_find(check) : IW_CHECK_NONE};
 
-    f->key = text_of(o, "key");
-    if (!f->key || !kind) {
-        free(f->key);
-        free(f);
-        return;
-    }
-    for (int k = IW_HUNT_NOTHING; k <= IW_HUNT_RULE; k++)
+    for (int k = IW_HUNT_NOTHING; kind && k <= IW_HUNT_RULE; k++)
         if (!strcmp(kind, iw_hunt_kind_name((enum iw_hunt_kind)k)))
-            f->event.kind = (enum iw_hunt_kind)k;
-    if (check)
-        f->event.check = iw_check_find(check);
-    snprintf(f->event.text, sizeof(f->event.text), "%s", text ? text : "");
-    f->number = (uint64_t)json_integer_value(json_object_get(o, "sequence"));
+            e.kind = (enum iw_hunt_kind)k;
+    snprintf(e.text, sizeof(e.text), "%s", text ? text : "");
+    return e;
+}
+
+void iw_hunt_finding_free(struct iw_hunt_finding *f)
+{
+    for (size_t i = 0; i < f->n_inputs; i++)
+        iw_hunt_input_free(f->inputs[i]);
+    free(f->inputs);
+    free(f->requested);
+    free(f->key);
+    free(f->file);
+    free(f->pcap);
+    free(f->verdict);
+    free(f->suppressed);
+    free(f);
+}
+
+static void take_finding(struct iw_hunt *h, const json_t *o)
+{
+    struct iw_hunt_finding **last = &h->findings;
+    const json_t *pattern = json_object_get(o, "pattern");
+
+    if (!json_is_string(json_object_get(o, "key")) || !json_is_string(json_object_get(o, "kind")))
+        return;
+    while (*last)
+        last = &(*last)->next;
+    struct iw_hunt_finding *f = *last = iw_got(calloc(1, sizeof(*f)));
+    f->event = iw_hunt_event_read(o);
+    f->key = text_of(o, "key");
+    f->number = (uint64_t)number_of(o, "sequence");
     f->seconds = json_real_value(json_object_get(o, "seconds"));
-    f->times = (uint64_t)json_integer_value(json_object_get(o, "times"));
-    f->told_inputs = (size_t)json_integer_value(json_object_get(o, "connections"));
-    f->told_steps = (size_t)json_integer_value(json_object_get(o, "steps"));
-    f->n_pattern = json_array_size(json_object_get(o, "pattern"));
-    if (f->n_pattern > IW_HUNT_PATTERN)
-        f->n_pattern = 0;
+    f->times = (uint64_t)number_of(o, "times");
+    f->told_inputs = (size_t)number_of(o, "connections");
+    f->told_steps = (size_t)number_of(o, "steps");
+    if (json_array_size(pattern) <= IW_HUNT_PATTERN)
+        f->n_pattern = json_array_size(pattern);
     for (size_t i = 0; i < f->n_pattern; i++)
-        f->pattern[i] =
-            (uint16_t)json_integer_value(json_array_get(json_object_get(o, "pattern"), i));
+        f->pattern[i] = (uint16_t)json_integer_value(json_array_get(pattern, i));
     f->file = text_of(o, "case");
     f->pcap = text_of(o, "pcap");
     f->verdict = text_of(o, "verdict");
     f->suppressed = text_of(o, "known");
     f->before = true;
-    while (*last)
-        last = &(*last)->next;
-    *last = f;
 }
 
 void iw_hunt_forget_findings(const struct iw_hunt *h)
@@ -191,8 +219,7 @@ void iw_hunt_forget_findings(const struct iw_hunt *h)
 
 void iw_hunt_load_findings(struct iw_hunt *h)
 {
-    char *path = iw_text_format("%s/findings.jsonl", h->dir);
-    FILE *f = fopen(path, "re");
+    FILE *f = open_in(h->dir, "findings.jsonl", "re");
     char *line = NULL;
     size_t room = 0, n = 0;
 
@@ -210,25 +237,23 @@ void iw_hunt_load_findings(struct iw_hunt *h)
     free(line);
     if (f)
         fclose(f);
-    free(path);
 }
 
 /* ---- all of it ---- */
 
 void iw_hunt_save_progress(struct iw_hunt *h)
 {
-    char *path = lasts(h) ? iw_text_format("%s/progress.json", h->dir) : NULL;
-    json_t *o = path ? json_pack("{s:I, s:I, s:I, s:I, s:I}", "sequences", (json_int_t)h->over,
-                                 "states", (json_int_t)iw_hunt_graph_states(h->graph), "edges",
-                                 (json_int_t)iw_hunt_graph_edges(h->graph), "kept",
-                                 (json_int_t)h->n_corpus, "starts", (json_int_t)h->world.starts)
-                     : NULL;
-
-    if (o && h->coverage)
-        json_object_set_new(o, "places",
-                            json_integer((json_int_t)iw_hunt_coverage_places(h->coverage)));
-    if (o)
-        json_dump_file(o, path, JSON_COMPACT);
+    if (!lasts(h))
+        return;
+    char *path = iw_text_format("%s/progress.json", h->dir);
+    json_t *places =
+        h->coverage ? json_integer((json_int_t)iw_hunt_coverage_places(h->coverage)) : NULL;
+    json_t *o =
+        iw_got(json_pack("{s:I, s:I, s:I, s:I, s:I, s:o*}", "sequences", (json_int_t)h->over,
+                         "states", (json_int_t)iw_hunt_graph_states(h->graph), "edges",
+                         (json_int_t)iw_hunt_graph_edges(h->graph), "kept", (json_int_t)h->n_corpus,
+                         "starts", (json_int_t)h->world.starts, "places", places));
+    json_dump_file(o, path, JSON_COMPACT);
     json_decref(o);
     free(path);
 }
@@ -240,15 +265,13 @@ static void load_corpus(struct iw_hunt *h, const char *folder)
     const struct dirent *entry;
 
     while (d && (entry = readdir(d))) {
-        char *path = iw_text_format("%s/%s", folder, entry->d_name);
-        FILE *f = *entry->d_name == '.' ? NULL : fopen(path, "re");
+        FILE *f = *entry->d_name == '.' ? NULL : open_in(folder, entry->d_name, "re");
         struct iw_hunt_input *in;
 
         if (f && iw_hunt_read_inputs(f, &in, 1) == 1)
             iw_hunt_seeds_add(&h->seeds, in);
         if (f)
             fclose(f);
-        free(path);
     }
     if (d)
         closedir(d);

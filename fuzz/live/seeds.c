@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "host/text.h"
-#include "iwarp/wire.h"
+#include "iwarp/rdmap.h"
 
 enum { REPLY_MS = 50, MESSAGE = 512 };
 
@@ -26,35 +26,35 @@ void iw_hunt_seeds_free(struct iw_hunt_seeds *seeds)
 /* ---- start-up ---- */
 
 struct start {
-    uint8_t flags, revision;
-    bool enhanced;
-    struct iw_mpa_enhanced block;
-    size_t private; /* octets */
+    uint8_t flags, revision; /* with IW_MPA_FLAG_S: the block of RFC 6581 */
+    uint8_t rtr;             /* IW_MPA_RTR_*; 0: not peer to peer */
+    uint16_t private;        /* octets */
 };
 
-static const struct start usual = {.flags = IW_MPA_FLAG_C | IW_MPA_FLAG_S,
-                                   .revision = 2,
-                                   .enhanced = true,
-                                   .block = {.ird = 16, .ord = 16}};
+enum { USUAL = IW_MPA_FLAG_C | IW_MPA_FLAG_S };
+static const struct start usual = {.flags = USUAL, .revision = 2};
 
 static struct iw_hunt_input *begin(enum iw_side side, const struct start *how)
 {
     struct iw_hunt_input *in = iw_hunt_input_new();
     uint8_t frame[IW_MPA_STARTUP_MAX] = {0};
-    size_t block = how->enhanced ? IW_MPA_ENHANCED_LENGTH : 0;
-    struct iw_mpa_startup_header header = {.flags = how->flags,
-                                           .revision = how->revision,
-                                           .pd_length = (uint16_t)(block + how->private)};
+    bool enhanced = how->flags & IW_MPA_FLAG_S, peer_to_peer = how->rtr != 0;
+    struct iw_mpa_enhanced block = {
+        .ird = 16, .ord = 16, .peer_to_peer = peer_to_peer, .rtr = how->rtr};
+    struct iw_mpa_startup_header header = {
+        .flags = how->flags, .revision = how->revision, .pd_length = how->private};
 
-    in->settings[0] = IW_FUZZ_CRC | (how->enhanced ? IW_FUZZ_ENHANCED : 0) |
-                      (how->block.peer_to_peer ? IW_FUZZ_PEER_TO_PEER : 0);
+    in->settings[0] =
+        IW_FUZZ_CRC | (enhanced ? IW_FUZZ_ENHANCED : 0) | (peer_to_peer ? IW_FUZZ_PEER_TO_PEER : 0);
     memcpy(header.key, side == IW_SIDE_INITIATOR ? iw_mpa_request_key : iw_mpa_reply_key,
            sizeof(header.key));
     if (side == IW_SIDE_RESPONDER)
         iw_hunt_add_time(in, REPLY_MS); /* until the Request is there */
+    if (enhanced) {
+        header.pd_length += IW_MPA_ENHANCED_LENGTH;
+        iw_wire_put_enhanced(frame + IW_MPA_STARTUP_HEADER, IW_MPA_ENHANCED_LENGTH, &block);
+    }
     iw_wire_put_startup(frame, sizeof(frame), &header);
-    if (block)
-        iw_wire_put_enhanced(frame + IW_MPA_STARTUP_HEADER, IW_MPA_ENHANCED_LENGTH, &how->block);
     iw_hunt_add(in, IW_FUZZ_A, frame, IW_MPA_STARTUP_HEADER + header.pd_length);
     iw_hunt_add_time(in, REPLY_MS);
     return in;
@@ -67,68 +67,66 @@ struct iw_hunt_input *iw_hunt_seed_probe(enum iw_side side)
 
 /* ---- messages ---- */
 
-struct message {
-    struct iw_ddp_header header;
-    const void *body;
-    size_t length;
-};
-
-static void say(struct iw_hunt_input *in, const struct message *m)
+static void say(struct iw_hunt_input *in, struct iw_ddp_header header, const void *body,
+                size_t length)
 {
     uint8_t ulpdu[MESSAGE], fpdu[MESSAGE + 16];
-    int n = iw_wire_put_ddp(ulpdu, sizeof(ulpdu), &m->header);
+    int n = iw_wire_put_ddp(ulpdu, sizeof(ulpdu), &header);
 
-    if (n < 0 || m->length > sizeof(ulpdu) - (size_t)n)
+    if (n < 0 || length > sizeof(ulpdu) - (size_t)n)
         return;
-    if (m->length)
-        memcpy(ulpdu + n, m->body, m->length);
-    iw_hunt_add(in, IW_FUZZ_A, fpdu, iw_hunt_fpdu(ulpdu, (size_t)n + m->length, fpdu));
+    memcpy(ulpdu + n, body, length);
+    iw_hunt_add(in, IW_FUZZ_A, fpdu, iw_hunt_fpdu(ulpdu, (size_t)n + length, fpdu));
 }
 
-static struct iw_ddp_header untagged(unsigned opcode, uint32_t qn, uint32_t msn)
+static void say_filled(struct iw_hunt_input *in, struct iw_ddp_header header, uint8_t octet,
+                       size_t length)
+{
+    uint8_t payload[64];
+
+    memset(payload, octet, sizeof(payload));
+    say(in, header, payload, length);
+}
+
+static struct iw_ddp_header untagged(unsigned opcode, uint32_t msn)
 {
     return (struct iw_ddp_header){.ddp_control = IW_DDP_L | 1,
                                   .rdmap_control = (uint8_t)(0x40 | opcode),
-                                  .qn = qn,
+                                  .qn = iw_rdmap_queue(opcode),
                                   .msn = msn};
+}
+
+static struct iw_ddp_header tagged(unsigned opcode, uint32_t stag, uint64_t to)
+{
+    return (struct iw_ddp_header){.ddp_control = IW_DDP_T | IW_DDP_L | 1,
+                                  .rdmap_control = (uint8_t)(0x40 | opcode),
+                                  .stag = stag,
+                                  .to = to};
 }
 
 static void send_message(struct iw_hunt_input *in, unsigned opcode, uint32_t msn, size_t length)
 {
-    uint8_t payload[64];
-    struct message m = {
-        .header = untagged(opcode, IW_QN_SEND, msn), .body = payload, .length = length};
+    struct iw_ddp_header header = untagged(opcode, msn);
 
-    memset(payload, 0x30, sizeof(payload));
-    if (opcode == IW_OP_SEND_INVALIDATE || opcode == IW_OP_SEND_SE_INVALIDATE)
-        m.header.invalidate_stag = IW_HUNT_STAG + 2;
-    say(in, &m);
+    if (iw_rdmap_invalidates(opcode))
+        header.invalidate_stag = IW_HUNT_STAG + 2;
+    say_filled(in, header, 0x30, length);
 }
 
 static void send_halves(struct iw_hunt_input *in, uint32_t msn)
 {
-    struct message m = {
-        .header = untagged(IW_OP_SEND, IW_QN_SEND, msn), .body = "twelve oct.1", .length = 12};
+    struct iw_ddp_header header = untagged(IW_OP_SEND, msn);
 
-    m.header.ddp_control = 1;
-    say(in, &m);
-    m.header.ddp_control = IW_DDP_L | 1;
-    m.header.mo = 12;
-    say(in, &m);
+    header.ddp_control = 1;
+    say(in, header, "twelve oct.1", 12);
+    header.ddp_control = IW_DDP_L | 1;
+    header.mo = 12;
+    say(in, header, "twelve oct.1", 12);
 }
 
 static void write_message(struct iw_hunt_input *in, unsigned memory, size_t length)
 {
-    uint8_t payload[64];
-    struct message m = {.header = {.ddp_control = IW_DDP_T | IW_DDP_L | 1,
-                                   .rdmap_control = 0x40 | IW_OP_WRITE,
-                                   .stag = IW_HUNT_STAG + memory,
-                                   .to = IW_HUNT_TO(memory)},
-                        .body = payload,
-                        .length = length};
-
-    memset(payload, 0x77, sizeof(payload));
-    say(in, &m);
+    say_filled(in, tagged(IW_OP_WRITE, IW_HUNT_STAG + memory, IW_HUNT_TO(memory)), 0x77, length);
 }
 
 static void read_message(struct iw_hunt_input *in, uint32_t msn, unsigned memory, uint32_t size)
@@ -139,24 +137,14 @@ static void read_message(struct iw_hunt_input *in, uint32_t msn, unsigned memory
                                             .source_stag = size ? IW_HUNT_STAG + memory : 0,
                                             .source_to = size ? IW_HUNT_TO(memory) : 0};
     uint8_t body[IW_RDMAP_READ_REQUEST];
-    struct message m = {.header = untagged(IW_OP_READ_REQUEST, IW_QN_READ_REQUEST, msn),
-                        .body = body,
-                        .length = sizeof(body)};
 
     iw_wire_put_read_request(body, sizeof(body), &request);
-    say(in, &m);
+    say(in, untagged(IW_OP_READ_REQUEST, msn), body, sizeof(body));
 }
 
 static void answer_read(struct iw_hunt_input *in, size_t length)
 {
-    uint8_t payload[64] = {0};
-    struct message m = {.header = {.ddp_control = IW_DDP_T | IW_DDP_L | 1,
-                                   .rdmap_control = 0x40 | IW_OP_READ_RESPONSE,
-                                   .stag = IW_HUNT_STAG_ASKED},
-                        .body = payload,
-                        .length = length};
-
-    say(in, &m);
+    say_filled(in, tagged(IW_OP_READ_RESPONSE, IW_HUNT_STAG_ASKED, 0), 0, length);
 }
 
 static void atomic_message(struct iw_hunt_input *in, uint32_t msn, uint32_t opcode)
@@ -168,64 +156,51 @@ static void atomic_message(struct iw_hunt_input *in, uint32_t msn, uint32_t opco
                                               .add_swap_data = 1,
                                               .compare_mask = UINT64_MAX};
     uint8_t body[IW_RDMAP_ATOMIC_REQUEST];
-    struct message m = {.header = untagged(IW_OP_ATOMIC_REQUEST, IW_QN_READ_REQUEST, msn),
-                        .body = body,
-                        .length = sizeof(body)};
 
     iw_wire_put_atomic_request(body, sizeof(body), &request);
-    say(in, &m);
+    say(in, untagged(IW_OP_ATOMIC_REQUEST, msn), body, sizeof(body));
 }
 
 static void terminate_message(struct iw_hunt_input *in)
 {
     static const uint8_t body[] = {0x02, 0x05, 0x00, 0x00};
-    struct message m = {.header = untagged(IW_OP_TERMINATE, IW_QN_TERMINATE, 1),
-                        .body = body,
-                        .length = sizeof(body)};
 
-    say(in, &m);
+    say(in, untagged(IW_OP_TERMINATE, 1), body, sizeof(body));
 }
 
 /* ---- the list ---- */
 
+static const struct start kinds[] = {
+    {.revision = 1},
+    {.revision = 1, .flags = IW_MPA_FLAG_C, .private = 8},
+    {.revision = 1, .flags = IW_MPA_FLAG_C | IW_MPA_FLAG_M},
+    {.revision = 2, .flags = IW_MPA_FLAG_C},
+    {.revision = 2, .flags = USUAL | IW_MPA_FLAG_M, .private = 16},
+    {.revision = 2, .flags = USUAL, .rtr = IW_MPA_RTR_SEND},
+    {.revision = 2, .flags = USUAL, .rtr = IW_MPA_RTR_WRITE},
+    {.revision = 2, .flags = USUAL, .rtr = IW_MPA_RTR_READ},
+    {.revision = 2, .flags = USUAL | IW_MPA_FLAG_R}, /* from here on of a Reply */
+    {.revision = 1, .flags = IW_MPA_FLAG_R, .private = 8},
+};
+
 static void starts(struct iw_hunt_seeds *seeds)
 {
-    struct start list[12];
-    size_t n = 0;
+    bool initiator = seeds->side == IW_SIDE_INITIATOR;
 
-    list[n++] = (struct start){.revision = 1};
-    list[n++] = (struct start){.revision = 1, .flags = IW_MPA_FLAG_C, .private = 8};
-    list[n++] = (struct start){.revision = 1, .flags = IW_MPA_FLAG_C | IW_MPA_FLAG_M};
-    list[n++] = (struct start){.revision = 2, .flags = IW_MPA_FLAG_C};
-    list[n] = usual;
-    list[n].flags |= IW_MPA_FLAG_M;
-    list[n++].private = 16;
-    for (unsigned rtr = IW_MPA_RTR_SEND; rtr <= IW_MPA_RTR_READ; rtr <<= 1) {
-        list[n] = usual;
-        list[n].block.peer_to_peer = true;
-        list[n++].block.rtr = (uint8_t)rtr;
-    }
-    if (seeds->side == IW_SIDE_RESPONDER) {
-        list[n] = usual;
-        list[n++].flags |= IW_MPA_FLAG_R;
-        list[n++] = (struct start){.revision = 1, .flags = IW_MPA_FLAG_R, .private = 8};
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct iw_hunt_input *in = begin(seeds->side, &list[i]);
-        const struct iw_mpa_enhanced *block = &list[i].block;
-
-        if (seeds->side == IW_SIDE_RESPONDER) { /* the RTR is the peer's */
-            send_message(in, IW_OP_SEND, 1, 16);
-            iw_hunt_seeds_add(seeds, in);
-            continue;
-        }
-        if (block->rtr & IW_MPA_RTR_WRITE)
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        if (initiator && kinds[i].flags & IW_MPA_FLAG_R)
+            break;
+        struct iw_hunt_input *in = begin(seeds->side, &kinds[i]);
+        uint8_t rtr = initiator ? kinds[i].rtr : 0; /* else it is the peer's */
+        if (rtr == IW_MPA_RTR_WRITE)
             write_message(in, 0, 0);
-        if (block->rtr & IW_MPA_RTR_READ)
+        if (rtr == IW_MPA_RTR_READ)
             read_message(in, 1, 0, 0);
-        send_message(in, IW_OP_SEND, 1, block->rtr & IW_MPA_RTR_SEND ? 0 : 16);
-        iw_hunt_add_time(in, REPLY_MS);
-        read_message(in, block->rtr & IW_MPA_RTR_READ ? 2 : 1, 0, 0);
+        send_message(in, IW_OP_SEND, 1, rtr == IW_MPA_RTR_SEND ? 0 : 16);
+        if (initiator) {
+            iw_hunt_add_time(in, REPLY_MS);
+            read_message(in, rtr == IW_MPA_RTR_READ ? 2 : 1, 0, 0);
+        }
         iw_hunt_seeds_add(seeds, in);
     }
 }
@@ -294,19 +269,14 @@ static void rping(struct iw_hunt_seeds *seeds)
 {
     struct iw_hunt_input *in = begin(seeds->side, &usual);
     static const uint8_t advertised[16] = {[9] = 0x10, [11] = 0x01, [15] = 64};
-    struct message m = {.header = untagged(IW_OP_SEND, IW_QN_SEND, 1),
-                        .body = advertised,
-                        .length = sizeof(advertised)};
 
-    say(in, &m);
+    say(in, untagged(IW_OP_SEND, 1), advertised, sizeof(advertised));
     iw_hunt_add_time(in, REPLY_MS);
     answer_read(in, 64);
     iw_hunt_add_time(in, REPLY_MS);
-    m.header.msn = 2;
-    say(in, &m);
+    say(in, untagged(IW_OP_SEND, 2), advertised, sizeof(advertised));
     iw_hunt_add_time(in, REPLY_MS);
-    m.header.msn = 3;
-    say(in, &m);
+    say(in, untagged(IW_OP_SEND, 3), advertised, sizeof(advertised));
     iw_hunt_seeds_add(seeds, in);
 }
 

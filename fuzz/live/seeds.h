@@ -2,8 +2,8 @@
 #ifndef IW_HUNT_SEEDS_H
 #define IW_HUNT_SEEDS_H
 
-#include "input.h"
 #include "iwarp/observer.h"
+#include "live_input.h"
 #include "target/target.h"
 
 struct iw_hunt_seeds {

@@ -21,6 +21,7 @@ enum {
 struct shrink {
     struct iw_hunt *h;
     struct iw_hunt_finding *f;
+    size_t i; /* of the input that is worked on */
     unsigned tries;
     bool sure;      /* it happened each time, and has to go on so */
     uint64_t began; /* spending() then */
@@ -63,17 +64,22 @@ static bool happens(struct shrink *s, struct iw_hunt_input *const *inputs, size_
     return times >= (s->sure ? TIMES_TO_TRY : 1);
 }
 
-/* Tries `with` (taken over) in place of input `i`. Returns true if it stays. */
-static bool replace(struct shrink *s, size_t i, struct iw_hunt_input *with)
+static struct iw_hunt_input *current(const struct shrink *s)
 {
-    struct iw_hunt_input *before = s->f->inputs[i];
+    return s->f->inputs[s->i];
+}
 
-    s->f->inputs[i] = with;
+/* Tries `with` (taken over) in place of the current input. Returns true if it stays. */
+static bool replace(struct shrink *s, struct iw_hunt_input *with)
+{
+    struct iw_hunt_input *before = current(s);
+
+    s->f->inputs[s->i] = with;
     if (!iw_hunt_input_same(before, with) && happens(s, s->f->inputs, s->f->n_inputs)) {
         iw_hunt_input_free(before);
         return true;
     }
-    s->f->inputs[i] = before;
+    s->f->inputs[s->i] = before;
     iw_hunt_input_free(with);
     return false;
 }
@@ -100,10 +106,10 @@ static void fewer_inputs(struct shrink *s)
 }
 
 /* Tries without waiting, or waiting only for the Reply: this makes later tries quick. */
-static void sooner(struct shrink *s, size_t i)
+static void sooner(struct shrink *s)
 {
     for (size_t kept = 0; kept < 2; kept++) {
-        struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]);
+        struct iw_hunt_input *with = iw_hunt_input_copy(current(s));
         size_t waits = 0;
 
         for (size_t at = 0; at < with->n;) {
@@ -112,132 +118,126 @@ static void sooner(struct shrink *s, size_t i)
             else
                 iw_hunt_drop(with, at, 1);
         }
-        if (replace(s, i, with))
+        if (replace(s, with))
             return;
     }
 }
 
 /* Tries without `count` steps; also with the later messages renumbered, which a peer would not
  * accept otherwise. */
-static bool without(struct shrink *s, size_t i, size_t at, size_t count)
+static bool without(struct shrink *s, size_t at, size_t count)
 {
-    struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]), *anew;
-    bool same;
+    struct iw_hunt_input *with = iw_hunt_input_copy(current(s));
 
     iw_hunt_drop(with, at, count);
-    anew = iw_hunt_input_copy(with);
+    struct iw_hunt_input *anew = iw_hunt_input_copy(with);
     iw_hunt_frames_renumber(anew);
-    same = iw_hunt_input_same(with, anew);
-    if (replace(s, i, with)) {
-        iw_hunt_input_free(anew);
-        return true;
-    }
-    if (!same && !spent(s))
-        return replace(s, i, anew);
+    bool same = iw_hunt_input_same(with, anew), gone = replace(s, with);
+    if (!gone && !same && !spent(s))
+        return replace(s, anew);
     iw_hunt_input_free(anew);
-    return false;
+    return gone;
 }
 
 /* Removes steps until none can go: a step may have stayed only for the sake of a later one that is
  * gone, or by chance. */
-static void fewer_steps(struct shrink *s, size_t i)
+static void fewer_steps(struct shrink *s)
 {
     size_t before;
 
     do {
-        before = s->f->inputs[i]->n;
+        before = current(s)->n;
         for (size_t chunk = before / 2 + 1; chunk > 0; chunk /= 2)
-            for (size_t at = 0; at < s->f->inputs[i]->n && !spent(s);)
-                if (!without(s, i, at, chunk))
+            for (size_t at = 0; at < current(s)->n && !spent(s);)
+                if (!without(s, at, chunk))
                     at += chunk;
-    } while (s->f->inputs[i]->n < before);
+    } while (current(s)->n < before);
 }
 
 /* Joins step `at` and the next that sends, which is the rest of the same frame or a part of it. */
-static bool join(struct shrink *s, size_t i, size_t at)
+static bool join(struct shrink *s, size_t at)
 {
-    const struct iw_hunt_input *in = s->f->inputs[i];
-    struct iw_hunt_input *with;
-    size_t next = at + 1, n = in->steps[at].length, m;
-    uint8_t *both;
+    const struct iw_hunt_input *in = current(s);
+    size_t next = at + 1;
 
     while (next < in->n && in->steps[next].kind == IW_FUZZ_TIME)
         next++;
     if (next == in->n || !iw_hunt_sends(&in->steps[at]) || !iw_hunt_sends(&in->steps[next]) ||
         iw_hunt_frames_begins(in, next))
         return false;
-    m = in->steps[next].length;
+    size_t n = in->steps[at].length, m = in->steps[next].length;
     if (n + m > UINT16_MAX)
         return false;
-    both = iw_got(malloc(n + m + 1));
+    uint8_t *both = iw_got(malloc(n + m + 1));
     memcpy(both, in->steps[at].octets, n);
     memcpy(both + n, in->steps[next].octets, m);
-    with = iw_hunt_input_copy(in);
+    struct iw_hunt_input *with = iw_hunt_input_copy(in);
     iw_hunt_drop(with, at, next - at + 1);
     iw_hunt_insert(with, at, IW_FUZZ_A, both, n + m);
     free(both);
-    return replace(s, i, with);
+    return replace(s, with);
 }
 
 /* Sends octets together that left one by one, and joins writes that were cut. */
-static void joined(struct shrink *s, size_t i)
+static void joined(struct shrink *s)
 {
-    for (size_t at = 0; at < s->f->inputs[i]->n && !spent(s); at++) {
-        if (s->f->inputs[i]->steps[at].kind == IW_FUZZ_B) {
-            struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]);
+    for (size_t at = 0; at < current(s)->n && !spent(s); at++) {
+        if (current(s)->steps[at].kind == IW_FUZZ_B) {
+            struct iw_hunt_input *with = iw_hunt_input_copy(current(s));
 
             with->steps[at].kind = IW_FUZZ_A;
-            replace(s, i, with);
+            replace(s, with);
         }
-        while (!spent(s) && join(s, i, at))
+        while (!spent(s) && join(s, at))
             ;
     }
 }
 
-/* Tries another value for the octets [from, from + count) of the ULPDU in step `at`, or removes
- * them. */
-static bool change(struct shrink *s, size_t i, size_t at, size_t from, size_t count, uint64_t value,
-                   bool gone)
+/* Returns the octets of the ULPDU in step `at`. */
+static size_t length_at(const struct shrink *s, size_t at)
 {
-    const struct iw_hunt_step *step = &s->f->inputs[i]->steps[at];
-    size_t length = iw_get16(step->octets);
-    struct iw_hunt_input *with;
-    uint8_t *ulpdu, *fpdu;
+    return iw_get16(current(s)->steps[at].octets);
+}
+
+/* Tries other octets for those in step `at`. */
+static bool say_instead(struct shrink *s, size_t at, const uint8_t *octets, size_t length)
+{
+    struct iw_hunt_input *with = iw_hunt_input_copy(current(s));
+
+    iw_hunt_drop(with, at, 1);
+    iw_hunt_insert(with, at, IW_FUZZ_A, octets, length);
+    return replace(s, with);
+}
+
+static uint8_t fpdu[UINT16_MAX + 16]; /* to be tried */
+
+/* Tries another value for the octets [from, from + count) of the ULPDU in step `at`. */
+static bool change(struct shrink *s, size_t at, size_t from, size_t count, uint64_t value)
+{
+    size_t length = length_at(s, at);
 
     if (from + count > length || spent(s))
         return false;
-    ulpdu = iw_got(malloc(length));
-    fpdu = iw_got(malloc(iw_hunt_fpdu_size(length)));
-    memcpy(ulpdu, step->octets + 2, length);
-    if (gone) {
-        memmove(ulpdu + from, ulpdu + from + count, length - from - count);
-        length -= count;
-    } else {
-        for (size_t k = count; k > 0; k--, value >>= 8)
-            ulpdu[from + k - 1] = (uint8_t)value;
-    }
-    with = iw_hunt_input_copy(s->f->inputs[i]);
-    if (length) {
-        size_t size = iw_hunt_fpdu(ulpdu, length, fpdu);
-
-        iw_hunt_drop(with, at, 1);
-        iw_hunt_insert(with, at, IW_FUZZ_A, fpdu, size);
-    }
-    free(ulpdu);
-    free(fpdu);
-    return replace(s, i, with);
+    memcpy(fpdu + 2, current(s)->steps[at].octets + 2, length);
+    for (size_t k = count; k > 0; k--, value >>= 8)
+        fpdu[2 + from + k - 1] = (uint8_t)value;
+    return say_instead(s, at, fpdu, iw_hunt_fpdu(fpdu + 2, length, fpdu));
 }
 
-static size_t length_at(const struct shrink *s, size_t i, size_t at)
+/* Tries without the last `count` octets of the ULPDU in step `at`. */
+static bool cut(struct shrink *s, size_t at, size_t count)
 {
-    const uint8_t *octets = s->f->inputs[i]->steps[at].octets;
+    size_t length = length_at(s, at) - count;
 
-    return iw_get16(octets);
+    if (spent(s))
+        return false;
+    size_t size = iw_hunt_fpdu(current(s)->steps[at].octets + 2, length, fpdu);
+    return say_instead(s, at, fpdu, size);
 }
 
 /* Simplifies a regular FPDU: less payload, then each field as a correct sender sets it, then zeros.
  */
-static void plain_fpdu(struct shrink *s, size_t i, size_t at)
+static void plain_fpdu(struct shrink *s, size_t at)
 {
     static const uint8_t fields[][2] = {{IW_AT_STAG, 4},
                                         {IW_AT_QN, 4},
@@ -249,78 +249,71 @@ static void plain_fpdu(struct shrink *s, size_t i, size_t at)
                                         {IW_IN_ULPDU(IW_AT_READ_SIZE), 4},
                                         {IW_IN_ULPDU(IW_AT_READ_SOURCE_STAG), 4},
                                         {IW_IN_ULPDU(IW_AT_READ_SOURCE_TO), 8}};
-    enum {
-        DDP_CONTROL = IW_MPA_LENGTH_FIELD + IW_AT_DDP_CONTROL,
-        RDMAP_CONTROL = IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL
-    };
-    const uint8_t *octets = s->f->inputs[i]->steps[at].octets;
-    size_t header = octets[DDP_CONTROL] & IW_DDP_T ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
+    uint8_t tagged =
+        current(s)->steps[at].octets[IW_MPA_LENGTH_FIELD + IW_AT_DDP_CONTROL] & IW_DDP_T;
+    size_t header = tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
 
-    while (length_at(s, i, at) > header) {
-        size_t more = length_at(s, i, at) - header;
+    while (length_at(s, at) > header) {
+        size_t more = length_at(s, at) - header;
 
-        if (!change(s, i, at, header + more / 2, more - more / 2, 0, true))
+        if (!cut(s, at, more - more / 2))
             break;
     }
-    octets = s->f->inputs[i]->steps[at].octets;
-    change(s, i, at, IW_AT_DDP_CONTROL, 1, (octets[DDP_CONTROL] & IW_DDP_T) | IW_DDP_L | 1, false);
-    octets = s->f->inputs[i]->steps[at].octets;
-    change(s, i, at, IW_AT_RDMAP_CONTROL, 1, 0x40u | (octets[RDMAP_CONTROL] & IW_RDMAP_OPCODE),
-           false);
+    change(s, at, IW_AT_DDP_CONTROL, 1, tagged | IW_DDP_L | 1);
+    change(s, at, IW_AT_RDMAP_CONTROL, 1,
+           0x40u | (current(s)->steps[at].octets[IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL] &
+                    IW_RDMAP_OPCODE));
     for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++)
-        if (!change(s, i, at, fields[k][0], fields[k][1], 0, false) && fields[k][0] == IW_AT_MSN &&
+        if (!change(s, at, fields[k][0], fields[k][1], 0) && fields[k][0] == IW_AT_MSN &&
             header == IW_DDP_UNTAGGED_HEADER)
-            change(s, i, at, IW_AT_MSN, 4, 1, false);
-    for (size_t k = header; k + 4 <= length_at(s, i, at); k += 4)
-        change(s, i, at, k, 4, 0, false);
+            change(s, at, IW_AT_MSN, 4, 1);
+    for (size_t k = header; k + 4 <= length_at(s, at); k += 4)
+        change(s, at, k, 4, 0);
 }
 
 /* Simplifies octets that are no regular FPDU: fewer of them, then zeros. */
-static void plain_octets(struct shrink *s, size_t i, size_t at)
+static void plain_octets(struct shrink *s, size_t at)
 {
-    for (size_t chunk = s->f->inputs[i]->steps[at].length / 2; chunk > 0 && !spent(s); chunk /= 2) {
-        struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]);
+    for (size_t chunk = current(s)->steps[at].length / 2; chunk > 0 && !spent(s); chunk /= 2) {
+        struct iw_hunt_input *with = iw_hunt_input_copy(current(s));
 
         with->steps[at].length -= (uint32_t)chunk;
-        replace(s, i, with);
-        chunk =
-            chunk > s->f->inputs[i]->steps[at].length ? s->f->inputs[i]->steps[at].length : chunk;
+        replace(s, with);
+        if (chunk > current(s)->steps[at].length)
+            chunk = current(s)->steps[at].length;
     }
-    for (size_t k = 0; k < s->f->inputs[i]->steps[at].length && !spent(s); k++) {
-        struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]);
+    for (size_t k = 0; k < current(s)->steps[at].length && !spent(s); k++) {
+        struct iw_hunt_input *with = iw_hunt_input_copy(current(s));
 
         with->steps[at].octets[k] = 0;
-        replace(s, i, with);
+        replace(s, with);
     }
 }
 
-static void usual_startup(struct shrink *s, size_t i, size_t at)
+static void usual_startup(struct shrink *s, size_t at)
 {
     struct iw_hunt_input *probe = iw_hunt_seed_probe(s->h->world.side);
-    struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]);
     const struct iw_hunt_step *usual = probe->steps;
 
     while (!iw_hunt_sends(usual))
         usual++;
-    iw_hunt_drop(with, at, 1);
-    iw_hunt_insert(with, at, IW_FUZZ_A, usual->octets, usual->length);
+    say_instead(s, at, usual->octets, usual->length);
     iw_hunt_input_free(probe);
-    replace(s, i, with);
 }
 
-static void plainer(struct shrink *s, size_t i)
+static void plainer(struct shrink *s)
 {
-    for (size_t at = 0; at < s->f->inputs[i]->n && !spent(s); at++) {
-        const struct iw_hunt_step *step = &s->f->inputs[i]->steps[at];
+    for (size_t at = 0; at < current(s)->n && !spent(s); at++) {
+        const struct iw_hunt_step *step = &current(s)->steps[at];
 
         if (!iw_hunt_sends(step) || !step->length)
             continue;
         if (iw_hunt_startup_size(step->octets, step->length))
-            usual_startup(s, i, at);
+            usual_startup(s, at);
         else if (iw_hunt_regular(step->octets, step->length))
-            plain_fpdu(s, i, at);
+            plain_fpdu(s, at);
         else
-            plain_octets(s, i, at);
+            plain_octets(s, at);
     }
 }
 
@@ -331,12 +324,12 @@ void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f)
     for (int i = 0; i < SURE && s.sure; i++)
         s.sure = happens_once(&s, f->inputs, f->n_inputs);
     fewer_inputs(&s);
-    for (size_t i = 0; i < f->n_inputs; i++) {
-        sooner(&s, i);
-        iw_hunt_frames_apart(f->inputs[i]);
-        fewer_steps(&s, i);
-        joined(&s, i);
-        plainer(&s, i);
-        fewer_steps(&s, i);
+    for (; s.i < f->n_inputs; s.i++) {
+        sooner(&s);
+        iw_hunt_frames_apart(current(&s));
+        fewer_steps(&s);
+        joined(&s);
+        plainer(&s);
+        fewer_steps(&s);
     }
 }

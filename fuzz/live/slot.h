@@ -4,8 +4,8 @@
 
 /* Internal to the loop: a connection under way. */
 
-#include "loop.h"
-#include "plan.h"
+#include "live_loop.h"
+#include "live_plan.h"
 
 enum { IW_HUNT_ANSWERS = 64 * 1024 }; /* octets that are read at once */
 
@@ -24,13 +24,12 @@ struct iw_hunt_slot {
     uint8_t *out; /* rendered, to be sent */
     size_t out_length, out_sent, out_room;
     uint8_t said;
-    bool connected, shut, blocked, heard, asking; /* asking: the start-up frame is in `out` */
-    uint64_t armed, deadline, sent, received;     /* armed: when the deadline was set */
-    uint64_t waited;                              /* by the loop, until then */
+    bool shut, blocked, asking;               /* asking: the start-up frame is in `out` */
+    uint64_t armed, deadline, sent, received; /* armed: when the deadline was set */
+    uint64_t waited;                          /* by the loop, until then */
     uint64_t asked; /* when all of our start-up frame was sent, or the peer connected; 0: not yet */
     enum iw_side own, peer;
     struct iw_observer *observer;
-    void *observer_memory;
 };
 
 struct iw_hunt_loop {
@@ -41,7 +40,6 @@ struct iw_hunt_loop {
     int control; /* the agent's descriptor in the epoll set, or -1 */
     struct iw_hunt_slot slots[IW_HUNT_SLOTS];
     unsigned busy;
-    void *scratch;
     uint8_t answers[IW_HUNT_ANSWERS];
     uint64_t answer_time; /* ns, a running mean of the Reply's delay */
     bool answered;        /* at all: the mean is measured */

@@ -41,14 +41,14 @@ char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad)
     FILE *f = h->o->suppress ? fopen(h->o->suppress, "re") : NULL;
     char *line = NULL, *glob, *reason, *found = NULL;
     size_t room = 0;
+    bool wrong = h->o->suppress && !f;
 
-    *bad = h->o->suppress && !f;
-    if (*bad)
+    if (wrong)
         iw_complain("--suppress %s: %s", h->o->suppress, strerror(errno));
     for (unsigned n = 1; f && getline(&line, &room, f) >= 0; n++) {
         if (!cut(line, &glob, &reason)) {
             iw_complain("%s:%u: expected GLOB \"reason\"", h->o->suppress, n);
-            *bad = true;
+            wrong = true;
             break;
         }
         if (*glob && !found && !fnmatch(glob, key, 0))
@@ -56,8 +56,10 @@ char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad)
     }
     if (f && ferror(f)) {
         iw_complain("--suppress %s: %s", h->o->suppress, strerror(errno));
-        *bad = true;
+        wrong = true;
     }
+    if (bad)
+        *bad = wrong;
     free(line);
     if (f)
         fclose(f);

@@ -7,7 +7,6 @@
 #include "host/complain.h"
 #include "host/text.h"
 #include "hunt.h"
-#include "iwarp/transport.h"
 
 enum {
     NEWEST = 2 * IW_HUNT_SLOTS,
@@ -16,12 +15,17 @@ enum {
     HURRIED = 8
 };
 
-static struct iw_hunt_finding *known(struct iw_hunt *h, const char *key)
+#define UNEXPLAINED "unexplained "
+
+/* Counts a finding that is known already. Returns false if it is not. */
+static bool count_known(struct iw_hunt *h, const char *key)
 {
     for (struct iw_hunt_finding *f = h->findings; f; f = f->next)
-        if (!strcmp(f->key, key))
-            return f;
-    return NULL;
+        if (!strcmp(f->key, key)) {
+            f->times++;
+            return true;
+        }
+    return false;
 }
 
 /* Halves the row of suspects as long as one of the halves reproduces the event. */
@@ -64,10 +68,10 @@ static struct iw_hunt_event alone(struct iw_hunt *h, const struct iw_hunt_event 
 }
 
 /* Tries the newest suspects without waiting for answers, as a peer that was slow in the hunt may
- * have let an answer's time run out. The one that reproduces the event becomes the input of `f`. */
+ * have let an answer's time run out. Sets *input to a new one that reproduces the event. */
 static struct iw_hunt_event hurried(struct iw_hunt *h, const struct iw_hunt_event *event,
                                     struct iw_hunt_input *const *suspects, size_t n,
-                                    struct iw_hunt_finding *f)
+                                    struct iw_hunt_input **input)
 {
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
 
@@ -79,8 +83,7 @@ static struct iw_hunt_event hurried(struct iw_hunt *h, const struct iw_hunt_even
                 iw_hunt_drop(in, k - 1, 1);
         e = iw_hunt_try(h, &in, 1, event, NULL);
         if (iw_hunt_same(&e, event)) {
-            f->inputs = iw_got(malloc(sizeof(*f->inputs)));
-            f->inputs[f->n_inputs++] = in;
+            *input = in;
             break;
         }
         iw_hunt_input_free(in);
@@ -88,14 +91,32 @@ static struct iw_hunt_event hurried(struct iw_hunt *h, const struct iw_hunt_even
     return e;
 }
 
+/* Returns a finding of now with copies of these inputs, without a key. */
+static struct iw_hunt_finding *finding_of(struct iw_hunt *h, const struct iw_hunt_event *event,
+                                          struct iw_hunt_input *const *inputs, size_t n)
+{
+    struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f)));
+
+    f->event = *event;
+    f->number = h->over;
+    f->seconds = iw_hunt_elapsed(h);
+    f->times = 1;
+    f->inputs = iw_got(calloc(n + 1, sizeof(*f->inputs)));
+    f->requested = iw_got(calloc(n + 1, sizeof(*f->requested)));
+    for (; f->n_inputs < n; f->n_inputs++)
+        f->inputs[f->n_inputs] = iw_hunt_input_copy(inputs[f->n_inputs]);
+    return f;
+}
+
 /* Finds the sequence that caused the event: mostly one of the newest, alone, and with no more
- * patience than in the hunt. Further tries use the patience that reproduced it. */
+ * patience than in the hunt. Further tries use the patience that reproduced it. Returns NULL if
+ * none does. */
 static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_event *event,
                                        struct iw_hunt_input *const *suspects, size_t n)
 {
-    struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f)));
     size_t from = n, count = 1;
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
+    struct iw_hunt_input *quick = NULL;
 
     h->patience = 0;
     if (!h->outside)
@@ -112,19 +133,13 @@ static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_e
             break;
         row = n / MORE > row ? row * MORE : n;
     }
-    if (!iw_hunt_same(&e, event)) {
-        e = hurried(h, event, suspects, n, f);
-    } else {
-        f->inputs = iw_got(calloc(count, sizeof(*f->inputs)));
-        for (size_t i = 0; i < count; i++)
-            f->inputs[f->n_inputs++] = iw_hunt_input_copy(suspects[from + i]);
-    }
-    if (!iw_hunt_same(&e, event)) {
-        free(f);
+    if (iw_hunt_same(&e, event))
+        return finding_of(h, &e, suspects + from, count);
+    e = hurried(h, event, suspects, n, &quick);
+    if (!quick)
         return NULL;
-    }
-    f->event = e;
-    f->requested = iw_got(calloc(f->n_inputs, sizeof(*f->requested)));
+    struct iw_hunt_finding *f = finding_of(h, &e, &quick, 1);
+    iw_hunt_input_free(quick);
     return f;
 }
 
@@ -156,16 +171,6 @@ static char *key_of(const struct iw_hunt_finding *f)
     return iw_text_format("%s%s", key, said);
 }
 
-static void discard(struct iw_hunt_finding *f)
-{
-    for (size_t i = 0; i < f->n_inputs; i++)
-        iw_hunt_input_free(f->inputs[i]);
-    free(f->inputs);
-    free(f->requested);
-    free(f->key);
-    free(f);
-}
-
 static void append(struct iw_hunt *h, struct iw_hunt_finding *f)
 {
     struct iw_hunt_finding **last = &h->findings;
@@ -175,20 +180,11 @@ static void append(struct iw_hunt *h, struct iw_hunt_finding *f)
     *last = f;
 }
 
-static char *unexplained_key(const struct iw_hunt_event *event)
-{
-    char key[IW_HUNT_KEY];
-
-    iw_hunt_key(event, key, sizeof(key));
-    return iw_text_format("unexplained %s", key);
-}
-
 /* Returns true if the finding is known whatever was sent last: another look would bring nothing. */
 static bool known_anyway(const struct iw_hunt *h, const char *key)
 {
     char *longer = iw_text_format("%s, after anything", key);
-    bool bad;
-    char *reason = iw_hunt_known(h, longer, &bad);
+    char *reason = iw_hunt_known(h, longer, NULL);
     bool known = reason != NULL;
 
     free(reason);
@@ -198,7 +194,7 @@ static bool known_anyway(const struct iw_hunt *h, const char *key)
 
 /* Counts an event that has been looked into a few times, and returns true: it needs no other look.
  * A known finding does not stand in for one that may be unknown. */
-static bool seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
+static bool count_seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
 {
     struct iw_hunt_finding *last = NULL;
     uint64_t times = 0;
@@ -222,92 +218,62 @@ static bool seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
 void iw_hunt_unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
                          struct iw_hunt_input *const *suspects, size_t n)
 {
-    struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f)));
-    bool bad;
+    char key[IW_HUNT_KEY + sizeof(UNEXPLAINED)] = UNEXPLAINED;
 
-    f->event = *event;
-    f->key = unexplained_key(event);
-    if (known(h, f->key)) {
-        known(h, f->key)->times++;
-        discard(f);
+    iw_hunt_key(event, key + strlen(key), IW_HUNT_KEY);
+    if (count_known(h, key))
         return;
-    }
-    f->number = h->over;
-    f->seconds = (double)(iw_transport_now() - h->began) / 1e9;
-    f->times = 1;
-    f->suppressed = iw_hunt_known(h, f->key, &bad);
-    if (n > NEWEST) {
-        suspects += n - NEWEST;
-        n = NEWEST;
-    }
-    f->inputs = iw_got(calloc(n + 1, sizeof(*f->inputs)));
-    f->requested = iw_got(calloc(n + 1, sizeof(*f->requested)));
-    while (f->n_inputs < n) {
-        f->inputs[f->n_inputs] = iw_hunt_input_copy(suspects[f->n_inputs]);
-        f->n_inputs++;
-    }
+    size_t skip = n > NEWEST ? n - NEWEST : 0;
+    struct iw_hunt_finding *f = finding_of(h, event, suspects + skip, n - skip);
+    f->key = iw_text_copy(key);
+    f->suppressed = iw_hunt_known(h, f->key, NULL);
     append(h, f);
     if (n)
         iw_hunt_write_unplayed(h, f, (unsigned)iw_hunt_counted(h, true));
     iw_hunt_tell(h, f);
 }
 
+/* Gives the finding the key that its inputs make. Returns false, and frees it, if such a finding is
+ * known; that is counted. */
+static bool is_news(struct iw_hunt *h, struct iw_hunt_finding *f)
+{
+    free(f->key);
+    f->key = key_of(f);
+    if (!count_known(h, f->key))
+        return true;
+    iw_hunt_finding_free(f);
+    return false;
+}
+
 void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
                     struct iw_hunt_input *const *suspects, size_t n)
 {
-    struct iw_hunt_finding *f, *before;
-    unsigned number = 1;
-    bool bad;
+    char key[IW_HUNT_KEY];
 
-    if (event->kind == IW_HUNT_RULE) {
-        char key[IW_HUNT_KEY];
-
-        iw_hunt_key(event, key, sizeof(key));
-        before = known(h, key);
-        if (before) {
-            before->times++;
-            return;
-        }
-    }
-    if (event->kind != IW_HUNT_RULE && seen_often(h, event))
+    iw_hunt_key(event, key, sizeof(key));
+    if (event->kind == IW_HUNT_RULE ? count_known(h, key) : count_seen_often(h, event))
         return;
     if (!h->outside && !*h->stop && iw_hunt_open(h)) {
         iw_hunt_unexplained(h, event, suspects, n);
         return;
     }
-    f = isolate(h, event, suspects, n);
+    struct iw_hunt_finding *f = isolate(h, event, suspects, n);
     if (!f) { /* Interrupted, what did it may be among them. */
         if (!h->outside && *h->stop)
             iw_hunt_close(h);
         iw_hunt_unexplained(h, event, suspects, *h->stop ? n : 0);
         return;
     }
-    f->key = key_of(f);
-    before = known(h, f->key);
-    if (before) {
-        before->times++;
-        discard(f);
+    if (!is_news(h, f))
         return;
-    }
-    f->times = 1;
-    f->number = h->over;
-    f->seconds = (double)(iw_transport_now() - h->began) / 1e9;
     iw_hunt_shrink(h, f);
-    /* After shrinking, the key may be another one. */
-    free(f->key);
-    f->key = key_of(f);
-    before = known(h, f->key);
-    if (before) {
-        before->times++;
-        discard(f);
+    if (!is_news(h, f)) /* after shrinking, the key may be another one */
         return;
-    }
-    f->suppressed = iw_hunt_known(h, f->key, &bad);
+    f->suppressed = iw_hunt_known(h, f->key, NULL);
     if (f->n_inputs == 1 && (event->kind == IW_HUNT_CRASH || event->kind == IW_HUNT_HANG))
         f->n_pattern = iw_hunt_pattern(f->inputs[0], f->pattern, IW_HUNT_PATTERN);
-    for (const struct iw_hunt_finding *other = h->findings; other; other = other->next)
-        number++;
     append(h, f);
+    unsigned number = (unsigned)iw_hunt_counted(h, true);
     if (!iw_hunt_write_case(h, f, number))
         iw_complain("finding %u (%s) could not be shown again by its case", number, f->key);
     iw_hunt_tell(h, f);

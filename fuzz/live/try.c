@@ -7,7 +7,6 @@
 
 #include "host/text.h"
 #include "hunt.h"
-#include "iwarp/transport.h"
 
 enum {
     PATIENCE_MS = 3000,
@@ -90,20 +89,25 @@ static uint64_t patience(const struct iw_hunt *h, double ms, unsigned slower, do
     return measured > scaled ? measured : scaled;
 }
 
+/* Starts a copy of the sequence. Returns false if that is not possible now: no port is free. */
+static bool start(struct iw_hunt *h, const struct iw_hunt_input *input)
+{
+    struct iw_hunt_input *copy = iw_hunt_input_copy(input);
+    bool started = iw_hunt_loop_start(h->loop, copy, 0);
+
+    if (!started)
+        iw_hunt_input_free(copy);
+    return started;
+}
+
 /* Runs one sequence; leaves the outcome in h->trial. */
 static void run(struct iw_hunt *h, const struct iw_hunt_input *input)
 {
     uint64_t until = iw_transport_now() + (uint64_t)(AGAIN * h->world.scale * 1e9);
-    struct iw_hunt_input *copy = iw_hunt_input_copy(input);
 
     h->trial = (struct iw_hunt_done){0};
-    while (!iw_hunt_loop_start(h->loop, copy, 0)) { /* no port is free */
-        if (iw_transport_now() > until) {
-            iw_hunt_input_free(copy);
-            break;
-        }
+    while (!start(h, input) && iw_transport_now() <= until)
         iw_hunt_loop_step(h->loop, 1);
-    }
     while (iw_hunt_loop_busy(h->loop))
         iw_hunt_loop_step(h->loop, 100);
 }
@@ -111,21 +115,11 @@ static void run(struct iw_hunt *h, const struct iw_hunt_input *input)
 /* Runs a long row as in the hunt: several at a time, with no more patience than there. */
 static void run_row(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n)
 {
-    for (size_t i = 0; i < n && !iw_hunt_world_death(&h->world) && !*h->stop;) {
-        struct iw_hunt_input *copy;
-
-        if (iw_hunt_loop_busy(h->loop) == h->world.slots) {
-            iw_hunt_loop_step(h->loop, 10);
-            continue;
-        }
-        copy = iw_hunt_input_copy(inputs[i]);
-        if (iw_hunt_loop_start(h->loop, copy, 0)) {
+    for (size_t i = 0; i < n && !iw_hunt_world_death(&h->world) && !*h->stop;)
+        if (iw_hunt_loop_busy(h->loop) < h->world.slots && start(h, inputs[i]))
             i++;
-            continue;
-        }
-        iw_hunt_input_free(copy); /* no port is free */
-        iw_hunt_loop_step(h->loop, 10);
-    }
+        else
+            iw_hunt_loop_step(h->loop, 10);
     while (iw_hunt_loop_busy(h->loop) && !iw_hunt_world_death(&h->world))
         iw_hunt_loop_step(h->loop, 10);
     iw_hunt_loop_abort(h->loop);
@@ -183,21 +177,22 @@ static enum iw_hunt_answer first(const struct iw_hunt_row *row)
 /* Checks the peer. `hanging`: a missing answer is no sign of its end. */
 static struct iw_hunt_event look(struct iw_hunt *h, bool hanging)
 {
-    struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
-    struct iw_hunt_input *probe;
-    const char *how;
+    static const char *const unanswered[2][2] = {
+        [IW_SIDE_INITIATOR] = {"connections are not accepted any more",
+                               "a right Request is not answered any more"},
+        [IW_SIDE_RESPONDER] = {"it does not connect any more", "no Request comes any more"}};
     char text[128];
     bool first_of_all = !h->over && !h->o->try && !iw_hunt_loop_answer_time(h->loop);
     uint64_t wait =
         patience(h, first_of_all ? FIRST_MS : PATIENCE_MS, SLOWER, hanging ? TRIED_MS : MOST_MS);
 
     iw_hunt_world_settle(&h->world);
-    how = iw_hunt_world_death(&h->world);
+    const char *how = iw_hunt_world_death(&h->world);
     if (how)
         return crashed(h, how);
     /* Wait for the Reply, or the Request, and after that not long for the peer's end, which proves
      * nothing. */
-    probe = iw_hunt_seed_probe(h->world.side);
+    struct iw_hunt_input *probe = iw_hunt_seed_probe(h->world.side);
     iw_hunt_drop(probe, h->world.side == IW_SIDE_INITIATOR, probe->n);
     iw_hunt_insert_time(probe, probe->n, UINT16_MAX);
     iw_hunt_loop_patience(h->loop, (double)wait / 1e9, h->world.scale * IW_HUNT_PATIENCE_MS / 1e3);
@@ -206,23 +201,14 @@ static struct iw_hunt_event look(struct iw_hunt *h, bool hanging)
     iw_hunt_input_free(probe);
     if (first(&h->trial.row) == IW_ANSWER_STARTUP) {
         how = iw_hunt_world_stray(&h->world, text, sizeof(text));
-        if (how) {
-            e.kind = IW_HUNT_STRAY;
-            snprintf(e.text, sizeof(e.text), "%s", how);
-        }
-        return e;
+        return iw_hunt_event_of(how ? IW_HUNT_STRAY : IW_HUNT_NOTHING, how ? how : "");
     }
-    how = hanging && h->trial.connected ? NULL : dying(h, h->trial.connected);
+    bool connected = h->trial.connected;
+    how = hanging && connected ? NULL : dying(h, connected);
     if (how)
         return crashed(h, how);
-    e.kind = h->trial.connected ? IW_HUNT_HANG : IW_HUNT_REFUSAL;
-    snprintf(e.text, sizeof(e.text), "%s",
-             h->world.side == IW_SIDE_RESPONDER ? e.kind == IW_HUNT_HANG
-                                                      ? "no Request comes any more"
-                                                      : "it does not connect any more"
-             : e.kind == IW_HUNT_HANG           ? "a right Request is not answered any more"
-                                                : "connections are not accepted any more");
-    return e;
+    return iw_hunt_event_of(connected ? IW_HUNT_HANG : IW_HUNT_REFUSAL,
+                            unanswered[h->world.side][connected]);
 }
 
 struct iw_hunt_event iw_hunt_look(struct iw_hunt *h)
@@ -258,10 +244,8 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
         if (requested)
             requested[i] = h->trial.requested;
         for (size_t k = 0; wanted->kind == IW_HUNT_RULE && k < h->trial.n_findings; k++)
-            if (h->trial.findings[k] == wanted->check) {
-                e = *wanted;
-                return e;
-            }
+            if (h->trial.findings[k] == wanted->check)
+                return *wanted;
         if (first(&h->trial.row) == IW_ANSWER_REFUSED)
             break;
     }

@@ -35,19 +35,19 @@ uint32_t iw_hunt_memory_length(unsigned k)
 
 /* ---- the agent ---- */
 
-/* Sends a request and waits for the reply. Returns NULL with one line in `error` if that fails. */
-static json_t *call(struct iw_hunt_world *w, json_t *request, char *error, size_t room)
+/* Sends a request and waits for the reply. Returns NULL with one line in w->error if that fails. */
+static json_t *call(struct iw_hunt_world *w, json_t *request)
 {
     uint64_t deadline = iw_transport_now() + (uint64_t)(CALL_SECONDS * w->scale * 1e9);
-    json_t *reply = iw_control_call(w->target->control, iw_got(request), deadline, error, room);
+    json_t *reply =
+        iw_control_call(w->target->control, iw_got(request), deadline, w->error, sizeof(w->error));
     const char *why = json_string_value(json_object_get(reply, "error"));
 
-    if (reply && !json_is_true(json_object_get(reply, "ok"))) {
-        snprintf(error, room, "the agent: %s", why ? why : "no");
-        json_decref(reply);
-        return NULL;
-    }
-    return reply;
+    if (!reply || json_is_true(json_object_get(reply, "ok")))
+        return reply;
+    snprintf(w->error, sizeof(w->error), "the agent: %s", why ? why : "no");
+    json_decref(reply);
+    return NULL;
 }
 
 /* Sends a request without waiting; the reply is ignored. */
@@ -68,17 +68,15 @@ static json_int_t number(const json_t *object, const char *name)
 }
 
 /* Returns the octets of a memory with its guards, in hexadecimal. The caller frees it. */
-static char *look(struct iw_hunt_world *w, const struct iw_hunt_memory *m, char *error, size_t room)
+static char *look(struct iw_hunt_world *w, const struct iw_hunt_memory *m)
 {
-    json_t *reply = call(w,
-                         json_pack("{s:s, s:I, s:i, s:i}", "do", "read", "mem", m->mem, "offset",
-                                   -IW_HUNT_GUARD, "length", (int)m->length + 2 * IW_HUNT_GUARD),
-                         error, room);
+    int octets = (int)m->length + 2 * IW_HUNT_GUARD;
+    json_t *reply = call(w, json_pack("{s:s, s:I, s:i, s:i}", "do", "read", "mem", m->mem, "offset",
+                                      -IW_HUNT_GUARD, "length", octets));
     char *text = iw_text_copy(json_string_value(json_object_get(reply, "hex")));
-    size_t octets = (size_t)m->length + 2 * (size_t)IW_HUNT_GUARD;
 
-    if (reply && (!text || strlen(text) != 2 * octets)) {
-        snprintf(error, room, "the agent: read: expected %zu octets", octets);
+    if (reply && (!text || strlen(text) != 2 * (size_t)octets)) {
+        snprintf(w->error, sizeof(w->error), "the agent: read: expected %d octets", octets);
         free(text);
         text = NULL;
     }
@@ -86,20 +84,18 @@ static char *look(struct iw_hunt_world *w, const struct iw_hunt_memory *m, char 
     return text;
 }
 
-static bool make_memory(struct iw_hunt_world *w, size_t k, char *error, size_t room)
+static bool make_memory(struct iw_hunt_world *w, size_t k)
 {
     struct iw_hunt_memory *m = &w->memories[k];
     json_t *rights = iw_got(json_array());
-    json_t *reply;
 
     for (size_t i = 0; i < 4 && kinds[k].rights[i]; i++)
         if (strcmp(kinds[k].rights[i], "remote-atomic") != 0 ||
             w->target->can(w->target, "extensions"))
             json_array_append_new(rights, iw_got(json_string(kinds[k].rights[i])));
-    reply = call(w,
-                 json_pack("{s:s, s:i, s:o, s:i}", "do", "register", "length", (int)kinds[k].length,
-                           "access", rights, "guard", IW_HUNT_GUARD),
-                 error, room);
+    json_t *reply =
+        call(w, json_pack("{s:s, s:i, s:o, s:i}", "do", "register", "length", (int)kinds[k].length,
+                          "access", rights, "guard", IW_HUNT_GUARD));
     if (!reply)
         return false;
     *m = (struct iw_hunt_memory){.mem = number(reply, "mem"),
@@ -108,7 +104,7 @@ static bool make_memory(struct iw_hunt_world *w, size_t k, char *error, size_t r
                                  .length = kinds[k].length,
                                  .remote = kinds[k].remote};
     json_decref(reply);
-    m->content = look(w, m, error, room);
+    m->content = look(w, m);
     return m->content != NULL;
 }
 
@@ -119,40 +115,38 @@ void iw_hunt_world_describe(struct iw_hunt_world *w)
                                                              .remote = kinds[w->n_memories].remote};
 }
 
-static bool resolve(const char *host, uint16_t port, struct sockaddr_storage *to, socklen_t *length,
-                    char *error, size_t room)
+static bool resolve(struct iw_hunt_world *w, const char *host, uint16_t port,
+                    struct sockaddr_storage *to)
 {
-    struct addrinfo *list = iw_address_resolve(host, port, false, error, room);
+    struct addrinfo *list = iw_address_resolve(host, port, false, w->error, sizeof(w->error));
 
     if (!list)
         return false;
     memcpy(to, list->ai_addr, list->ai_addrlen);
-    *length = list->ai_addrlen;
+    w->to_length = list->ai_addrlen;
     freeaddrinfo(list);
     return true;
 }
 
 /* Makes a listener for each slot, which identifies the sequence of each Request. */
-static bool make_listeners(struct iw_hunt_world *w, char *error, size_t room)
+static bool make_listeners(struct iw_hunt_world *w)
 {
     for (unsigned i = 0; i < w->slots; i++) {
-        json_t *reply = call(w,
-                             json_pack("{s:s, s:s, s:i, s:s}", "do", "listen", "host",
-                                       w->target->host, "port", 0, "accept", "ask"),
-                             error, room);
+        json_t *reply = call(w, json_pack("{s:s, s:s, s:i, s:s}", "do", "listen", "host",
+                                          w->target->host, "port", 0, "accept", "ask"));
         uint16_t port = (uint16_t)number(reply, "port");
 
         w->listen[i] = number(reply, "listen");
         json_decref(reply);
-        if (!reply || !resolve(w->target->host, port, &w->to[i], &w->to_length, error, room))
+        if (!reply || !resolve(w, w->target->host, port, &w->to[i]))
             return false;
     }
     return true;
 }
 
-static bool prepare_agent(struct iw_hunt_world *w, char *error, size_t room)
+static bool prepare_agent(struct iw_hunt_world *w)
 {
-    json_t *reply = call(w, json_pack("{s:s}", "do", "hello"), error, room);
+    json_t *reply = call(w, json_pack("{s:s}", "do", "hello"));
     const char *backend = json_string_value(json_object_get(reply, "backend"));
 
     w->late_receives = backend && !strcmp(backend, "verbs");
@@ -160,15 +154,13 @@ static bool prepare_agent(struct iw_hunt_world *w, char *error, size_t room)
     if (!reply)
         return false;
     for (w->n_memories = 0; w->n_memories < IW_HUNT_MEMORIES; w->n_memories++)
-        if (!make_memory(w, w->n_memories, error, room))
+        if (!make_memory(w, w->n_memories))
             return false;
-    reply = call(w,
-                 json_pack("{s:s, s:i, s:[s]}", "do", "register", "length",
-                           IW_HUNT_RECEIVES * IW_HUNT_RECEIVE, "access", "local-write"),
-                 error, room);
+    reply = call(w, json_pack("{s:s, s:i, s:[s]}", "do", "register", "length",
+                              IW_HUNT_RECEIVES * IW_HUNT_RECEIVE, "access", "local-write"));
     w->receives = number(reply, "mem");
     json_decref(reply);
-    return reply && make_listeners(w, error, room);
+    return reply && make_listeners(w);
 }
 
 static void post_receives(struct iw_hunt_world *w, json_int_t conn)
@@ -206,42 +198,56 @@ int iw_hunt_world_fd(const struct iw_hunt_world *w)
     return w->instance && w->target->control ? iw_control_fd(w->target->control) : -1;
 }
 
+/* Returns true if the peer may change this one of the `n` digits of memory `k`. */
+static bool peers_own(size_t k, size_t at, size_t n)
+{
+    return k == 0 && at >= 2 * IW_HUNT_GUARD && at < n - 2 * IW_HUNT_GUARD;
+}
+
 const char *iw_hunt_world_stray(struct iw_hunt_world *w, char *text, size_t room)
 {
     for (size_t k = 0; k < w->n_memories; k++) {
         struct iw_hunt_memory *m = &w->memories[k];
-        char error[256];
-        char *now = look(w, m, error, sizeof(error));
+        char *now = look(w, m);
         size_t n = strlen(m->content), at = 0;
 
-        while (now && at < n &&
-               (now[at] == m->content[at] ||
-                (k == 0 && at >= 2 * IW_HUNT_GUARD && at < n - 2 * IW_HUNT_GUARD)))
+        while (now && at < n && (now[at] == m->content[at] || peers_own(k, at, n)))
             at++;
-        if (now && at < n) {
+        bool changed = now && at < n;
+        free(now);
+        if (changed) {
             snprintf(text, room, "memory %zu (%s) has changed at octet %ld", k,
                      *m->remote ? m->remote : "no remote rights", (long)(at / 2) - IW_HUNT_GUARD);
-            free(now);
             return text;
         }
-        free(now);
     }
     return NULL;
 }
 
+/* Finds the address of a peer without an agent: it is the same for each slot. */
+static bool find_peer(struct iw_hunt_world *w)
+{
+    if (!resolve(w, w->target->host, w->target->port, &w->to[0]))
+        return false;
+    for (unsigned i = 1; i < w->slots; i++)
+        w->to[i] = w->to[0];
+    return true;
+}
+
 /* ---- a peer that connects ---- */
 
-static bool listen_for_it(struct iw_hunt_world *w, char *error, size_t room)
+static bool listen_for_it(struct iw_hunt_world *w)
 {
     struct sockaddr_storage at;
-    socklen_t length;
+    struct sockaddr *name = (struct sockaddr *)&at;
 
-    if (!resolve(w->target->station_host, 0, &at, &length, error, room))
+    if (!resolve(w, w->target->station_host, 0, &at))
         return false;
     w->listener = socket(at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (w->listener < 0 || bind(w->listener, (struct sockaddr *)&at, length) ||
-        listen(w->listener, BACKLOG) || getsockname(w->listener, (struct sockaddr *)&at, &length)) {
-        snprintf(error, room, "cannot listen on %s: %s", w->target->station_host, strerror(errno));
+    if (w->listener < 0 || bind(w->listener, name, w->to_length) || listen(w->listener, BACKLOG) ||
+        getsockname(w->listener, name, &w->to_length)) {
+        snprintf(w->error, sizeof(w->error), "cannot listen on %s: %s", w->target->station_host,
+                 strerror(errno));
         return false;
     }
     w->port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
@@ -251,13 +257,11 @@ static bool listen_for_it(struct iw_hunt_world *w, char *error, size_t room)
 
 bool iw_hunt_world_ready(struct iw_hunt_world *w)
 {
-    const char *how;
-
     if (w->side == IW_SIDE_INITIATOR)
         return true;
     if (!iw_hunt_world_death(w) && iw_target_calling(w->instance) && iw_transport_now() < w->grace)
         return false;
-    how = iw_target_check(w->instance, w->trouble, sizeof(w->trouble));
+    const char *how = iw_target_check(w->instance, w->trouble, sizeof(w->trouble));
     if ((how || *w->trouble) && !*w->dead)
         snprintf(w->dead, sizeof(w->dead), "%s", how ? how : "a sanitizer stopped it");
     return true;
@@ -283,10 +287,10 @@ bool iw_hunt_world_call(struct iw_hunt_world *w)
 
 /* ---- the target ---- */
 
-enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w, char *error, size_t room)
+enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w)
 {
     enum iw_target_opened opened =
-        iw_target_open(w->spec, NULL, w->log, w->scale, &w->instance, error, room);
+        iw_target_open(w->spec, NULL, w->log, w->scale, &w->instance, w->error, sizeof(w->error));
 
     *w->trouble = *w->dead = 0;
     w->n_memories = 0;
@@ -296,26 +300,11 @@ enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w, char *error, s
     }
     w->starts++;
     w->target = iw_target_of(w->instance);
-    if (w->target->control) {
-        if (!prepare_agent(w, error, room)) {
-            iw_hunt_world_close(w);
-            return IW_TARGET_UNREACHED;
-        }
+    bool calls = !w->target->control && w->side == IW_SIDE_RESPONDER;
+    if (w->target->control ? prepare_agent(w) : calls ? listen_for_it(w) : find_peer(w))
         return opened;
-    }
-    if (w->side == IW_SIDE_RESPONDER) {
-        if (listen_for_it(w, error, room))
-            return opened;
-        iw_hunt_world_close(w);
-        return IW_TARGET_BROKEN;
-    }
-    if (!resolve(w->target->host, w->target->port, &w->to[0], &w->to_length, error, room)) {
-        iw_hunt_world_close(w);
-        return IW_TARGET_UNREACHED;
-    }
-    for (unsigned i = 1; i < w->slots; i++)
-        w->to[i] = w->to[0];
-    return opened;
+    iw_hunt_world_close(w);
+    return calls ? IW_TARGET_BROKEN : IW_TARGET_UNREACHED;
 }
 
 void iw_hunt_world_close(struct iw_hunt_world *w)
@@ -349,11 +338,10 @@ void iw_hunt_world_kill(struct iw_hunt_world *w)
 const char *iw_hunt_world_death(struct iw_hunt_world *w)
 {
     char trouble[sizeof(w->trouble)];
-    const char *how;
 
     if (*w->dead)
         return w->dead;
-    how = w->target->death ? w->target->death(w->target) : NULL;
+    const char *how = w->target->death ? w->target->death(w->target) : NULL;
     if (!how && !(w->target->control && iw_control_lost(w->target->control)))
         return NULL;
     how = iw_target_check(w->instance, trouble, sizeof(trouble));
@@ -371,12 +359,11 @@ size_t iw_hunt_world_resident(const struct iw_hunt_world *w)
     char path[64];
     unsigned long total = 0, resident = 0;
     pid_t pid = w->instance ? iw_target_group(w->instance) : 0;
-    FILE *f;
 
     if (pid <= 0)
         return 0;
     snprintf(path, sizeof(path), "/proc/%ld/statm", (long)pid);
-    f = fopen(path, "re");
+    FILE *f = fopen(path, "re");
     if (!f || fscanf(f, "%lu %lu", &total, &resident) != 2)
         resident = 0;
     if (f)

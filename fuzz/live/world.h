@@ -11,8 +11,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "input.h"
 #include "iwarp/observer.h"
+#include "live_input.h"
 #include "target/target.h"
 
 enum {
@@ -49,17 +49,18 @@ struct iw_hunt_world {
     enum iw_side side; /* the fuzzer's; RESPONDER: the peer is made to connect, one at a time */
     int listener;      /* for that */
     uint16_t port;
-    uint64_t grace; /* for the end of the program that has connected */
-    char dead[512]; /* how that ended, if it crashed */
-    char why[512];  /* it made no connection, the last time that it did not */
+    uint64_t grace;   /* for the end of the program that has connected */
+    char dead[512];   /* how that ended, if it crashed */
+    char why[512];    /* it made no connection, the last time that it did not */
+    char error[1024]; /* why it was not opened */
     unsigned starts;
     char trouble[512]; /* a sanitizer's line */
 };
 
 /* Returns the octets of memory `k`. */
 uint32_t iw_hunt_memory_length(unsigned k);
-/* Starts and reaches the target. If that fails, puts one line into `error`. */
-enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w, char *error, size_t room);
+/* Starts and reaches the target. If that fails, puts one line into w->error. */
+enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w);
 /* Describes its memories as they would be, without making any. */
 void iw_hunt_world_describe(struct iw_hunt_world *w);
 void iw_hunt_world_close(struct iw_hunt_world *w);

@@ -62,7 +62,6 @@ static struct failure replay(const char *program, const uint8_t *octets, size_t 
     char line[4096];
     int ends[2];
     pid_t pid;
-    FILE *in;
 
     save(scratch, octets, size);
     runs++;
@@ -77,7 +76,7 @@ static struct failure replay(const char *program, const uint8_t *octets, size_t 
         _exit(127);
     }
     close(ends[1]);
-    in = fdopen(ends[0], "r");
+    FILE *in = fdopen(ends[0], "r");
     if (!in)
         die("cannot read from a pipe");
     while (fgets(line, sizeof line, in))
@@ -98,10 +97,9 @@ static size_t minimise_octets(const char *program, const struct failure *want, s
 {
     for (size_t width = size / 2; width > 0; width /= 2)
         for (size_t at = 0; at + width <= size;) {
-            struct failure got;
             memcpy(attempt, input, at);
             memcpy(attempt + at, input + at + width, size - at - width);
-            got = replay(program, attempt, size - width);
+            struct failure got = replay(program, attempt, size - width);
             if (alike(&got, want)) {
                 size -= width;
                 memcpy(input, attempt, size);
@@ -136,10 +134,6 @@ int main(int argc, char **argv)
 {
     const char *form = argc == 5 ? argv[1] : "";
     bool plain = strcmp(form, "--plain") == 0;
-    struct failure want;
-    size_t size, before;
-    FILE *f;
-    int fd;
 
     single = strcmp(form, "--single") == 0;
     commands = strcmp(form, "--commands") == 0;
@@ -152,16 +146,17 @@ int main(int argc, char **argv)
         return 64;
     }
     argv += argc - 4;
-    f = fopen(argv[2], "rb");
+    FILE *f = fopen(argv[2], "rb");
     if (!f)
         die(argv[2]);
-    before = size = fread(input, 1, sizeof input, f);
+    size_t size = fread(input, 1, sizeof input, f);
     fclose(f);
-    fd = mkstemp(scratch);
+    size_t before = size;
+    int fd = mkstemp(scratch);
     if (fd < 0)
         die(scratch);
     close(fd);
-    want = replay(argv[1], input, size);
+    struct failure want = replay(argv[1], input, size);
     if (want.status == 0) {
         unlink(scratch);
         fprintf(stderr, "fuzz-minimise: %s does not fail on %s\n", argv[1], argv[2]);

@@ -5,8 +5,8 @@
 /*
  * mutate/: mutates inputs of the fuzzers with knowledge of MPA, DDP and RDMAP. No I/O, no
  * allocation, no state except what the caller passes: the same octets and the same seed give the
- * same result everywhere. The engines' glue (libfuzzer.c, afl.c), the minimiser and iwarp-fuzz all
- * use it.
+ * same result everywhere. The engines' glue (mutate_libfuzzer.c, mutate_afl.c), the minimiser and
+ * iwarp-fuzz all use it.
  *
  * An input of a stateful harness (fuzz/input/input.h: settings, then steps) is read into parts:
  * start-up frames, FPDUs, octets that are neither, and steps without octets of a stream. A part
@@ -68,8 +68,8 @@ struct iw_mutate_script {
                         free to be changed */
     bool crc;        /* there are CRCs, else the field's right value is zero */
     size_t count;
-    struct iw_mutate_part part[IW_MUTATE_PARTS];
     size_t used; /* octets in use; those of parts that were dropped are not reclaimed */
+    struct iw_mutate_part part[IW_MUTATE_PARTS];
     uint8_t octets[IW_MUTATE_ARENA];
 };
 
@@ -105,8 +105,6 @@ bool iw_mutate_insert(struct iw_mutate_script *s, size_t at, enum iw_mutate_kind
 bool iw_mutate_copy(struct iw_mutate_script *s, size_t from, size_t to);
 void iw_mutate_drop(struct iw_mutate_script *s, size_t at, size_t count);
 void iw_mutate_swap(struct iw_mutate_script *s, size_t a, size_t b);
-/* Gives part `at` `length` octets: the first ones stay, new ones are zero. */
-bool iw_mutate_resize(struct iw_mutate_script *s, size_t at, size_t length);
 
 /* ---- changing ---- */
 

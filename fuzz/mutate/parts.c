@@ -9,17 +9,9 @@
 
 void iw_mutate_duplicate(struct iw_mutate_script *to, const struct iw_mutate_script *from)
 {
-    memcpy(to->settings, from->settings, sizeof to->settings);
-    memcpy(to->markers, from->markers, sizeof to->markers);
+    memcpy(to, from, offsetof(struct iw_mutate_script, part));
     memcpy(to->part, from->part, from->count * sizeof to->part[0]);
     memcpy(to->octets, from->octets, from->used);
-    to->single = from->single;
-    to->regions = from->regions;
-    to->n_regions = from->n_regions;
-    to->commands = from->commands;
-    to->crc = from->crc;
-    to->count = from->count;
-    to->used = from->used;
 }
 
 static bool make_room(struct iw_mutate_script *s, size_t at, size_t length)
@@ -48,11 +40,9 @@ bool iw_mutate_insert(struct iw_mutate_script *s, size_t at, enum iw_mutate_kind
 
 bool iw_mutate_copy(struct iw_mutate_script *s, size_t from, size_t to)
 {
-    struct iw_mutate_part p;
-
     if (from >= s->count || !make_room(s, to, s->part[from].length))
         return false;
-    p = s->part[from < to ? from : from + 1];
+    struct iw_mutate_part p = s->part[from < to ? from : from + 1];
     memcpy(s->octets + s->used, s->octets + p.at, p.length);
     p.at = (uint32_t)s->used;
     s->used += p.length;
@@ -78,22 +68,6 @@ void iw_mutate_swap(struct iw_mutate_script *s, size_t a, size_t b)
     s->part[b] = p;
 }
 
-bool iw_mutate_resize(struct iw_mutate_script *s, size_t at, size_t length)
-{
-    struct iw_mutate_part *p = &s->part[at];
-
-    if (length > p->length) {
-        if (length > UINT16_MAX || length > IW_MUTATE_ARENA - s->used)
-            return false;
-        memcpy(s->octets + s->used, s->octets + p->at, p->length);
-        memset(s->octets + s->used + p->length, 0, length - p->length);
-        p->at = (uint32_t)s->used;
-        s->used += length;
-    }
-    p->length = (uint32_t)length;
-    return true;
-}
-
 /* Returns the untagged header of an FPDU whose QN is one of the four queues. */
 static uint8_t *untagged(struct iw_mutate_script *s, const struct iw_mutate_part *p, uint32_t *qn)
 {
@@ -110,8 +84,7 @@ void iw_mutate_renumber(struct iw_mutate_script *s)
 {
     uint32_t msn[2][4] = {{1, 1, 1, 1}, {1, 1, 1, 1}}, qn;
 
-    for (size_t i = 0; i < s->count; i++) {
-        const struct iw_mutate_part *p = &s->part[i];
+    for (const struct iw_mutate_part *p = s->part; p < s->part + s->count; p++) {
         uint8_t *o = untagged(s, p, &qn);
         if (!o)
             continue;
@@ -125,8 +98,7 @@ void iw_mutate_reoffset(struct iw_mutate_script *s)
 {
     uint32_t mo[2][4] = {{0}}, qn;
 
-    for (size_t i = 0; i < s->count; i++) {
-        const struct iw_mutate_part *p = &s->part[i];
+    for (const struct iw_mutate_part *p = s->part; p < s->part + s->count; p++) {
         uint8_t *o = untagged(s, p, &qn);
         if (!o)
             continue;
@@ -139,18 +111,15 @@ void iw_mutate_reoffset(struct iw_mutate_script *s)
 
 void iw_mutate_repair_startups(struct iw_mutate_script *s)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        const struct iw_mutate_part *p = &s->part[i];
+    for (const struct iw_mutate_part *p = s->part; p < s->part + s->count; p++)
         if (p->kind == IW_MUTATE_STARTUP && p->length >= IW_MPA_STARTUP_HEADER)
             (void)iw_put16(s->octets + p->at + IW_AT_MPA_PD_LENGTH,
                            (uint16_t)(p->length - IW_MPA_STARTUP_HEADER));
-    }
 }
 
 void iw_mutate_repair_fpdus(struct iw_mutate_script *s)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        struct iw_mutate_part *p = &s->part[i];
+    for (struct iw_mutate_part *p = s->part; p < s->part + s->count; p++) {
         if (p->kind != IW_MUTATE_FPDU)
             continue;
         memset(p->pad, 0, sizeof p->pad);

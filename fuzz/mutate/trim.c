@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mutate/trim.h"
 
-#include <string.h>
-
 #include "iwarp/wire.h"
 
 bool iw_mutate_trim_begin(struct iw_mutate_trim *t, const uint8_t *data, size_t size)
@@ -21,16 +19,13 @@ bool iw_mutate_trim_begin(struct iw_mutate_trim *t, const uint8_t *data, size_t 
 /* Returns the octets of a part that are no payload. */
 static size_t header(const struct iw_mutate_script *s, const struct iw_mutate_part *p)
 {
-    switch (p->kind) {
-    case IW_MUTATE_STARTUP:
+    if (p->kind == IW_MUTATE_STARTUP)
         return IW_MPA_STARTUP_HEADER;
-    case IW_MUTATE_FPDU:
-        return p->length > 0 && s->octets[p->at + IW_AT_DDP_CONTROL] & IW_DDP_T
-                   ? IW_DDP_TAGGED_HEADER
-                   : IW_DDP_UNTAGGED_HEADER;
-    default:
+    if (p->kind != IW_MUTATE_FPDU)
         return 0;
-    }
+    return p->length > 0 && s->octets[p->at + IW_AT_DDP_CONTROL] & IW_DDP_T
+               ? IW_DDP_TAGGED_HEADER
+               : IW_DDP_UNTAGGED_HEADER;
 }
 
 static void next_stage(struct iw_mutate_trim *t)
@@ -41,11 +36,21 @@ static void next_stage(struct iw_mutate_trim *t)
     t->plain = false;
 }
 
+/* DROP: goes on with shorter rows if this was the last of its length. */
+static void next_width(struct iw_mutate_trim *t)
+{
+    if (t->at < t->best.count)
+        return;
+    t->at = 0;
+    t->width /= 2;
+    if (t->width == 0)
+        next_stage(t);
+}
+
 /* Makes the attempt given by stage, at and width. Returns false if it would change nothing. */
 static bool attempt(struct iw_mutate_trim *t)
 {
     struct iw_mutate_part *p = &t->tried.part[t->at];
-    size_t head, payload;
 
     switch (t->stage) {
     case IW_MUTATE_TRIM_DROP:
@@ -65,15 +70,15 @@ static bool attempt(struct iw_mutate_trim *t)
             return false;
         p->joined = true;
         return true;
-    case IW_MUTATE_TRIM_SHORT:
-        head = header(&t->tried, p);
+    case IW_MUTATE_TRIM_SHORT: {
+        size_t head = header(&t->tried, p);
         if (p->length <= head)
             return false;
-        payload = p->length - head;
-        p->length = (uint32_t)(head + payload - (payload + t->width - 1) / t->width);
+        p->length -= (uint32_t)((p->length - head + t->width - 1) / t->width);
         if (p->kind == IW_MUTATE_STARTUP)
             iw_mutate_repair_startups(&t->tried);
         return true;
+    }
     case IW_MUTATE_TRIM_REPAIR:
         if (t->at == 0)
             iw_mutate_repair_fpdus(&t->tried);
@@ -94,12 +99,7 @@ static void advance(struct iw_mutate_trim *t)
         if (t->plain)
             return;
         t->at += t->width;
-        if (t->at >= t->best.count) {
-            t->at = 0;
-            t->width /= 2;
-        }
-        if (t->width == 0)
-            next_stage(t);
+        next_width(t);
         return;
     case IW_MUTATE_TRIM_SHORT:
         if (t->width < 8) {
@@ -148,20 +148,10 @@ void iw_mutate_trim_verdict(struct iw_mutate_trim *t, bool good)
         return;
     }
     iw_mutate_duplicate(&t->best, &t->tried);
-    switch (t->stage) {
-    case IW_MUTATE_TRIM_DROP: /* what follows has taken its place */
+    if (t->stage == IW_MUTATE_TRIM_DROP) { /* what follows has taken its place */
         t->plain = false;
-        if (t->at >= t->best.count) {
-            t->at = 0;
-            t->width /= 2;
-            if (t->width == 0)
-                next_stage(t);
-        }
-        break;
-    case IW_MUTATE_TRIM_SHORT: /* again */
-        break;
-    default:
+        next_width(t);
+    } else if (t->stage != IW_MUTATE_TRIM_SHORT) { /* that: again */
         advance(t);
-        break;
     }
 }

@@ -5,7 +5,7 @@
 
 #include "iwarp/observer.h"
 
-#include <stdlib.h>
+#include <sanitizer/asan_interface.h>
 
 enum { BLOCKS = 8 }; /* that one observer borrows at a time */
 
@@ -27,14 +27,12 @@ void *iw_fuzz_lend(void *context, size_t size)
         i++;
     IW_FUZZ_CHECK(i < BLOCKS && size <= IW_OBSERVER_BLOCK,
                   "the observer borrows more than it is said to");
-    if (blocks[i].at == NULL) {
-        blocks[i].at = malloc(IW_OBSERVER_BLOCK);
-        IW_FUZZ_CHECK(blocks[i].at != NULL, "no memory");
-    }
+    if (blocks[i].at == NULL)
+        blocks[i].at = iw_fuzz_allocate(IW_OBSERVER_BLOCK);
     blocks[i].lent = true;
     lent++;
-    iw_fuzz_unpoison(blocks[i].at, size);
-    iw_fuzz_poison(blocks[i].at + size, IW_OBSERVER_BLOCK - size);
+    ASAN_UNPOISON_MEMORY_REGION(blocks[i].at, size);
+    ASAN_POISON_MEMORY_REGION(blocks[i].at + size, IW_OBSERVER_BLOCK - size);
     return blocks[i].at;
 }
 
@@ -48,7 +46,7 @@ void iw_fuzz_give_back(void *context, void *block, size_t size)
     IW_FUZZ_CHECK(i < BLOCKS && blocks[i].lent, "the observer gives back what it did not borrow");
     blocks[i].lent = false;
     lent--;
-    iw_fuzz_poison(block, size);
+    ASAN_POISON_MEMORY_REGION(block, size);
 }
 
 void iw_fuzz_blocks_limit(unsigned most)

@@ -10,7 +10,9 @@
 
 #include "engine/fuzz.h"
 
-enum { IW_FUZZ_HEAP = 1 << 20, IW_FUZZ_BLOCKS = 64 };
+#include "iwarp/ddp.h"
+
+enum { IW_FUZZ_HEAP = 1 << 20, IW_FUZZ_BLOCKS = 64, IW_FUZZ_BUFFERS = 3 /* of a domain */ };
 
 struct iw_fuzz_heap {
     uint8_t *memory; /* IW_FUZZ_HEAP octets */
@@ -24,10 +26,9 @@ struct iw_fuzz_heap {
     size_t blocks;
 };
 
-void iw_fuzz_heap_start(struct iw_fuzz_heap *h);
-/* Callbacks for struct iw_env. */
-void *iw_fuzz_heap_alloc(void *heap, size_t size);
-void iw_fuzz_heap_free(void *heap, void *memory, size_t size);
+/* Call once: makes a domain that gives out the STags IW_FUZZ_STAG and on; for it, and for what is
+ * made from it, the heap is all memory there is. */
+struct iw_domain *iw_fuzz_heap_domain(struct iw_fuzz_heap *h, uint32_t regions);
 /* Keeps everything allocated so far. Of blocks longer than `most` a reset restores only the
  * beginning. */
 void iw_fuzz_heap_keep(struct iw_fuzz_heap *h, size_t most);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "station.h"
+#include "oracle_station.h"
 
 #include <string.h>
 

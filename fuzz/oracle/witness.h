@@ -8,7 +8,7 @@
  * endpoint finds (except for those that witness.c lists).
  */
 
-#include "station.h"
+#include "oracle_station.h"
 
 struct iw_witness {
     struct iw_observer *observer;
@@ -22,7 +22,7 @@ struct iw_witness {
     bool forged[2];     /* what a station sent was changed on its way */
     bool framed[2];     /* its start-up frame was seen */
     bool ird_stated[2]; /* in that frame: not 0x3FFF, which leaves it to the ULP (RFC 6581 §9.1) */
-    bool lost[2], ended[2];
+    bool ended[2];
     bool found[2]; /* the first thing about a side that an endpoint ought to have found, too */
     struct iw_fault fault[2];
     uint64_t found_from[2], found_end[2]; /* the FPDU or frame that it is about */
@@ -32,7 +32,7 @@ struct iw_witness {
 
 /* Call before each input, with the stations of this input. */
 void iw_witness_open(struct iw_witness *w, struct iw_station *initiator,
-                     struct iw_station *responder, bool extensions);
+                     struct iw_station *responder);
 void iw_witness_close(struct iw_witness *w);
 
 /* Feeds octets of a side, in order. */

@@ -45,17 +45,16 @@ def frames(octets):
         at += 16 + taken
 
 
+LINKS = {1: (12, 14), 113: (14, 16), 276: (0, 20)}  # link type: where EtherType and packet begin
+
+
 def segments(octets):
     """(sender, receiver, sequence number, flags, payload) of each TCP segment."""
     for link, frame in frames(octets):
-        if link == 1:
-            kind, packet = frame[12:14], frame[14:]
-        elif link == 113:
-            kind, packet = frame[14:16], frame[16:]
-        elif link == 276:
-            kind, packet = frame[0:2], frame[20:]
-        else:
+        if link not in LINKS:
             continue
+        at, begin = LINKS[link]
+        kind, packet = frame[at:at + 2], frame[begin:]
         if kind == b"\x08\x00" and len(packet) >= 20 and packet[9] == 6:
             total = struct.unpack(">H", packet[2:4])[0]
             tcp, ends = packet[(packet[0] & 15) * 4:total or None], (packet[12:16], packet[16:20])

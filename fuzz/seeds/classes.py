@@ -56,6 +56,11 @@ class Script:
         self.pos += len(octets)
         return self.add(step(kind, octets))
 
+    def fpdus(self, ulpdus):
+        for ulpdu in ulpdus:
+            self.fpdu(ulpdu)
+        return self.out
+
 
 def regions():
     """Memory: bounds, rights, protection domains, streams, invalidated STags."""
@@ -139,22 +144,13 @@ def responses():
 
 def of_endpoint():
     for name, ulpdus in [*regions(), *orders(), *first_frames()]:
-        script = Script().add(received())
-        for ulpdu in ulpdus:
-            script.fpdu(ulpdu)
-        yield name, script.out
+        yield name, Script().add(received()).fpdus(ulpdus)
     for name, ulpdus in responses():
-        script = Script().add(step(LOCAL, operation(POST, 5, 0, 0, 16)))
-        for ulpdu in ulpdus:
-            script.fpdu(ulpdu)
-        yield f"response-{name}", script.out
+        yield f"response-{name}", Script().add(step(LOCAL, operation(POST, 5, 0, 0, 16))).fpdus(ulpdus)
     twin = Script().add(step(LOCAL, operation(POST, 5, 3 << 4, 0, 16)))  # regions 3 and 4 begin at the same TO
     yield "response-twin-sink", twin.fpdu(tagged(2, STAG + 4, 0x2000, bytes(16))).out
     yield "local-invalidate", Script().add(step(LOCAL, operation(INVALIDATE, c=0))).fpdu(tagged(0, STAG, 0x1000, b"dead")).out
-    script = Script(lazy=True, settings=(0, 0x11, 0))
-    for msn in range(1, 5):
-        script.fpdu(read_request(msn, STAG, 0x1000, 4))
-    yield "ird", script.out
+    yield "ird", Script(lazy=True, settings=(0, 0x11, 0)).fpdus(read_request(msn, STAG, 0x1000, 4) for msn in range(1, 5))
     for octet in range(4):
         yield f"crc-{octet}", Script().add(received(1)).fpdu(untagged(3, 1, b"send"), wrong=1 << 8 * octet).out
     yield "octet-by-octet", Script(markers=True).add(received()).fpdu(untagged(3, 1, bytes(600)), kind=B).fpdu(read_request(1, STAG, 0x1000, 8), kind=B).out

@@ -96,6 +96,11 @@ class Translation:
         self.reads.append((struct.unpack(">Q", f.ulpdu[22:30])[0], REGION_TO + offset))
 
 
+def delivers(f):
+    """Returns whether this is the first segment of a message that takes a receive."""
+    return f.opcode in (3, 4, 5, 6, 8, 9) and not f.tagged and f.ulpdu[14:18] == bytes(4)
+
+
 def local(f, total, translation, of_b=False):
     """Returns the local operation that sends a message with `total` octets, of which `f` is the last segment."""
     if f.opcode == ATOMIC_REQUEST and len(f.ulpdu) == 70:
@@ -128,7 +133,7 @@ def endpoint(connection, own):
                 total = 0
                 out += step(LOCAL, op) if op else b""
             continue
-        if f.opcode in (3, 4, 5, 6, 8, 9) and not f.tagged and f.ulpdu[14:18] == bytes(4):
+        if delivers(f):
             out += step(LOCAL, operation(RECV, 1, 8, 0, 1500))
         octets = captures.frame(translation.ulpdu(f), pos, peer.markers, peer.crc, f.wrong)
         pos += len(octets)
@@ -151,7 +156,7 @@ def pair(connection, all_at_once):
     for _, side, f in connection.events():
         if len(out) > MOST // 3:
             break
-        if f.opcode in (3, 4, 5, 6, 8, 9) and not f.tagged and f.ulpdu[14:18] == bytes(4):
+        if delivers(f):
             out += step(LOCAL, operation(RECV, 1, 8, 0, 1500, of_b=side == 0))
         total[side] += max(len(f.ulpdu) - f.header, 0)
         if f.last:
@@ -232,12 +237,11 @@ class Seeds:
                 f.write(octets)
 
     def of_connection(self, connection):
-        self.put("endpoint-initiator", endpoint(connection, 0))
-        self.put("endpoint-responder", endpoint(connection, 1))
-        self.put("segments", endpoint(connection, 0))
-        self.put("segments", endpoint(connection, 1))
-        self.put("pair", pair(connection, False))
-        self.put("pair", pair(connection, True))
+        for own, harness in enumerate(("endpoint-initiator", "endpoint-responder")):
+            for name in (harness, "segments"):
+                self.put(name, endpoint(connection, own))
+            self.put("startup", startup(connection, own))
+            self.put("pair", pair(connection, own == 1))
         for as_ulpdus in (None, 0, 1):
             self.put("observer", observer(connection, as_ulpdus))
         self.put("dissector", bytes(4) + observer(connection)[4:])
@@ -254,8 +258,6 @@ class Seeds:
                     self.put("terminate", f.ulpdu[18:])
                 elif f.opcode in (READ_REQUEST, ATOMIC_REQUEST, ATOMIC_RESPONSE):
                     self.put("rdmap", f.ulpdu[f.header:])
-        self.put("startup", startup(connection, 0))
-        self.put("startup", startup(connection, 1))
 
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")

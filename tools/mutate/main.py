@@ -34,7 +34,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE / "survivors.csv"
 FOLDER = trees.TOP / "build-mutate"
 # Tests, examples, what only a switch of the build compiles in, the glue of fuzzing engines, and what runs in a kernel.
-NOT_EDITED = ("*/tests/*", "proto/examples/*", "proto/rules/hosted/*", "fuzz/engine/*.c", "fuzz/mutate/libfuzzer.c", "tools/siw.d/*", "tools/bench_*")
+NOT_EDITED = ("*/tests/*", "proto/examples/*", "proto/rules/hosted/*", "fuzz/engine/*.c", "fuzz/mutate/mutate_libfuzzer.c", "tools/siw.d/*", "tools/bench_*")
 
 
 def edited_files():

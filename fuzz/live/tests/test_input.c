@@ -77,11 +77,6 @@ static void split_last(struct iw_hunt_input *in)
     iw_hunt_split(in, 1, 2);
 }
 
-static void swap_ends(struct iw_hunt_input *in)
-{
-    iw_hunt_swap(in, 0, 2);
-}
-
 static void steps_are_edited(void **state)
 {
     (void)state;
@@ -95,7 +90,6 @@ static void steps_are_edited(void **state)
     edit("a01 b020304 r05", split_one, "a01 b02 b0304 r05");
     edit("a01 b020304 r05", split_last, "a01 b0203 b04 r05");
     edit("a01 b020304 r05", split_nothing, "a01 b020304 r05");
-    edit("a01 b020304 r05", swap_ends, "r05 b020304 a01");
 }
 
 static void an_input_has_bounds(void **state)
@@ -244,7 +238,7 @@ static void pads_and_lengths(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         memset(octets, 0xff, sizeof(octets));
-        assert_int_equal(iw_hunt_fpdu_size(sizes[i][0]), sizes[i][1]);
+        assert_int_equal(iw_wire_fpdu_size((uint32_t)sizes[i][0]), sizes[i][1]);
         assert_int_equal(iw_hunt_fpdu(ulpdu, sizes[i][0], octets), sizes[i][1]);
         assert_true(iw_hunt_regular(octets, sizes[i][1]));
     }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "host/text.h"
-#include "plan.h"
+#include "live_plan.h"
 
 #define REQUEST "4d504120494420526571204672616d6540010000"
 #define REPLY "4d504120494420526570204672616d6540010000"

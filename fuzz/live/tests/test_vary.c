@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "coverage.h"
 #include "host/text.h"
+#include "live_coverage.h"
 
 static void a_seed_repeats(void **state)
 {

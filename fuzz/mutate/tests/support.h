@@ -64,4 +64,22 @@ static inline void assert_writes(const struct iw_mutate_script *s, const char *h
     assert_octets(got, iw_mutate_write(s, got, sizeof got), hex);
 }
 
+/* Gives part `at` `length` octets: the first ones stay, new ones are zero. Returns false, and
+ * nothing changes, if there is no room. */
+static inline bool resize(struct iw_mutate_script *s, size_t at, size_t length)
+{
+    struct iw_mutate_part *p = &s->part[at];
+
+    if (length > p->length) {
+        if (length > UINT16_MAX || length > IW_MUTATE_ARENA - s->used)
+            return false;
+        memcpy(s->octets + s->used, s->octets + p->at, p->length);
+        memset(s->octets + s->used + p->length, 0, length - p->length);
+        p->at = (uint32_t)s->used;
+        s->used += length;
+    }
+    p->length = (uint32_t)length;
+    return true;
+}
+
 #endif

@@ -167,7 +167,7 @@ static void test_crc_follows_content(void **state)
     (void)state;
     read_hex(&script, "01000000 001c00" SEND_1);
     script.octets[script.part[0].at + 13] = 3; /* MSN */
-    assert_true(iw_mutate_resize(&script, 0, 19));
+    assert_true(resize(&script, 0, 19));
     script.octets[script.part[0].at + 18] = 'f';
     assert_writes(&script, "01000000 001c00" SEND_3);
     script.part[0].stated = 0xffff;
@@ -203,7 +203,7 @@ static void test_markers(void **state)
 
     /* A Marker within: position 512 is 508 octets after ULPDU_Length. */
     script.markers[0] = true;
-    assert_true(iw_mutate_resize(&script, 0, 618));
+    assert_true(resize(&script, 0, 618));
     assert_int_equal(iw_mutate_write(&script, out, sizeof out), 4 + 3 + 632);
     assert_octets(out + 7 + 508, 12, "00000000 000001fc 00000000");
     script.part[0].marker = 1;
@@ -241,7 +241,7 @@ static void test_repairs_startups(void **state)
 {
     (void)state;
     read_hex(&script, "01000000 001600" REQUEST);
-    assert_true(iw_mutate_resize(&script, 0, 21));
+    assert_true(resize(&script, 0, 21));
     iw_mutate_repair_startups(&script);
     assert_writes(&script, "01000000 001500 4d504120494420526571204672616d6540010001 50");
 }

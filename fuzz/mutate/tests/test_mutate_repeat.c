@@ -263,10 +263,10 @@ static void parts(void **state)
     assert_true(iw_mutate_copy(&script, 0, script.count));
     assert_false(iw_mutate_copy(&script, script.count, 0));
     assert_false(iw_mutate_insert(&script, script.count + 1, IW_MUTATE_OCTETS, 0, "", 0));
-    assert_true(iw_mutate_resize(&script, 0, 100));
-    assert_true(iw_mutate_resize(&script, 1, 2));
-    assert_true(iw_mutate_resize(&script, 2, 65535));
-    assert_false(iw_mutate_resize(&script, 2, 65536));
+    assert_true(resize(&script, 0, 100));
+    assert_true(resize(&script, 1, 2));
+    assert_true(resize(&script, 2, 65535));
+    assert_false(resize(&script, 2, 65536));
     digest_script(&script, sizeof octets);
     iw_mutate_duplicate(&other, &script);
     assert_ptr_equal(other.regions, &region);

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/result.h"
+#include "host/complain.h"
+#include "host/files.h"
+#include "host/text.h"
+#include "hunt.h"
+
+enum { SCREEN_NS = 500000000, ROWS = 6, SAVE_NS = 1000000000 };
+static const uint64_t line_ns = 5000000000;
+
+static size_t states(const struct iw_hunt *h)
+{
+    return h->outside ? h->inside.states : iw_hunt_graph_states(h->graph);
+}
+
+static size_t edges(const struct iw_hunt *h)
+{
+    return h->outside ? h->inside.edges : iw_hunt_graph_edges(h->graph);
+}
+
+static size_t places(const struct iw_hunt *h)
+{
+    return h->outside ? h->inside.places : iw_hunt_coverage_places(h->coverage);
+}
+
+size_t iw_hunt_counted(const struct iw_hunt *h, bool all)
+{
+    size_t n = 0;
+
+    for (const struct iw_hunt_finding *f = h->findings; f; f = f->next)
+        n += all || !f->suppressed;
+    return n;
+}
+
+static double rate(const struct iw_hunt *h)
+{
+    double seconds = iw_hunt_elapsed(h);
+
+    return seconds > 0 ? (double)h->over / seconds : 0;
+}
+
+static void screen(const struct iw_hunt *h, bool first)
+{
+    size_t all = iw_hunt_counted(h, true);
+    const struct iw_hunt_finding *last = h->findings;
+
+    while (last && last->next)
+        last = last->next;
+    if (!first)
+        fprintf(stderr, "\033[%dA", ROWS);
+    fprintf(stderr, "\033[K  target     %s\n", h->spec->text);
+    fprintf(stderr, "\033[K  sequences  %" PRIu64 ", %.0f a second, %.0f s, seed %" PRIu64 "\n",
+            h->over, rate(h), iw_hunt_elapsed(h), h->o->seed);
+    fprintf(stderr, "\033[K  states     %zu, %zu edges", states(h), edges(h));
+    if (h->o->coverage)
+        fprintf(stderr, ", %zu places in the peer", places(h));
+    fprintf(stderr, "\n\033[K  kept       %zu sequences, %zu seeds\n", h->n_corpus, h->seeds.n);
+    fprintf(stderr, "\033[K  target     started %u times, %zu KiB\n", h->world.starts,
+            iw_hunt_world_resident(&h->world));
+    fprintf(stderr, "\033[K  findings   %zu, %zu of them known%s%.60s\n", all,
+            all - iw_hunt_counted(h, false), last ? "; last: " : "", last ? last->key : "");
+}
+
+static void line(const struct iw_hunt *h)
+{
+    fprintf(stderr, "%.0f s: %" PRIu64 " sequences (%.0f/s), %zu states, %zu edges",
+            iw_hunt_elapsed(h), h->over, rate(h), states(h), edges(h));
+    if (h->o->coverage)
+        fprintf(stderr, ", %zu places", places(h));
+    fprintf(stderr, ", %zu findings\n", iw_hunt_counted(h, true));
+}
+
+void iw_hunt_progress(struct iw_hunt *h, bool end)
+{
+    uint64_t now = iw_transport_now();
+    bool terminal = isatty(2);
+
+    if (end || now >= h->next_save) {
+        iw_hunt_save_progress(h);
+        h->next_save = now + SAVE_NS;
+    }
+    if (!end && now < h->next_line)
+        return;
+    if (terminal)
+        screen(h, h->next_line == 0);
+    else if (h->next_line && !end)
+        line(h);
+    h->next_line = now + (terminal ? SCREEN_NS : line_ns);
+}
+
+static size_t steps_of(const struct iw_hunt_finding *f)
+{
+    size_t steps = 0;
+
+    for (size_t i = 0; i < f->n_inputs; i++)
+        steps += f->inputs[i]->n;
+    return steps;
+}
+
+void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
+{
+    if (isatty(2))
+        h->next_line = 0; /* the screen begins again below */
+    printf("%s %s\n", f->suppressed ? "known" : "FOUND", iw_hunt_kind_name(f->event.kind));
+    printf("  what      %s\n", f->event.text);
+    printf("  when      sequence %" PRIu64 ", after %.1f s\n", f->number, f->seconds);
+    if (f->n_inputs)
+        printf("  how       %zu steps on %zu connection%s\n", steps_of(f), f->n_inputs,
+               f->n_inputs == 1 ? "" : "s");
+    else
+        printf("  how       not found: what was sent before does not do it again\n");
+    if (f->file)
+        printf("  case      %s\n", f->file);
+    if (f->pcap)
+        printf("  capture   %s\n", f->pcap);
+    if (f->verdict)
+        printf("  verdict   %s\n", f->verdict);
+    if (f->suppressed)
+        printf("  known     %s\n", f->suppressed);
+    fflush(stdout);
+    iw_hunt_save_finding(h, f);
+}
+
+json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
+{
+    const char *check = NULL;
+    json_t *rule = NULL, *pattern = f->n_pattern ? iw_got(json_array()) : NULL;
+
+    if (f->event.kind == IW_HUNT_RULE) {
+        const struct iw_rule *broken = iw_check_rule(f->event.check);
+
+        check = iw_check_info(f->event.check)->name;
+        rule = broken ? json_string(broken->id) : json_null();
+    }
+    for (size_t i = 0; i < f->n_pattern; i++)
+        json_array_append_new(pattern, json_integer(f->pattern[i]));
+    return iw_got(
+        json_pack("{s:s, s:o, s:o, s:s*, s:o*, s:I, s:f, s:I, s:I, s:I, s:o*, s:o, s:o, s:o, s:o}",
+                  "kind", iw_hunt_kind_name(f->event.kind), "key", iw_json_text(f->key), "text",
+                  iw_json_text(f->event.text), "check", check, "rule", rule, "sequence",
+                  (json_int_t)f->number, "seconds", f->seconds, "times", (json_int_t)f->times,
+                  "connections", (json_int_t)(f->before ? f->told_inputs : f->n_inputs), "steps",
+                  (json_int_t)(f->told_steps + steps_of(f)), "pattern", pattern, "case",
+                  iw_json_text(f->file), "pcap", iw_json_text(f->pcap), "verdict",
+                  iw_json_text(f->verdict), "known", iw_json_text(f->suppressed)));
+}
+
+static json_t *whole(const struct iw_hunt *h)
+{
+    char digest[20];
+    json_t *list = iw_got(json_array());
+
+    for (const struct iw_hunt_finding *f = h->findings; f; f = f->next)
+        json_array_append_new(list, iw_hunt_finding_json(f));
+    snprintf(digest, sizeof(digest), "%016" PRIx64, h->digest);
+    return iw_got(json_pack(
+        "{s:i, s:s, s:s, s:o, s:I, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o*, s:o*}",
+        "schema", 1, "tool", "iwarp-fuzz", "version", IW_VERSION, "target",
+        iw_json_text(h->spec->text), "seed", (json_int_t)h->o->seed, "sequences",
+        (json_int_t)h->over, "seconds", iw_hunt_elapsed(h), "rate", rate(h), "states",
+        (json_int_t)states(h), "edges", (json_int_t)edges(h), "kept",
+        (json_int_t)(h->outside ? h->inside.kept : h->n_corpus), "starts",
+        (json_int_t)h->world.starts, "lingered",
+        (json_int_t)(h->outside ? 0 : iw_hunt_loop_lingered(h->loop)), "digest", digest, "findings",
+        list, "restarts", h->outside ? json_integer((json_int_t)h->restarts) : NULL, "places",
+        h->o->coverage ? json_integer((json_int_t)places(h)) : NULL));
+}
+
+bool iw_hunt_graph_is_json(const char *path)
+{
+    const char *end = strrchr(path, '.');
+
+    return end && !strcmp(end, ".json");
+}
+
+static bool write_graph(const struct iw_hunt *h)
+{
+    FILE *f = iw_open_output(h->o->graph);
+
+    if (!f)
+        return false;
+    iw_hunt_graph_write(h->graph, f, iw_hunt_graph_is_json(h->o->graph));
+    return iw_close_output(f, h->o->graph);
+}
+
+bool iw_hunt_report(struct iw_hunt *h)
+{
+    size_t all = iw_hunt_counted(h, true), known = all - iw_hunt_counted(h, false);
+    bool good = true;
+
+    if (h->o->json) {
+        json_t *o = whole(h);
+
+        if (json_dump_file(o, h->o->json, JSON_INDENT(1))) {
+            iw_complain("cannot write %s: %s", h->o->json, strerror(errno));
+            good = false;
+        }
+        json_decref(o);
+    }
+    if (h->o->graph && !h->outside && !write_graph(h))
+        good = false;
+    if (h->o->resume)
+        return good; /* the watching program reports the rest */
+    printf("%" PRIu64 " sequences in %.1f s (%.0f a second), %zu states, %zu edges, %zu findings",
+           h->over, iw_hunt_elapsed(h), rate(h), states(h), edges(h), all);
+    if (known)
+        printf(" (%zu of them known)", known);
+    if (h->outside)
+        printf(", started again %u times", h->restarts);
+    printf("; target %s, seed %" PRIu64 "\n", h->spec->text, h->o->seed);
+    return good;
+}
