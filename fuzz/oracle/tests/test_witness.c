@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -34,16 +35,9 @@ const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length)
     return octets;
 }
 
-void iw_fuzz_poison(void *at, size_t size)
+void *iw_fuzz_allocate(size_t size)
 {
-    (void)at;
-    (void)size;
-}
-
-void iw_fuzz_unpoison(void *at, size_t size)
-{
-    (void)at;
-    (void)size;
+    return malloc(size);
 }
 
 /* A responder that has seen a whole Request, and a witness of both. */
@@ -58,7 +52,7 @@ static void set(struct scene *s)
     s->station.who = "responder";
     s->station.framed_from = FRAME;
     s->station.events = 1u << IW_EVENT_ESTABLISHED;
-    iw_witness_open(&s->witness, NULL, &s->station, true);
+    iw_witness_open(&s->witness, NULL, &s->station);
     s->witness.framed[IW_SIDE_INITIATOR] = s->witness.framed[IW_SIDE_RESPONDER] = true;
     s->witness.ird_stated[IW_SIDE_RESPONDER] = true;
 }
