@@ -329,6 +329,23 @@ static void repeats_and_a_reset(void **state)
     end(&l);
 }
 
+/* The FIN has a sequence number of its own: without it a peer finds the RST outside of its window.
+ */
+static void a_reset_follows_the_fin(void **state)
+{
+    struct iw_craft *c;
+    struct link l;
+
+    (void)state;
+    begin(&l);
+    c = connected(&l);
+    iw_craft_fin(c, 0, 4 * ms);
+    came(&l, "45000028000340004006b6c9c0000201c00002024e201d2ffffffffd800000005011100030820000");
+    iw_craft_reset(c);
+    came(&l, "45000028000440004006b6c8c0000201c00002024e201d2ffffffffe8000000050141000307e0000");
+    end(&l);
+}
+
 static void the_peers_window_is_kept(void **state)
 {
     static const uint8_t octets[70000];
@@ -381,6 +398,7 @@ int main(void)
         cmocka_unit_test(strangers_are_refused),
         cmocka_unit_test(withheld_acknowledgements),
         cmocka_unit_test(repeats_and_a_reset),
+        cmocka_unit_test(a_reset_follows_the_fin),
         cmocka_unit_test(the_peers_window_is_kept),
         cmocka_unit_test(no_more_than_the_host_holds),
     };
