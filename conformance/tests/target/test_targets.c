@@ -365,6 +365,11 @@ static void test_unreachable(void **state)
     assert_non_null(strstr(error, "refused"));
     iw_target_free(spec);
     free(text);
+    spec = parse("tcp:no..name:7471");
+    assert_int_equal(iw_target_open(spec, NULL, NULL, 1, &instance, error, sizeof(error)),
+                     IW_TARGET_UNREACHED);
+    assert_non_null(strstr(error, "no..name"));
+    iw_target_free(spec);
 }
 
 static void test_command_that_ends(void **state)
