@@ -307,23 +307,11 @@ static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
     return form == IW_MPA_RTR_SEND;
 }
 
+/* Reports what is wrong, or legal but refused, in the DDP header. */
 static bool refuse_header(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
 {
-    const struct iw_ddp_header *h = &s->header;
-    switch (check) {
-    case IW_CHECK_DDP_VERSION_TAGGED:
-    case IW_CHECK_DDP_VERSION_UNTAGGED:
-        return iw_ep_refuse(ep, s, check, IW_AT_DDP_CONTROL, iw_ddp_version(h),
-                            ep->startup.agreed.version);
-    case IW_CHECK_DDP_QN:
-    case IW_CHECK_RDMAP_OPCODE_QUEUE:
-        return iw_ep_refuse(ep, s, check, IW_AT_QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
-    case IW_CHECK_RDMAP_VERSION:
-        return iw_ep_refuse(ep, s, check, IW_AT_RDMAP_CONTROL, iw_rdmap_version(h),
-                            ep->startup.agreed.version);
-    default:
-        return iw_ep_refuse(ep, s, check, IW_AT_RDMAP_CONTROL, iw_rdmap_op(h), 0);
-    }
+    struct iw_fault fault = iw_rdmap_header_fault(&s->header, check, ep->startup.agreed.version);
+    return iw_ep_refuse(ep, s, check, (uint32_t)fault.pos, fault.got, fault.want);
 }
 
 /* Handles a segment that is shorter than its DDP header. */
@@ -336,18 +324,11 @@ static void too_short(struct iw_endpoint *ep, const struct segment *s)
 
 static bool check_reserved(struct iw_endpoint *ep, const struct segment *s)
 {
-    const struct iw_ddp_header *h = &s->header;
     unsigned seen = 0;
     enum iw_check check;
-    while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE) {
-        if (check == IW_CHECK_DDP_RSVD ? iw_ep_refuse_legal(ep, s, check, IW_AT_DDP_CONTROL,
-                                                            h->ddp_control & IW_DDP_RSVD, 0)
-            : check == IW_CHECK_RDMAP_RSV
-                ? iw_ep_refuse_legal(ep, s, check, IW_AT_RDMAP_CONTROL,
-                                     h->rdmap_control & IW_RDMAP_RSV, 0)
-                : iw_ep_refuse_legal(ep, s, check, IW_AT_INVALIDATE_STAG, h->invalidate_stag, 0))
+    while ((check = iw_rdmap_check_reserved(&s->header, &seen)) != IW_CHECK_NONE)
+        if (iw_switch_overstrict(ep->config.switches, check) && refuse_header(ep, s, check))
             return true;
-    }
     return false;
 }
 
