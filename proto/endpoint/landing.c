@@ -44,11 +44,6 @@ static uint8_t *piece_of_receive(const struct iw_endpoint *ep, uint64_t offset, 
     return (uint8_t *)entry->sge[i].base + offset;
 }
 
-static bool sends(unsigned opcode)
-{
-    return opcode >= IW_OP_SEND && opcode <= IW_OP_SEND_SE_INVALIDATE;
-}
-
 /* Returns the place of the payload; NULL if a check would fail. */
 static uint8_t *target(struct iw_endpoint *ep)
 {
@@ -57,10 +52,10 @@ static uint8_t *target(struct iw_endpoint *ep)
     void *at = NULL;
     if (iw_wire_get_ddp(l->header, l->header_length, &h) < 0)
         return NULL;
-    if (!iw_ddp_tagged(&h))
-        return h.qn == IW_QN_SEND && sends(iw_rdmap_op(&h)) && h.msn == ep->rx_msn[IW_QN_SEND]
-                   ? piece_of_receive(ep, h.mo, payload(l))
-                   : NULL;
+    if (!iw_ddp_tagged(&h)) {
+        bool next = iw_rdmap_is_send(iw_rdmap_op(&h)) && h.msn == ep->rx_msn[IW_QN_SEND];
+        return h.qn == IW_QN_SEND && next ? piece_of_receive(ep, h.mo, payload(l)) : NULL;
+    }
     bool response = iw_rdmap_op(&h) == IW_OP_READ_RESPONSE;
     if (response && !answers(ep, &h, payload(l)))
         return NULL;

@@ -130,11 +130,6 @@ static void complete(struct iw_observer *o, struct iw_observed_queue *q)
     iw_observer_message(o, q->pos, q->mo, q->segments);
 }
 
-static bool sends(unsigned opcode)
-{
-    return opcode >= IW_OP_SEND && opcode <= IW_OP_SEND_SE_INVALIDATE;
-}
-
 void iw_observer_untagged(struct iw_observer *o)
 {
     const struct iw_ddp_header *h = &o->now->ddp;
@@ -143,7 +138,7 @@ void iw_observer_untagged(struct iw_observer *o)
     if (h->qn == IW_QN_TERMINATE)
         o->side[o->now->side].terminating = true;
     /* A receiver need not wait for the rest of a message that fits into one segment (OP-67). */
-    if (!iw_ddp_last(h) && !sends(iw_rdmap_op(h)))
+    if (!iw_ddp_last(h) && !iw_rdmap_is_send(iw_rdmap_op(h)))
         o->side[o->now->side].provocation.doubtful = true;
     if (q->lost) {
         q->lost = false;
