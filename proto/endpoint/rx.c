@@ -136,11 +136,17 @@ static void deliver(struct iw_endpoint *ep, struct segment *s, uint64_t length)
     iw_ep_rx_deliver(ep, &completion);
 }
 
+bool iw_ep_rx_check_msn(struct iw_endpoint *ep, const struct segment *s)
+{
+    uint32_t expected = ep->rx_msn[s->header.qn];
+    return s->header.msn != expected &&
+           iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, s->header.msn, expected);
+}
+
 bool iw_ep_rx_open_message(struct iw_endpoint *ep, const struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
-    if (h->msn != ep->rx_msn[IW_QN_SEND] &&
-        iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, ep->rx_msn[IW_QN_SEND]))
+    if (iw_ep_rx_check_msn(ep, s))
         return true;
     if (ep->recv_head != ep->recv_tail)
         return false;
@@ -233,8 +239,7 @@ void iw_ep_rx_request(struct iw_endpoint *ep, const struct segment *s, struct iw
 static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
-    if (h->msn != ep->rx_msn[IW_QN_READ_REQUEST] &&
-        iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, ep->rx_msn[IW_QN_READ_REQUEST]))
+    if (iw_ep_rx_check_msn(ep, s))
         return;
     s->request_known =
         iw_wire_get_read_request(s->head + IW_DDP_UNTAGGED_HEADER,
@@ -273,9 +278,7 @@ static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
         iw_ep_refuse_legal(ep, s, IW_CHECK_RDMAP_TERMINATE_RSVD,
                            (uint32_t)s->header_length + IW_AT_TERM_FLAGS, terminate.reserved, 0))
         return;
-    if (s->header.msn != ep->rx_msn[IW_QN_TERMINATE] &&
-        iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, s->header.msn,
-                     ep->rx_msn[IW_QN_TERMINATE]))
+    if (iw_ep_rx_check_msn(ep, s))
         return;
     if (got >= 0)
         iw_ep_peer_terminated(ep, &terminate, ep->rx_now);
