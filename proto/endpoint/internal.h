@@ -225,17 +225,11 @@ bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu);
 /* With fin_known: ends the stream if everything before the FIN has come. */
 void iw_ep_fin_reached(struct iw_endpoint *ep, uint64_t now);
 
-/* legal.c: the way in which --overstrict refuses a correct segment. `offset` is that of the octet
- * in the ULPDU; `got` and `want` as in a fault. */
-struct iw_refusal {
-    enum iw_check check; /* IW_CHECK_NONE: not at all */
-    uint32_t offset;
-    uint64_t got, want;
-};
-/* `octets` is the length after the DDP header, `payload` its beginning. */
-struct iw_refusal iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
-                                const struct iw_ddp_header *h, uint32_t octets,
-                                const uint8_t *payload);
+/* legal.c: the way in which --overstrict refuses a correct segment. `pos` is the octet's offset in
+ * the ULPDU. `octets` is the length after the DDP header, `payload` its beginning. */
+struct iw_fault iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
+                              const struct iw_ddp_header *h, uint32_t octets,
+                              const uint8_t *payload);
 
 /* tx.c */
 /* Fills a batch of at most `lists` lists. */

@@ -337,9 +337,9 @@ static bool check_reserved(struct iw_endpoint *ep, const struct segment *s)
 
 static bool check_habit(struct iw_endpoint *ep, const struct segment *s)
 {
-    struct iw_refusal r =
+    struct iw_fault f =
         iw_ep_refused(ep, s->fpdu, &s->header, s->length, s->head + s->header_length);
-    return r.check != IW_CHECK_NONE && iw_ep_refuse(ep, s, r.check, r.offset, r.got, r.want);
+    return f.check != IW_CHECK_NONE && iw_ep_refuse(ep, s, f.check, (uint32_t)f.pos, f.got, f.want);
 }
 
 static void receive(struct iw_endpoint *ep, struct segment *s)
