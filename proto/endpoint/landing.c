@@ -116,7 +116,7 @@ static void moved(struct iw_endpoint *ep)
     (void)iw_wire_get_ddp(ep->landing.header, ep->landing.header_length, &h);
     uint64_t pos = ep->deframer.next + IW_MPA_LENGTH_FIELD + IW_AT_STAG;
     struct iw_fault fault = {IW_CHECK_DDP_STAG, pos, h.stag, 0};
-    iw_ep_fault(ep, fault, &h, NULL, ep->landing.length, ep->rx_now);
+    iw_ep_fault(ep, fault, &h, NULL, ep->landing.length);
 }
 
 /* Finishes a landing: the whole FPDU is here. */
@@ -180,9 +180,9 @@ size_t iw_endpoint_landing(struct iw_endpoint *ep, void **at)
 
 void iw_endpoint_landed(struct iw_endpoint *ep, size_t octets, uint64_t now)
 {
-    ep->rx_now = now;
+    ep->now = now;
     if (ep->fin_out)
-        ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
+        ep->deadline = iw_ep_after(ep, ep->config.linger_timeout);
     ep->landing.done += (uint32_t)octets;
     ep->rx_pos += octets;
 }

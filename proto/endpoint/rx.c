@@ -18,7 +18,7 @@ bool iw_ep_refuse(struct iw_endpoint *ep, const struct segment *s, enum iw_check
         return false;
     }
     iw_ep_fault(ep, fault, s->header_known ? &s->header : NULL,
-                s->request_known ? &s->request : NULL, s->fpdu->length, ep->rx_now);
+                s->request_known ? &s->request : NULL, s->fpdu->length);
     return true;
 }
 
@@ -281,7 +281,7 @@ static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
     if (iw_ep_rx_check_msn(ep, s))
         return;
     if (got >= 0)
-        iw_ep_peer_terminated(ep, &terminate, ep->rx_now);
+        iw_ep_peer_terminated(ep, &terminate);
 }
 
 /* RFC 6581 §9.2: checks the first FPDU of a peer-to-peer initiator. Returns true if the segment is
@@ -403,13 +403,13 @@ int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu)
     struct segment s = {.fpdu = fpdu};
     s.head_length = iw_ddp_gather(s.head, fpdu->ulpdu, fpdu->pieces, 0,
                                   fpdu->length < sizeof s.head ? fpdu->length : sizeof s.head);
-    iw_ep_trace(ep, IW_TRACE_FPDU_IN, s.head, s.head_length, fpdu->length, fpdu->pos, ep->rx_now);
+    iw_ep_trace(ep, IW_TRACE_FPDU_IN, s.head, s.head_length, fpdu->length, fpdu->pos);
     ep->paused = false;
     ep->rx_together++;
     receive(ep, &s);
     if (ep->deferred.check != IW_CHECK_NONE)
         iw_ep_fault(ep, ep->deferred, s.header_known ? &s.header : NULL,
-                    s.request_known ? &s.request : NULL, fpdu->length, ep->rx_now);
+                    s.request_known ? &s.request : NULL, fpdu->length);
     return !iw_ep_receiving(ep);
 }
 
@@ -427,7 +427,7 @@ int iw_ep_rx_check(void *context, const struct iw_fault *fault)
             ep->deferred = *fault;
         return 0;
     }
-    iw_ep_fault(ep, *fault, NULL, NULL, 0, ep->rx_now);
+    iw_ep_fault(ep, *fault, NULL, NULL, 0);
     return -1;
 }
 
@@ -470,19 +470,19 @@ static void deframe(struct iw_endpoint *ep, const struct iw_iov *data, size_t pi
         if (edge > ep->rx_pos)
             ep->rx_pos = edge;
     } else if (!iw_switch_ignored(ep->config.switches, none.check)) {
-        iw_ep_fault(ep, none, NULL, NULL, 0, ep->rx_now);
+        iw_ep_fault(ep, none, NULL, NULL, 0);
     }
     if (iw_switch_overstrict(ep->config.switches, split.check) && !iw_deframer_idle(&ep->deframer))
-        iw_ep_fault(ep, split, NULL, NULL, 0, ep->rx_now);
+        iw_ep_fault(ep, split, NULL, NULL, 0);
 }
 
 /* RFC 5041 §6.2.1: the stream is torn down abortively. */
-void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first, uint64_t now)
+void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first)
 {
     if (iw_ep_happened(ep, IW_EVENT_CLOSED))
         return;
     struct iw_fault fault = {IW_CHECK_DDP_AFTER_CLOSE, ep->rx_pos, first, 0};
-    iw_ep_fault(ep, fault, NULL, NULL, 0, now);
+    iw_ep_fault(ep, fault, NULL, NULL, 0);
     ep->reset = true;
 }
 
@@ -490,21 +490,21 @@ void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t
                        uint64_t now)
 {
     const uint8_t *reply, *first = first_octet(data, pieces);
-    ep->rx_now = now;
+    ep->now = now;
     if (first == NULL)
         return;
     if (ep->phase == IW_PHASE_FULL && ep->fin_out)
-        ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
+        ep->deadline = iw_ep_after(ep, ep->config.linger_timeout);
     if (ep->fin_in)
-        iw_ep_after_close(ep, *first, now);
+        iw_ep_after_close(ep, *first);
     else if (ep->phase == IW_PHASE_STARTUP)
-        iw_ep_startup_input(ep, data, pieces, now);
+        iw_ep_startup_input(ep, data, pieces);
     else if (ep->phase == IW_PHASE_FULL && ep->config.role == IW_MPA_RESPONDER &&
-             iw_mpa_startup_output(&ep->startup, &reply) > 0 && iw_ep_surplus(ep, *first, now))
+             iw_mpa_startup_output(&ep->startup, &reply) > 0 && iw_ep_surplus(ep, *first))
         ; /* refused: our Reply has not even left */
     else if (iw_ep_receiving(ep))
         deframe(ep, data, pieces);
     if (ep->fin_known)
-        iw_ep_fin_reached(ep, now);
+        iw_ep_fin_reached(ep);
     iw_ep_settle(ep);
 }
