@@ -74,9 +74,8 @@ bool iw_library_open(struct iw_capture *c, char error[IW_CAPTURE_ERROR])
 bool iw_library_open_live(struct iw_capture *c, const char *interface, const char *filter,
                           char error[IW_CAPTURE_ERROR])
 {
-    c->pcap = iw_live_activate(interface, &c->wait, error);
-    if (c->pcap == NULL ||
-        (filter != NULL && !iw_live_set_filter(c->pcap, interface, filter, error)))
+    c->pcap = iw_live_activate(interface, filter, &c->wait, error);
+    if (c->pcap == NULL)
         return false;
     c->next = next_library;
     return iw_capture_add_interface(c, (uint32_t)pcap_datalink(c->pcap), error) != NULL;

@@ -75,10 +75,10 @@ bool iw_library_compile(struct iw_capture *c, struct iw_interface *i, char error
 
 /* ---- live.c ---- */
 
-/* Opens an interface to be read without waiting; *fd can be waited for. Returns NULL on failure. */
-pcap_t *iw_live_activate(const char *interface, int *fd, char error[IW_CAPTURE_ERROR]);
-bool iw_live_set_filter(pcap_t *pcap, const char *interface, const char *filter,
-                        char error[IW_CAPTURE_ERROR]);
+/* Opens an interface to be read without waiting, with a filter (may be NULL); *fd can be waited
+ * for. Returns NULL on failure. */
+pcap_t *iw_live_activate(const char *interface, const char *filter, int *fd,
+                         char error[IW_CAPTURE_ERROR]);
 /* Makes an error line from a status of libpcap. */
 void iw_live_explain(pcap_t *pcap, const char *interface, int status, char error[IW_CAPTURE_ERROR]);
 
