@@ -49,10 +49,9 @@ static bool allocate(struct iw_endpoint *ep)
         env->alloc(env->context, (size_t)ep->completion_room * c->max_sge * sizeof *ep->sges);
     ep->reads_out = env->alloc(env->context, ep->reads_out_room * sizeof *ep->reads_out);
     ep->reads_in = env->alloc(env->context, ep->reads_in_room * sizeof *ep->reads_in);
-    if (ep->sends == NULL || ep->recvs == NULL || ep->completions == NULL || ep->sges == NULL ||
-        ep->reads_out == NULL || ep->reads_in == NULL)
-        return false;
-    return true; /* none of it is written before it is used */
+    /* None of it is written before it is used. */
+    return ep->sends != NULL && ep->recvs != NULL && ep->completions != NULL && ep->sges != NULL &&
+           ep->reads_out != NULL && ep->reads_in != NULL;
 }
 
 int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config *config,
@@ -71,14 +70,15 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
     ep->config = *config;
     ep->stream =
         (struct iw_ddp_stream){domain, config->pd, iw_domain_stream(domain), config->switches};
-    if (!allocate(ep)) {
+    int result = IW_OK;
+    if (!allocate(ep))
+        result = IW_ERR_MEMORY;
+    else if (iw_mpa_startup_init(&ep->startup, config->role, &config->mpa, config->private_data,
+                                 config->private_length, config->switches) != 0)
+        result = IW_ERR_ARGUMENT;
+    if (result != IW_OK) {
         iw_endpoint_destroy(ep);
-        return IW_ERR_MEMORY;
-    }
-    if (iw_mpa_startup_init(&ep->startup, config->role, &config->mpa, config->private_data,
-                            config->private_length, config->switches) != 0) {
-        iw_endpoint_destroy(ep);
-        return IW_ERR_ARGUMENT;
+        return result;
     }
     ep->config.private_data = NULL;
     ep->sink = (struct iw_deframer_sink){ep, iw_ep_rx_fpdu, iw_ep_rx_check,
@@ -101,6 +101,12 @@ void iw_endpoint_begin(struct iw_endpoint *ep, uint64_t now)
         ep->deadline = iw_ep_after(ep, ep->config.startup_timeout);
 }
 
+static void give_back(const struct iw_env *env, void *memory, size_t size)
+{
+    if (memory != NULL)
+        env->free(env->context, memory, size);
+}
+
 void iw_endpoint_destroy(struct iw_endpoint *ep)
 {
     if (ep == NULL)
@@ -109,20 +115,13 @@ void iw_endpoint_destroy(struct iw_endpoint *ep)
     const struct iw_endpoint_config *c = &ep->config;
     if (ep->rx_buffer != NULL)
         iw_domain_return(ep->domain, ep->rx_buffer);
-    if (ep->tx_buffer != NULL)
-        iw_domain_return(ep->domain, ep->tx_buffer);
-#define IW_FREE(member, count)                                                                     \
-    do {                                                                                           \
-        if (ep->member != NULL)                                                                    \
-            env->free(env->context, ep->member, (count) * sizeof *ep->member);                     \
-    } while (0)
-    IW_FREE(sends, c->send_depth);
-    IW_FREE(recvs, c->recv_depth);
-    IW_FREE(completions, ep->completion_room);
-    IW_FREE(sges, (size_t)ep->completion_room * c->max_sge);
-    IW_FREE(reads_out, ep->reads_out_room);
-    IW_FREE(reads_in, ep->reads_in_room);
-#undef IW_FREE
+    iw_ep_tx_release(ep);
+    give_back(env, ep->sends, c->send_depth * sizeof *ep->sends);
+    give_back(env, ep->recvs, c->recv_depth * sizeof *ep->recvs);
+    give_back(env, ep->completions, ep->completion_room * sizeof *ep->completions);
+    give_back(env, ep->sges, (size_t)ep->completion_room * c->max_sge * sizeof *ep->sges);
+    give_back(env, ep->reads_out, ep->reads_out_room * sizeof *ep->reads_out);
+    give_back(env, ep->reads_in, ep->reads_in_room * sizeof *ep->reads_in);
     env->free(env->context, ep, sizeof *ep);
 }
 
