@@ -60,9 +60,8 @@ static uint8_t *target(struct iw_endpoint *ep)
     if (response && !answers(ep, &h, payload(l)))
         return NULL;
     enum iw_ddp_use use = response ? IW_USE_READ_RESPONSE : IW_USE_WRITE;
-    return iw_ddp_lend_sink(&ep->stream, use, h.stag, h.to, payload(l), &at) == IW_CHECK_NONE
-               ? at
-               : NULL;
+    return iw_ddp_lend(&ep->stream, use, h.stag, h.to, payload(l), &at) == IW_CHECK_NONE ? at
+                                                                                         : NULL;
 }
 
 /* Returns the place where the payload goes on; NULL for good once a check would fail, or if the

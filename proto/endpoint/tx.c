@@ -185,7 +185,7 @@ static bool take_source(struct batch *b, const struct iw_read_in *read, void **o
     uint32_t left = r->size > read->sent ? r->size - read->sent : 0, copied = take;
     uint64_t to = r->source_to + read->sent;
     enum iw_check check =
-        lend ? iw_ddp_lend_source(&ep->stream, r->source_stag, to, left, out)
+        lend ? iw_ddp_lend(&ep->stream, IW_USE_READ_SOURCE, r->source_stag, to, left, out)
              : iw_ddp_read_source(&ep->stream, r->source_stag, to, left, *out, take, &copied);
     if (check != IW_CHECK_NONE && !read->late) {
         struct iw_rdmap_read_request rest = {r->sink_stag, r->sink_to + read->sent, left,
