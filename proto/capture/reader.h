@@ -56,8 +56,8 @@ bool iw_octets_open(struct iw_capture *c, const char *path, char error[IW_CAPTUR
 /* Returns the next n octets without taking them; NULL if there are fewer, or a signal came. */
 const uint8_t *iw_octets_need(struct iw_capture *c, size_t n);
 void iw_octets_take(struct iw_capture *c, size_t n);
-/* Takes up to n octets into `to`. Returns their number, or -1 with errno. */
-ssize_t iw_octets_read(struct iw_capture *c, void *to, size_t n);
+/* Takes up to n octets into `to`, for fopencookie(). Returns their number, or -1 with errno. */
+ssize_t iw_octets_read(void *capture, char *to, size_t n);
 
 /* ---- formats.c ---- */
 
