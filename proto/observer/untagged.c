@@ -77,28 +77,18 @@ static void collect(const struct iw_observation *now, struct iw_observed_queue *
 /* Judges the message in o->now, which is whole. */
 static void judge(struct iw_observer *o, unsigned opcode)
 {
-    if (!iw_rdmap_assigned(opcode, o->config.extensions))
-        return;
-    switch (opcode) {
-    case IW_OP_READ_REQUEST:
-        iw_observer_read_request(o);
-        break;
-    case IW_OP_TERMINATE:
-        iw_observer_terminate(o);
-        break;
-    case IW_OP_IMMEDIATE:
-    case IW_OP_IMMEDIATE_SE:
-        iw_observer_immediate(o);
-        break;
-    case IW_OP_ATOMIC_REQUEST:
-        iw_observer_atomic_request(o);
-        break;
-    case IW_OP_ATOMIC_RESPONSE:
-        iw_observer_atomic_response(o);
-        break;
-    default:
-        break;
-    }
+    static void (*const judges[])(struct iw_observer *) = {
+        [IW_OP_READ_REQUEST] = iw_observer_read_request,
+        [IW_OP_TERMINATE] = iw_observer_terminate,
+        [IW_OP_IMMEDIATE] = iw_observer_immediate,
+        [IW_OP_IMMEDIATE_SE] = iw_observer_immediate,
+        [IW_OP_ATOMIC_REQUEST] = iw_observer_atomic_request,
+        [IW_OP_ATOMIC_RESPONSE] = iw_observer_atomic_response,
+    };
+
+    if (opcode < sizeof judges / sizeof judges[0] && judges[opcode] != NULL &&
+        iw_rdmap_assigned(opcode, o->config.extensions))
+        judges[opcode](o);
 }
 
 /* Passes over a message: its missing part could have been anything. */
