@@ -81,17 +81,17 @@ void iw_hold_skip(struct iw_observed_side *s)
         iw_hold_drop(s);
 }
 
-size_t iw_hold_peek(const struct iw_observed_side *s, const uint8_t **octets)
+struct iw_iov iw_hold_peek(const struct iw_observed_side *s)
 {
-    *octets = NULL;
-    return s->hold.octets ? iw_stream_peek(s->hold.octets, octets) : 0;
+    const uint8_t *octets = NULL;
+    size_t length = s->hold.octets != NULL ? iw_stream_peek(s->hold.octets, &octets) : 0;
+
+    return (struct iw_iov){.base = (void *)(uintptr_t)octets, .length = length};
 }
 
 uint64_t iw_hold_edge(const struct iw_observed_side *s)
 {
-    const uint8_t *octets;
-
-    return s->next + iw_hold_peek(s, &octets);
+    return s->next + iw_hold_peek(s).length;
 }
 
 uint64_t iw_hold_island(const struct iw_observed_side *s)
