@@ -139,9 +139,10 @@ static int new_interface(struct iw_capture *c, const uint8_t *p, uint32_t size,
         return -1;
     i->snap = get32(c, p + 12);
     i->resolution = MICROSECONDS;
-    for (uint32_t at = 16; size - 4 - at >= 4;) {
+    /* Blocks and options are multiples of 4 octets: what holds an option has room for its pad. */
+    for (uint32_t at = 16, end = size - 4; end - at >= 4;) {
         uint32_t option = get16(c, p + at), length = get16(c, p + at + 2);
-        if (option == OPTION_END || length > size - 4 - at - 4)
+        if (option == OPTION_END || length > end - at - 4)
             break;
         if (option == OPTION_RESOLUTION && length == 1)
             i->resolution = p[at + 4];
@@ -150,10 +151,7 @@ static int new_interface(struct iw_capture *c, const uint8_t *p, uint32_t size,
             i->offset =
                 UINT64_C(1000000000) * (c->swapped ? first << 32 | second : second << 32 | first);
         }
-        length = (length + 3) & ~3u;
-        if (length > size - 4 - at - 4)
-            break;
-        at += 4 + length;
+        at += 4 + ((length + 3) & ~3u);
     }
     return 0;
 }
