@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "host/files.h"
 #include "iwarp/capture.h"
 #include "station/frame.h"
 
@@ -166,26 +166,15 @@ static int s_frames(lua_State *L)
     return 1;
 }
 
-static void make_folders(lua_State *L, const char *name)
-{
-    for (const char *at = strchr(name, '/'); at; at = strchr(at + 1, '/')) {
-        lua_pushfstring(L, "%s/", golden_folder);
-        lua_pushlstring(L, name, (size_t)(at - name));
-        lua_concat(L, 2);
-        if (mkdir(lua_tostring(L, -1), 0777) && errno != EEXIST)
-            luaL_error(L, "%s: %s", lua_tostring(L, -1), strerror(errno));
-        lua_pop(L, 1);
-    }
-}
-
 /* synth:write(name, comment, first, snap): a file below the folder. */
 static int s_write(lua_State *L)
 {
-    const char *name = luaL_checkstring(L, 2);
-    const char *path = lua_pushfstring(L, "%s/%s", golden_folder, name);
+    const char *path = lua_pushfstring(L, "%s/%s", golden_folder, luaL_checkstring(L, 2));
     char error[IW_CAPTURE_ERROR];
 
-    make_folders(L, name);
+    lua_pushlstring(L, path, (size_t)(strrchr(path, '/') - path));
+    if (iw_folder_create(lua_tostring(L, -1)) < 0)
+        return luaL_error(L, "%s: %s", lua_tostring(L, -1), strerror(errno));
     if (!iw_synth_write_part(synth_of(L), path, "iwarp-golden", luaL_checkstring(L, 3),
                              (uint64_t)luaL_optinteger(L, 4, 1),
                              (size_t)luaL_optinteger(L, 5, LIMIT), error))

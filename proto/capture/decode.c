@@ -148,20 +148,14 @@ static enum iw_decode decode_extensions(struct cursor *c, uint8_t next)
             return stop(c, IW_DECODE_NOT_TCP, "the IPv6 next header is not TCP");
         if (extensions == IW_DECODE_EXTENSIONS)
             return stop(c, IW_DECODE_BAD, "too many IPv6 extension headers");
-        if (c->whole - c->at < 8)
-            return stop(c, IW_DECODE_BAD, "the IPv6 payload ends inside an extension header");
         const uint8_t *p = look(c, 8);
-        if (p == NULL)
-            return stop(c, IW_DECODE_CUT,
-                        "the captured octets end inside an IPv6 extension header");
-        uint32_t size = 8 + (uint32_t)p[1] * 8;
-        if (next == AUTHENTICATION)
-            size = 8 + (uint32_t)p[1] * 4;
-        if (next == FRAGMENT)
-            size = 8;
+        uint32_t size = 8;
+        if (p != NULL && next != FRAGMENT)
+            size += (uint32_t)p[1] * (next == AUTHENTICATION ? 4 : 8);
         if (size > c->whole - c->at)
             return stop(c, IW_DECODE_BAD, "the IPv6 payload ends inside an extension header");
-        if (look(c, size) == NULL)
+        p = look(c, size);
+        if (p == NULL)
             return stop(c, IW_DECODE_CUT,
                         "the captured octets end inside an IPv6 extension header");
         if (next == FRAGMENT && (iw_get16(p + 2) & 0xfff9) != 0)

@@ -30,10 +30,12 @@ static uint32_t get32(const struct iw_capture *c, const uint8_t *p)
     return c->swapped ? first << 16 | second : second << 16 | first;
 }
 
-/* Returns the result for a record that is not whole: the file ended, reading failed, or a signal
- * came. */
+/* Returns the result for a record of which n octets are not here: the file ended before it or
+ * inside it, reading failed, or a signal came. */
 static int not_whole(const struct iw_capture *c, size_t n, char error[IW_CAPTURE_ERROR])
 {
+    if (c->end && c->to == c->from)
+        return 0;
     if (c->interrupted)
         return IW_CAPTURE_SIGNAL;
     if (c->failed != 0)
@@ -55,11 +57,8 @@ static int next_pcap(struct iw_capture *c, struct iw_frame *frame, char error[IW
 {
     const uint8_t *p = iw_octets_need(c, PCAP_RECORD);
 
-    if (p == NULL) {
-        if (c->end && c->to == c->from)
-            return 0;
+    if (p == NULL)
         return not_whole(c, PCAP_RECORD, error);
-    }
     uint32_t captured = get32(c, p + 8), original = get32(c, p + 12);
     if (captured > PCAP_CAPTURED_MAX)
         return iw_capture_corrupt(c, error,
@@ -140,9 +139,10 @@ static int new_interface(struct iw_capture *c, const uint8_t *p, uint32_t size,
         return -1;
     i->snap = get32(c, p + 12);
     i->resolution = MICROSECONDS;
-    for (uint32_t at = 16; size - 4 - at >= 4;) {
+    /* Blocks and options are multiples of 4 octets: what holds an option has room for its pad. */
+    for (uint32_t at = 16, end = size - 4; end - at >= 4;) {
         uint32_t option = get16(c, p + at), length = get16(c, p + at + 2);
-        if (option == OPTION_END || length > size - 4 - at - 4)
+        if (option == OPTION_END || length > end - at - 4)
             break;
         if (option == OPTION_RESOLUTION && length == 1)
             i->resolution = p[at + 4];
@@ -151,112 +151,86 @@ static int new_interface(struct iw_capture *c, const uint8_t *p, uint32_t size,
             i->offset =
                 UINT64_C(1000000000) * (c->swapped ? first << 32 | second : second << 32 | first);
         }
-        length = (length + 3) & ~3u;
-        if (length > size - 4 - at - 4)
-            break;
-        at += 4 + length;
+        at += 4 + ((length + 3) & ~3u);
     }
     return 0;
 }
 
-/* Fills *frame with a packet whose octets stand at `at` of its block. */
-static int put_packet(struct iw_capture *c, struct iw_frame *frame, const uint8_t *p, uint32_t at,
-                      uint32_t size, uint32_t interface, uint32_t captured,
+/* Fills *frame with the packet of a block. */
+static int put_packet(struct iw_capture *c, struct iw_frame *frame, const uint8_t *p, uint32_t size,
                       char error[IW_CAPTURE_ERROR])
 {
+    enum { SIMPLE_HEADER = 12, HEADER = 28 };
+    bool simple = get32(c, p) == BLOCK_SIMPLE_PACKET;
+    uint32_t at = simple ? SIMPLE_HEADER : HEADER, interface = 0;
+    if (size < at + 4)
+        return iw_capture_corrupt(c, error, "a packet block of %" PRIu32 " octets", size);
+    if (!simple)
+        interface = get32(c, p) == BLOCK_PACKET ? get16(c, p + 8) : get32(c, p + 8);
     if (interface >= c->n_interfaces - c->section)
         return iw_capture_corrupt(c, error, "interface %" PRIu32 " of %zu", interface,
                                   c->n_interfaces - c->section);
+    const struct iw_interface *i = &c->interfaces[c->section + interface];
+    uint32_t original = get32(c, p + at - 4);
+    uint32_t captured = simple ? original : get32(c, p + at - 8);
+    if (simple && i->snap != 0 && captured > i->snap)
+        captured = i->snap;
     if (captured > size - 4 - at)
         return iw_capture_corrupt(
             c, error, "invalid packet capture length %" PRIu32 " in a block of %" PRIu32 " octets",
             captured, size);
-    set_interface(c, frame, c->section + interface);
-    frame->data = p + at;
-    frame->length = captured;
-    if (frame->original < captured)
-        frame->original = captured;
-    return 1;
-}
-
-static int put_enhanced(struct iw_capture *c, struct iw_frame *frame, const uint8_t *p,
-                        uint32_t size, bool obsolete, char error[IW_CAPTURE_ERROR])
-{
-    enum { HEADER = 28 };
-    if (size < HEADER + 4)
-        return iw_capture_corrupt(c, error, "a packet block of %" PRIu32 " octets", size);
-    uint32_t interface = obsolete ? get16(c, p + 8) : get32(c, p + 8);
-    frame->original = get32(c, p + 24);
-    int result = put_packet(c, frame, p, HEADER, size, interface, get32(c, p + 20), error);
-    if (result == 1) {
-        const struct iw_interface *i = &c->interfaces[frame->interface];
+    if (!simple) {
         uint64_t ticks = (uint64_t)get32(c, p + 12) << 32 | get32(c, p + 16);
         c->time = to_ns(ticks, i->resolution) + i->offset;
     }
-    return result;
+    set_interface(c, frame, c->section + interface);
+    frame->time = c->time;
+    frame->data = p + at;
+    frame->length = captured;
+    frame->original = original > captured ? original : captured;
+    return 1;
 }
 
-static int put_simple(struct iw_capture *c, struct iw_frame *frame, const uint8_t *p, uint32_t size,
+/* Finds the whole block at the current place. Returns 1; without one 0 (the end of the file), -1 or
+ * IW_CAPTURE_SIGNAL, and leaves *block. */
+static int next_block(struct iw_capture *c, const uint8_t **block, uint32_t *size,
                       char error[IW_CAPTURE_ERROR])
-{
-    enum { HEADER = 12 };
-    if (size < HEADER + 4)
-        return iw_capture_corrupt(c, error, "a packet block of %" PRIu32 " octets", size);
-    uint32_t captured = get32(c, p + 8);
-    uint32_t snap = c->section < c->n_interfaces ? c->interfaces[c->section].snap : 0;
-    frame->original = captured;
-    if (snap != 0 && captured > snap)
-        captured = snap;
-    return put_packet(c, frame, p, HEADER, size, 0, captured, error);
-}
-
-/* Returns the whole block at the current place, or NULL with *result 0 (the end of the file), -1 or
- * IW_CAPTURE_SIGNAL. */
-static const uint8_t *next_block(struct iw_capture *c, uint32_t *size, int *result,
-                                 char error[IW_CAPTURE_ERROR])
 {
     const uint8_t *p = iw_octets_need(c, BLOCK_FRAME);
 
-    *result = 0;
-    if (p == NULL) {
-        if (!c->end || c->to != c->from)
-            *result = not_whole(c, BLOCK_FRAME, error);
-        return NULL;
-    }
+    if (p == NULL)
+        return not_whole(c, BLOCK_FRAME, error);
     if (get32(c, p) == BLOCK_SECTION) { /* which reads the same in both orders */
         if (get32(c, p + 8) != BYTE_ORDER_MAGIC)
             c->swapped = !c->swapped;
-        if (get32(c, p + 8) != BYTE_ORDER_MAGIC) {
-            *result = iw_capture_corrupt(c, error, "a section header without byte-order magic");
-            return NULL;
-        }
+        if (get32(c, p + 8) != BYTE_ORDER_MAGIC)
+            return iw_capture_corrupt(c, error, "a section header without byte-order magic");
     }
     *size = get32(c, p + 4);
-    if (*size < BLOCK_FRAME || *size % 4 != 0 || *size > IW_PCAPNG_BLOCK) {
-        *result = iw_capture_corrupt(c, error,
-                                     "a block total length of %" PRIu32
-                                     ", expected a multiple of 4 from %d to the maximum of %d",
-                                     *size, BLOCK_FRAME, IW_PCAPNG_BLOCK);
-        return NULL;
-    }
+    if (*size < BLOCK_FRAME || *size % 4 != 0 || *size > IW_PCAPNG_BLOCK)
+        return iw_capture_corrupt(c, error,
+                                  "a block total length of %" PRIu32
+                                  ", expected a multiple of 4 from %d to the maximum of %d",
+                                  *size, BLOCK_FRAME, IW_PCAPNG_BLOCK);
     p = iw_octets_need(c, *size);
-    if (p == NULL) {
-        *result = not_whole(c, *size, error);
-    } else if (get32(c, p + *size - 4) != *size) {
-        *result = iw_capture_corrupt(
+    if (p == NULL)
+        return not_whole(c, *size, error);
+    if (get32(c, p + *size - 4) != *size)
+        return iw_capture_corrupt(
             c, error, "a block total length of %" PRIu32 " in front and %" PRIu32 " behind", *size,
             get32(c, p + *size - 4));
-        return NULL;
-    }
-    return p;
+    *block = p;
+    return 1;
 }
 
+/* Reads as far as the next packet; takes it only if there is a `frame` to fill. */
 static int next_pcapng(struct iw_capture *c, struct iw_frame *frame, char error[IW_CAPTURE_ERROR])
 {
-    for (;;) {
-        uint32_t size;
-        int result;
-        const uint8_t *p = next_block(c, &size, &result, error);
+    bool packet = false;
+    while (!packet) {
+        const uint8_t *p = NULL;
+        uint32_t size = 0;
+        int result = next_block(c, &p, &size, error);
         if (p == NULL)
             return result;
         switch (get32(c, p)) {
@@ -268,26 +242,20 @@ static int next_pcapng(struct iw_capture *c, struct iw_frame *frame, char error[
             break;
         case BLOCK_PACKET:
         case BLOCK_ENHANCED_PACKET:
-            if (frame == NULL)
-                return 1;
-            result = put_enhanced(c, frame, p, size, get32(c, p) == BLOCK_PACKET, error);
-            break;
         case BLOCK_SIMPLE_PACKET:
             if (frame == NULL)
                 return 1;
-            result = put_simple(c, frame, p, size, error);
+            packet = true;
+            result = put_packet(c, frame, p, size, error);
             break;
         default:
-            result = 0;
+            break;
         }
         if (result < 0)
             return -1;
         iw_octets_take(c, size);
-        if (result > 0 && frame != NULL) {
-            frame->time = c->time;
-            return 1;
-        }
     }
+    return 1;
 }
 
 iw_next_fn *iw_formats_begin(struct iw_capture *c, char error[IW_CAPTURE_ERROR])

@@ -20,16 +20,16 @@ static int next_library(struct iw_capture *c, struct iw_frame *frame, char error
 {
     struct pcap_pkthdr *header;
     const u_char *data;
-    int got = pcap_next_ex(c->pcap, &header, &data);
+    int got;
 
-    if (got == PCAP_ERROR_BREAK)
-        return 0;
-    while (got == 0) { /* nothing waits on the interface */
+    while ((got = pcap_next_ex(c->pcap, &header, &data)) ==
+           0) { /* nothing waits on the interface */
         struct pollfd fd = {.fd = c->wait, .events = POLLIN};
         if (poll(&fd, 1, -1) < 0 && errno == EINTR)
             return IW_CAPTURE_SIGNAL;
-        got = pcap_next_ex(c->pcap, &header, &data);
     }
+    if (got == PCAP_ERROR_BREAK)
+        return 0;
     if (got != 1 && c->wait >= 0) {
         iw_live_explain(c->pcap, c->name, got, error);
         return -1;
@@ -45,15 +45,10 @@ static int next_library(struct iw_capture *c, struct iw_frame *frame, char error
     return 1;
 }
 
-static ssize_t read_cookie(void *context, char *to, size_t n)
-{
-    return iw_octets_read(context, to, n);
-}
-
 bool iw_library_open(struct iw_capture *c, char error[IW_CAPTURE_ERROR])
 {
     char reason[PCAP_ERRBUF_SIZE] = "out of memory";
-    cookie_io_functions_t functions = {.read = read_cookie};
+    cookie_io_functions_t functions = {.read = iw_octets_read};
 
     c->file = fopencookie(c, "rb", functions);
     if (c->file != NULL)
@@ -74,9 +69,8 @@ bool iw_library_open(struct iw_capture *c, char error[IW_CAPTURE_ERROR])
 bool iw_library_open_live(struct iw_capture *c, const char *interface, const char *filter,
                           char error[IW_CAPTURE_ERROR])
 {
-    c->pcap = iw_live_activate(interface, &c->wait, error);
-    if (c->pcap == NULL ||
-        (filter != NULL && !iw_live_set_filter(c->pcap, interface, filter, error)))
+    c->pcap = iw_live_activate(interface, filter, &c->wait, error);
+    if (c->pcap == NULL)
         return false;
     c->next = next_library;
     return iw_capture_add_interface(c, (uint32_t)pcap_datalink(c->pcap), error) != NULL;

@@ -35,6 +35,8 @@ void iw_live_explain(pcap_t *pcap, const char *interface, int status, char error
 
 static void destroy(struct iw_live *l)
 {
+    if (l == NULL)
+        return;
     if (l->dumper != NULL)
         pcap_dump_close(l->dumper);
     if (l->pcap != NULL)
@@ -68,7 +70,23 @@ static bool activate(pcap_t *pcap, const char *interface, int *fd, char error[IW
     return *fd >= 0;
 }
 
-pcap_t *iw_live_activate(const char *interface, int *fd, char error[IW_CAPTURE_ERROR])
+static bool set_filter(pcap_t *pcap, const char *interface, const char *filter,
+                       char error[IW_CAPTURE_ERROR])
+{
+    struct bpf_program program;
+    bool good = pcap_compile(pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN) == 0;
+    if (good) {
+        good = pcap_setfilter(pcap, &program) == 0;
+        pcap_freecode(&program);
+    }
+    if (!good)
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: filter \"%s\": %s", interface, filter,
+                 pcap_geterr(pcap));
+    return good;
+}
+
+pcap_t *iw_live_activate(const char *interface, const char *filter, int *fd,
+                         char error[IW_CAPTURE_ERROR])
 {
     char reason[PCAP_ERRBUF_SIZE] = "";
     pcap_t *pcap = pcap_create(interface, reason);
@@ -76,28 +94,11 @@ pcap_t *iw_live_activate(const char *interface, int *fd, char error[IW_CAPTURE_E
         snprintf(error, IW_CAPTURE_ERROR, "interface %s: cannot capture: %s", interface, reason);
         return NULL;
     }
-    if (!activate(pcap, interface, fd, error)) {
-        pcap_close(pcap);
-        return NULL;
-    }
-    return pcap;
-}
-
-bool iw_live_set_filter(pcap_t *pcap, const char *interface, const char *filter,
-                        char error[IW_CAPTURE_ERROR])
-{
-    struct bpf_program program;
-    if (pcap_compile(pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN) != 0) {
-        snprintf(error, IW_CAPTURE_ERROR, "interface %s: filter \"%s\": %s", interface, filter,
-                 pcap_geterr(pcap));
-        return false;
-    }
-    int status = pcap_setfilter(pcap, &program);
-    pcap_freecode(&program);
-    if (status != 0)
-        snprintf(error, IW_CAPTURE_ERROR, "interface %s: filter \"%s\": %s", interface, filter,
-                 pcap_geterr(pcap));
-    return status == 0;
+    if (activate(pcap, interface, fd, error) &&
+        (filter == NULL || set_filter(pcap, interface, filter, error)))
+        return pcap;
+    pcap_close(pcap);
+    return NULL;
 }
 
 int iw_live_fd(const struct iw_live *l)
@@ -126,35 +127,30 @@ int iw_live_pump(struct iw_live *l, char error[IW_CAPTURE_ERROR])
     return count;
 }
 
+static bool begin(struct iw_live *l, const char *filter, char error[IW_CAPTURE_ERROR])
+{
+    l->pcap = iw_live_activate(l->interface, filter, &l->fd, error);
+    if (l->pcap == NULL)
+        return false;
+    l->dumper = pcap_dump_open(l->pcap, l->path);
+    if (l->dumper == NULL) {
+        snprintf(error, IW_CAPTURE_ERROR, "%s", pcap_geterr(l->pcap));
+        return false;
+    }
+    /* Packets that came before the filter was set fill the ring, and are only now left out. */
+    return filter == NULL || iw_live_pump(l, error) >= 0;
+}
+
 struct iw_live *iw_live_open(const char *interface, const char *filter, const char *path,
                              char error[IW_CAPTURE_ERROR])
 {
     struct iw_live *l = calloc(1, sizeof *l);
-    if (l == NULL || (l->interface = strdup(interface)) == NULL ||
-        (l->path = strdup(path)) == NULL) {
+    if (l == NULL || (l->interface = strdup(interface)) == NULL || (l->path = strdup(path)) == NULL)
         snprintf(error, IW_CAPTURE_ERROR, "interface %s: out of memory", interface);
-        if (l != NULL)
-            destroy(l);
-        return NULL;
-    }
-    l->pcap = iw_live_activate(interface, &l->fd, error);
-    if (l->pcap == NULL ||
-        (filter != NULL && !iw_live_set_filter(l->pcap, interface, filter, error))) {
-        destroy(l);
-        return NULL;
-    }
-    l->dumper = pcap_dump_open(l->pcap, path);
-    if (l->dumper == NULL) {
-        snprintf(error, IW_CAPTURE_ERROR, "%s", pcap_geterr(l->pcap));
-        destroy(l);
-        return NULL;
-    }
-    /* Packets that came before the filter was set fill the ring, and are only now left out. */
-    if (filter != NULL && iw_live_pump(l, error) < 0) {
-        destroy(l);
-        return NULL;
-    }
-    return l;
+    else if (begin(l, filter, error))
+        return l;
+    destroy(l);
+    return NULL;
 }
 
 bool iw_live_close(struct iw_live *l, struct iw_live_counts *counts, char error[IW_CAPTURE_ERROR])

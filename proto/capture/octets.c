@@ -86,8 +86,10 @@ void iw_octets_take(struct iw_capture *c, size_t n)
         c->from = c->to = 0;
 }
 
-ssize_t iw_octets_read(struct iw_capture *c, void *to, size_t n)
+ssize_t iw_octets_read(void *capture, char *to, size_t n)
 {
+    struct iw_capture *c = capture;
+
     if (c->to - c->from == 0 && iw_octets_need(c, 1) == NULL) {
         errno = c->interrupted ? EINTR : c->failed;
         return errno != 0 ? -1 : 0;

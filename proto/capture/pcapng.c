@@ -48,7 +48,7 @@ static void put_padded(struct iw_pcapng *w, const void *data, size_t length)
     put(w, zeros, (4 - length % 4) % 4);
 }
 
-static size_t padded(size_t length)
+static uint64_t padded(uint64_t length)
 {
     return length + (4 - length % 4) % 4;
 }
@@ -66,7 +66,7 @@ static size_t text_length(const char *text)
     return length;
 }
 
-static size_t option_size(const char *text)
+static uint64_t option_size(const char *text)
 {
     return text != NULL ? 4 + padded(text_length(text)) : 0;
 }
@@ -83,7 +83,7 @@ static void put_text(struct iw_pcapng *w, uint32_t option, const char *text)
 
 static void put_section(struct iw_pcapng *w, const char *application, const char *comment)
 {
-    size_t options = option_size(comment) + option_size(application);
+    uint64_t options = option_size(comment) + option_size(application);
     uint32_t size = (uint32_t)(BLOCK_FRAME + 16 + options + (options != 0 ? 4 : 0));
     put32(w, BLOCK_SECTION);
     put32(w, size);
@@ -151,16 +151,10 @@ struct iw_pcapng *iw_pcapng_create(const char *path, enum iw_link link, const ch
 static bool put_packet(struct iw_pcapng *w, const struct iw_frame *frame, uint32_t interface,
                        const char *const *comments, size_t count)
 {
-    size_t length = frame->length;
-    size_t size = BLOCK_FRAME + 20;
-    bool fits = length <= IW_PCAPNG_BLOCK;
-    if (fits)
-        size += padded(length) + (count != 0 ? 4 : 0);
-    for (size_t i = 0; i < count && fits; i++) {
+    uint64_t size = BLOCK_FRAME + 20 + padded(frame->length) + (count != 0 ? 4 : 0);
+    for (size_t i = 0; i < count && size <= IW_PCAPNG_BLOCK; i++)
         size += option_size(comments[i]);
-        fits = size <= IW_PCAPNG_BLOCK;
-    }
-    if (!fits || size > IW_PCAPNG_BLOCK) {
+    if (size > IW_PCAPNG_BLOCK) {
         w->too_long = "a frame with its comments is longer than a block may be";
         return false;
     }
@@ -171,7 +165,7 @@ static bool put_packet(struct iw_pcapng *w, const struct iw_frame *frame, uint32
     put32(w, (uint32_t)frame->time);
     put32(w, frame->length);
     put32(w, frame->original);
-    put_padded(w, frame->data, length);
+    put_padded(w, frame->data, frame->length);
     for (size_t i = 0; i < count; i++)
         put_text(w, OPTION_COMMENT, comments[i]);
     if (count != 0)

@@ -56,8 +56,8 @@ bool iw_octets_open(struct iw_capture *c, const char *path, char error[IW_CAPTUR
 /* Returns the next n octets without taking them; NULL if there are fewer, or a signal came. */
 const uint8_t *iw_octets_need(struct iw_capture *c, size_t n);
 void iw_octets_take(struct iw_capture *c, size_t n);
-/* Takes up to n octets into `to`. Returns their number, or -1 with errno. */
-ssize_t iw_octets_read(struct iw_capture *c, void *to, size_t n);
+/* Takes up to n octets into `to`, for fopencookie(). Returns their number, or -1 with errno. */
+ssize_t iw_octets_read(void *capture, char *to, size_t n);
 
 /* ---- formats.c ---- */
 
@@ -75,10 +75,10 @@ bool iw_library_compile(struct iw_capture *c, struct iw_interface *i, char error
 
 /* ---- live.c ---- */
 
-/* Opens an interface to be read without waiting; *fd can be waited for. Returns NULL on failure. */
-pcap_t *iw_live_activate(const char *interface, int *fd, char error[IW_CAPTURE_ERROR]);
-bool iw_live_set_filter(pcap_t *pcap, const char *interface, const char *filter,
-                        char error[IW_CAPTURE_ERROR]);
+/* Opens an interface to be read without waiting, with a filter (may be NULL); *fd can be waited
+ * for. Returns NULL on failure. */
+pcap_t *iw_live_activate(const char *interface, const char *filter, int *fd,
+                         char error[IW_CAPTURE_ERROR]);
 /* Makes an error line from a status of libpcap. */
 void iw_live_explain(pcap_t *pcap, const char *interface, int status, char error[IW_CAPTURE_ERROR]);
 

@@ -13,16 +13,12 @@ enum { ETHERNET = 14, IPV4 = 20, IPV6 = 40, TCP = 20 };
  * even the unscaled one of a SYN. */
 enum { WINDOW = 65535, WINDOW_SHIFT = 7, ACK_OCTETS = 32768, ACK_SEGMENTS = 2 };
 
-struct comment {
-    struct comment *next;
-    char text[];
-};
-
 struct frame {
     uint64_t time;
     size_t length;
     uint8_t *data;
-    struct comment *comments; /* the latest first */
+    char **comments;
+    size_t n_comments;
 };
 
 struct side {
@@ -100,11 +96,9 @@ void iw_synth_free(struct iw_synth *s)
     free(s->frame);
     for (size_t i = 0; i < s->count && s->frames != NULL; i++) {
         free(s->frames[i].data);
-        while (s->frames[i].comments != NULL) {
-            struct comment *next = s->frames[i].comments->next;
-            free(s->frames[i].comments);
-            s->frames[i].comments = next;
-        }
+        for (size_t k = 0; k < s->frames[i].n_comments; k++)
+            free(s->frames[i].comments[k]);
+        free(s->frames[i].comments);
     }
     free(s->frames);
     free(s->connections);
@@ -260,11 +254,24 @@ int iw_synth_connect(struct iw_synth *s, const struct iw_synth_tcp *tcp, uint64_
     return (int)(count - 1);
 }
 
-static struct connection *find(const struct iw_synth *s, int connection)
+static struct connection *find(const struct iw_synth *s, int connection, unsigned side)
 {
-    if (connection < 0 || (size_t)connection >= s->connection_count)
+    if (connection < 0 || (size_t)connection >= s->connection_count || side > 1)
         return NULL;
     return &s->connections[connection];
+}
+
+/* Returns the connection if this side of it may still send octets. */
+static struct connection *find_open(const struct iw_synth *s, int connection, unsigned side)
+{
+    struct connection *c = find(s, connection, side);
+    return c != NULL && !c->side[side].ended ? c : NULL;
+}
+
+/* Returns the span of the frame written last, if it was. */
+static struct iw_synth_span last_frame(const struct iw_synth *s, bool written)
+{
+    return written ? (struct iw_synth_span){s->count, s->count} : (struct iw_synth_span){0, 0};
 }
 
 /* Writes a pure ACK of `side`, only for octets not yet acknowledged: twice the same would be a
@@ -278,11 +285,9 @@ struct iw_synth_span iw_synth_data(struct iw_synth *s, int connection, unsigned 
                                    const void *data, size_t length)
 {
     struct iw_synth_span span = {0, 0};
-    struct connection *c = find(s, connection);
+    struct connection *c = find_open(s, connection, side);
     const uint8_t *from = data;
-    if (c == NULL || side > 1 || c->side[side].ended)
-        return span;
-    while (length != 0) {
+    while (c != NULL && length != 0) {
         size_t n = length < c->tcp.mss ? length : c->tcp.mss;
         uint8_t flags = IW_TCP_ACK | (n == length ? IW_TCP_PSH : 0);
         if (!put_segment(s, c, side, now, flags, from, n))
@@ -303,22 +308,17 @@ struct iw_synth_span iw_synth_segment(struct iw_synth *s, int connection, unsign
                                       uint64_t now, uint64_t position, const void *data,
                                       size_t length)
 {
-    struct iw_synth_span span = {0, 0};
-    struct connection *c = find(s, connection);
-
-    if (c == NULL || side > 1 || c->side[side].ended || length == 0 || length > c->tcp.mss)
-        return span;
-    if (put_at(s, c, side, now, IW_TCP_ACK | IW_TCP_PSH, c->tcp.isn[side] + 1 + (uint32_t)position,
-               data, length))
-        span.first = span.last = s->count;
-    return span;
+    struct connection *c = find_open(s, connection, side);
+    if (c == NULL || length == 0 || length > c->tcp.mss)
+        return last_frame(s, false);
+    uint32_t seq = c->tcp.isn[side] + 1 + (uint32_t)position;
+    return last_frame(s, put_at(s, c, side, now, IW_TCP_ACK | IW_TCP_PSH, seq, data, length));
 }
 
 void iw_synth_unseen(struct iw_synth *s, int connection, unsigned side, uint64_t position)
 {
-    struct connection *c = find(s, connection);
-
-    if (c == NULL || side > 1 || c->side[side].ended)
+    struct connection *c = find_open(s, connection, side);
+    if (c == NULL)
         return;
     uint32_t seq = c->tcp.isn[side] + 1 + (uint32_t)position;
     if (seq - c->side[side].next < UINT32_C(0x80000000))
@@ -328,16 +328,12 @@ void iw_synth_unseen(struct iw_synth *s, int connection, unsigned side, uint64_t
 static struct iw_synth_span end(struct iw_synth *s, int connection, unsigned side, uint64_t now,
                                 uint8_t flags)
 {
-    struct iw_synth_span span = {0, 0};
-    struct connection *c = find(s, connection);
-    if (c == NULL || side > 1)
-        return span;
+    struct connection *c = find(s, connection, side);
     bool reset = (flags & IW_TCP_RST) != 0;
-    if (c->side[side].ended && (!reset || c->side[1 - side].ended))
-        return span;
-    if (!put_segment(s, c, side, now, flags, NULL, 0))
-        return span;
-    span.first = span.last = s->count;
+    if (c == NULL || (c->side[side].ended && (!reset || c->side[1 - side].ended)) ||
+        !put_segment(s, c, side, now, flags, NULL, 0))
+        return last_frame(s, false);
+    struct iw_synth_span span = last_frame(s, true);
     c->side[side].ended = true;
     if (reset)
         c->side[1 - side].ended = true;
@@ -359,17 +355,13 @@ struct iw_synth_span iw_synth_reset(struct iw_synth *s, int connection, unsigned
 struct iw_synth_span iw_synth_packet(struct iw_synth *s, unsigned side, uint64_t now,
                                      const void *packet, size_t length)
 {
-    struct iw_synth_span span = {0, 0};
-    if (side > 1 || length == 0)
-        return span;
     const uint8_t *from = packet;
-    uint8_t *p = add_frame(s, now, ETHERNET + length);
+    uint8_t *p = side > 1 || length == 0 ? NULL : add_frame(s, now, ETHERNET + length);
     if (p == NULL)
-        return span;
+        return last_frame(s, false);
     memcpy(put_ethernet(p, side, from[0] >> 4 == 4), from, length);
     put_frame(s, ETHERNET + length);
-    span.first = span.last = s->count;
-    return span;
+    return last_frame(s, true);
 }
 
 bool iw_synth_comment(struct iw_synth *s, uint64_t frame, const char *comment)
@@ -378,12 +370,15 @@ bool iw_synth_comment(struct iw_synth *s, uint64_t frame, const char *comment)
     if (frame == 0 || frame > s->count || s->frames == NULL ||
         size > IW_SYNTH_COMMENTS - s->comments)
         return false;
-    struct comment *c = malloc(sizeof *c + size);
-    if (c == NULL)
+    struct frame *f = &s->frames[frame - 1];
+    char **comments = realloc(f->comments, (f->n_comments + 1) * sizeof *comments);
+    if (comments == NULL)
         return false;
-    memcpy(c->text, comment, size);
-    c->next = s->frames[frame - 1].comments;
-    s->frames[frame - 1].comments = c;
+    f->comments = comments;
+    comments[f->n_comments] = strdup(comment);
+    if (comments[f->n_comments] == NULL)
+        return false;
+    f->n_comments++;
     s->comments += size;
     return true;
 }
@@ -400,22 +395,11 @@ bool iw_synth_full(const struct iw_synth *s)
 
 static bool write_frame(struct iw_pcapng *w, const struct frame *f, size_t snap)
 {
-    size_t count = 0;
-    for (const struct comment *c = f->comments; c != NULL; c = c->next)
-        count++;
-    const char **comments = calloc(count + 1, sizeof *comments);
-    if (comments == NULL)
-        return false;
-    size_t at = count;
-    for (const struct comment *c = f->comments; c != NULL; c = c->next)
-        comments[--at] = c->text;
     struct iw_frame frame = {.time = f->time,
                              .data = f->data,
                              .length = (uint32_t)(f->length < snap ? f->length : snap),
                              .original = (uint32_t)f->length};
-    bool good = iw_pcapng_frame(w, &frame, comments, count);
-    free(comments);
-    return good;
+    return iw_pcapng_frame(w, &frame, (const char *const *)f->comments, f->n_comments);
 }
 
 bool iw_synth_write(const struct iw_synth *s, const char *path, const char *application,
@@ -429,12 +413,10 @@ bool iw_synth_write_part(const struct iw_synth *s, const char *path, const char 
                          char error[IW_CAPTURE_ERROR])
 {
     char *text = NULL;
-    if (s->full) {
-        if (asprintf(&text,
-                     "%s%sNot everything is here: recording stopped at its limit of %zu octets.",
-                     comment != NULL ? comment : "", comment != NULL ? "\n" : "", s->limit) < 0)
-            text = NULL;
-    }
+    if (s->full &&
+        asprintf(&text, "%s%sNot everything is here: recording stopped at its limit of %zu octets.",
+                 comment != NULL ? comment : "", comment != NULL ? "\n" : "", s->limit) < 0)
+        text = NULL;
     struct iw_pcapng *w =
         iw_pcapng_create(path, IW_LINK_ETHERNET, application, text != NULL ? text : comment, error);
     free(text);
@@ -443,8 +425,5 @@ bool iw_synth_write_part(const struct iw_synth *s, const char *path, const char 
     bool whole = true;
     for (size_t i = first > 1 ? (size_t)first - 1 : 0; i < s->count && whole; i++)
         whole = write_frame(w, &s->frames[i], snap);
-    bool closed = iw_pcapng_close(w, error);
-    if (closed && !whole)
-        snprintf(error, IW_CAPTURE_ERROR, "%s: out of memory", path);
-    return closed && whole;
+    return iw_pcapng_close(w, error);
 }

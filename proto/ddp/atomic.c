@@ -31,30 +31,20 @@ static uint64_t result(const struct iw_switches *switches, uint64_t old,
     return fetch_add(old, r->add_swap_data, spilt ? 0 : r->add_swap_mask);
 }
 
-/* Returns true if the operation must not happen; *failed is the first check that failed. */
-static bool refused(const struct iw_ddp_stream *s, bool wrong, enum iw_check check,
-                    enum iw_check *failed)
-{
-    if (!wrong || *failed != IW_CHECK_NONE || iw_switch_ignored(s->switches, check))
-        return false;
-    *failed = check;
-    return iw_switch_botched(s->switches, check) != IW_BOTCH_PLACE;
-}
-
 enum iw_check iw_ddp_atomic(const struct iw_ddp_stream *s,
                             const struct iw_rdmap_atomic_request *request, uint64_t *original)
 {
     uint32_t code = request->opcode & AOPCODE;
     enum iw_check failed = IW_CHECK_NONE, in_region;
     /* OP-81: code 1, Swap, is reserved. */
-    if (refused(s, code != IW_ATOMIC_FETCH_ADD && code != IW_ATOMIC_CMP_SWAP,
-                IW_CHECK_RDMAP_ATOMIC_OPCODE, &failed))
+    if (iw_ddp_refuses(s, IW_CHECK_RDMAP_ATOMIC_OPCODE,
+                       code != IW_ATOMIC_FETCH_ADD && code != IW_ATOMIC_CMP_SWAP, &failed))
         return failed;
     iw_domain_lock(s->domain);
     uint8_t *at = iw_domain_atomic_target(s, request->remote_stag, request->remote_to, &in_region);
     failed = failed == IW_CHECK_NONE ? in_region : failed;
-    bool act = at != NULL && !refused(s, (uintptr_t)at % sizeof(uint64_t) != 0,
-                                      IW_CHECK_RDMAP_ATOMIC_ALIGN, &failed);
+    bool act = at != NULL && !iw_ddp_refuses(s, IW_CHECK_RDMAP_ATOMIC_ALIGN,
+                                             (uintptr_t)at % sizeof(uint64_t) != 0, &failed);
     if (act && original != NULL) {
         uint64_t value;
         memcpy(&value, at, sizeof value);

@@ -36,6 +36,11 @@ struct iw_domain {
 
 void iw_domain_lock(const struct iw_domain *d);
 void iw_domain_unlock(const struct iw_domain *d);
+/* place.c: makes a check, unless one has failed already. Returns true if the access must not
+ * happen.
+ */
+bool iw_ddp_refuses(const struct iw_ddp_stream *s, enum iw_check check, bool wrong,
+                    enum iw_check *failed);
 /* place.c, under the lock: returns the 8 octets that an atomic acts on, checked as a read source
  * with another right. NULL if it must not happen; *failed is the first check that fails. */
 uint8_t *iw_domain_atomic_target(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,

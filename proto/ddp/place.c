@@ -50,28 +50,22 @@ struct use_checks {
     uint32_t rights; /* any of these suffices */
 };
 
-static const struct use_checks write_checks = {
-    IW_CHECK_DDP_STAG,        IW_CHECK_DDP_STAG_PD, IW_CHECK_DDP_STAG_STREAM,
-    IW_CHECK_DDP_STAG_ACCESS, IW_CHECK_DDP_TO_WRAP, IW_CHECK_DDP_TO_BASE,
-    IW_CHECK_DDP_TO_BOUNDS,   IW_CHECK_DDP_TO_FIT,  IW_ACCESS_REMOTE_WRITE};
-static const struct use_checks response_checks = {
-    IW_CHECK_DDP_STAG,        IW_CHECK_DDP_STAG_PD, IW_CHECK_DDP_STAG_STREAM,
-    IW_CHECK_DDP_STAG_ACCESS, IW_CHECK_DDP_TO_WRAP, IW_CHECK_DDP_TO_BASE,
-    IW_CHECK_DDP_TO_BOUNDS,   IW_CHECK_DDP_TO_FIT,  IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE};
-static const struct use_checks source_checks = {
-    IW_CHECK_RDMAP_READ_STAG,   IW_CHECK_RDMAP_READ_ASSOC, IW_CHECK_RDMAP_READ_ASSOC,
-    IW_CHECK_RDMAP_READ_ACCESS, IW_CHECK_RDMAP_READ_WRAP,  IW_CHECK_RDMAP_READ_BASE,
-    IW_CHECK_RDMAP_READ_BOUNDS, IW_CHECK_RDMAP_READ_FIT,   IW_ACCESS_REMOTE_READ};
+static const struct use_checks uses[] = {
+    [IW_USE_WRITE] = {IW_CHECK_DDP_STAG, IW_CHECK_DDP_STAG_PD, IW_CHECK_DDP_STAG_STREAM,
+                      IW_CHECK_DDP_STAG_ACCESS, IW_CHECK_DDP_TO_WRAP, IW_CHECK_DDP_TO_BASE,
+                      IW_CHECK_DDP_TO_BOUNDS, IW_CHECK_DDP_TO_FIT, IW_ACCESS_REMOTE_WRITE},
+    [IW_USE_READ_RESPONSE] = {IW_CHECK_DDP_STAG, IW_CHECK_DDP_STAG_PD, IW_CHECK_DDP_STAG_STREAM,
+                              IW_CHECK_DDP_STAG_ACCESS, IW_CHECK_DDP_TO_WRAP, IW_CHECK_DDP_TO_BASE,
+                              IW_CHECK_DDP_TO_BOUNDS, IW_CHECK_DDP_TO_FIT,
+                              IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE},
+    [IW_USE_READ_SOURCE] = {IW_CHECK_RDMAP_READ_STAG, IW_CHECK_RDMAP_READ_ASSOC,
+                            IW_CHECK_RDMAP_READ_ASSOC, IW_CHECK_RDMAP_READ_ACCESS,
+                            IW_CHECK_RDMAP_READ_WRAP, IW_CHECK_RDMAP_READ_BASE,
+                            IW_CHECK_RDMAP_READ_BOUNDS, IW_CHECK_RDMAP_READ_FIT,
+                            IW_ACCESS_REMOTE_READ},
+};
 
-static const struct use_checks *checks_of(enum iw_ddp_use use)
-{
-    return use == IW_USE_WRITE           ? &write_checks
-           : use == IW_USE_READ_RESPONSE ? &response_checks
-                                         : &source_checks;
-}
-
-/* Makes a check, unless one has failed already. Returns true if the access must not happen. */
-static bool refuses(const struct iw_ddp_stream *s, enum iw_check check, bool wrong,
+bool iw_ddp_refuses(const struct iw_ddp_stream *s, enum iw_check check, bool wrong,
                     enum iw_check *failed)
 {
     if (!wrong || *failed != IW_CHECK_NONE || iw_switch_ignored(s->switches, check))
@@ -86,18 +80,18 @@ static bool forbids(const struct iw_ddp_stream *s, const struct use_checks *use,
                     const struct iw_region *r, uint64_t to, uint64_t length, enum iw_check *failed)
 {
     *failed = IW_CHECK_NONE;
-    if (refuses(s, use->stag, r == NULL || !r->valid, failed))
+    if (iw_ddp_refuses(s, use->stag, r == NULL || !r->valid, failed))
         return true;
     if (r == NULL)
         return false;
     bool begins_inside = to >= r->to && to - r->to < r->length;
-    if (refuses(s, use->pd, r->pd != s->pd, failed) ||
-        refuses(s, use->stream, r->stream != 0 && r->stream != s->stream, failed) ||
-        refuses(s, use->access, (r->access & use->rights) == 0, failed) ||
+    if (iw_ddp_refuses(s, use->pd, r->pd != s->pd, failed) ||
+        iw_ddp_refuses(s, use->stream, r->stream != 0 && r->stream != s->stream, failed) ||
+        iw_ddp_refuses(s, use->access, (r->access & use->rights) == 0, failed) ||
         /* Wrap before bounds: otherwise its code could never be seen (OP-47). */
-        refuses(s, use->wrap, length > UINT64_MAX - to, failed) ||
-        refuses(s, use->base, !begins_inside, failed) ||
-        refuses(s, use->bounds, begins_inside && length > r->length - (to - r->to), failed))
+        iw_ddp_refuses(s, use->wrap, length > UINT64_MAX - to, failed) ||
+        iw_ddp_refuses(s, use->base, !begins_inside, failed) ||
+        iw_ddp_refuses(s, use->bounds, begins_inside && length > r->length - (to - r->to), failed))
         return true;
     /* Legal, so that only --overstrict refuses it. */
     if (*failed == IW_CHECK_NONE && iw_switch_overstrict(s->switches, use->fit) && begins_inside &&
@@ -134,7 +128,7 @@ enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use
     enum iw_check failed;
     iw_domain_lock(d);
     const struct iw_region *r = iw_domain_find(d, stag);
-    bool act = !forbids(s, checks_of(use), r, to, length, &failed);
+    bool act = !forbids(s, &uses[use], r, to, length, &failed);
     if (length == 0) {
         act = false;
         failed = failed == IW_CHECK_NONE ? failed : IW_CHECK_DDP_ZERO_TAGGED;
@@ -164,7 +158,7 @@ enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, u
     enum iw_check failed;
     iw_domain_lock(d);
     const struct iw_region *r = iw_domain_find(d, stag);
-    bool act = !forbids(s, &source_checks, r, to, size, &failed);
+    bool act = !forbids(s, &uses[IW_USE_READ_SOURCE], r, to, size, &failed);
     if (size == 0) {
         failed = failed == IW_CHECK_NONE ? failed : IW_CHECK_RDMAP_READ_ZERO;
     } else if (act && room > 0) {
@@ -181,34 +175,22 @@ enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, u
     return failed;
 }
 
-static enum iw_check lend(const struct iw_ddp_stream *s, const struct use_checks *use,
-                          uint32_t stag, uint64_t to, uint32_t length, void **at)
+enum iw_check iw_ddp_lend(const struct iw_ddp_stream *s, enum iw_ddp_use use, uint32_t stag,
+                          uint64_t to, uint32_t length, void **at)
 {
     enum iw_check failed;
     const struct iw_region *r = iw_domain_find(s->domain, stag);
     uint64_t reachable = length;
     /* An unknown STag whose check is switched off leads to no memory that could be lent. */
-    if (!forbids(s, use, r, to, length, &failed) && failed == IW_CHECK_NONE && r != NULL)
+    if (!forbids(s, &uses[use], r, to, length, &failed) && failed == IW_CHECK_NONE && r != NULL)
         *at = reach(r, to, &reachable);
     return failed;
-}
-
-enum iw_check iw_ddp_lend_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
-                                 uint32_t size, void **at)
-{
-    return lend(s, &source_checks, stag, to, size, at);
-}
-
-enum iw_check iw_ddp_lend_sink(const struct iw_ddp_stream *s, enum iw_ddp_use use, uint32_t stag,
-                               uint64_t to, uint32_t length, void **at)
-{
-    return lend(s, checks_of(use), stag, to, length, at);
 }
 
 uint8_t *iw_domain_atomic_target(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
                                  enum iw_check *failed)
 {
-    struct use_checks checks = source_checks;
+    struct use_checks checks = uses[IW_USE_READ_SOURCE];
     checks.rights = IW_ACCESS_REMOTE_ATOMIC;
     struct iw_domain *d = s->domain;
     const struct iw_region *r = iw_domain_find(d, stag);

@@ -136,7 +136,7 @@ void iw_ep_batch_add(struct batch *b, struct iw_iov *slices, size_t count)
         length += slices[i].length;
     size_t shown = slices[0].length < IW_TX_HEADER ? slices[0].length : IW_TX_HEADER;
     iw_ep_trace(ep, IW_TRACE_FPDU_OUT, b->octets, shown, (uint32_t)length,
-                ep->startup.out_length + ep->framer.pos, b->now);
+                ep->startup.out_length + ep->framer.pos);
     uint64_t before = ep->framer.pos;
     int made;
     if (!aligned(b, length)) {
@@ -161,9 +161,9 @@ void iw_ep_batch_add(struct batch *b, struct iw_iov *slices, size_t count)
         b->fill = (b->fill + (size_t)(ep->framer.pos - before)) % ep->segment;
 }
 
-struct batch iw_ep_batch_begin(struct iw_endpoint *ep, size_t lists, uint64_t now)
+struct batch iw_ep_batch_begin(struct iw_endpoint *ep, size_t lists)
 {
-    struct batch b = {.ep = ep, .pieces = ep->tx_buffer, .lists = lists - 1, .now = now};
+    struct batch b = {.ep = ep, .pieces = ep->tx_buffer, .lists = lists - 1};
     b.octets = (uint8_t *)(b.pieces + IW_TX_PIECES) + IW_MPA_LENGTH_FIELD;
     b.end = (uint8_t *)ep->tx_buffer + IW_DOMAIN_BUFFER;
     memset(ep->tx_ends, 0, sizeof ep->tx_ends);
@@ -199,9 +199,9 @@ static void keep_sources(struct iw_endpoint *ep)
 
 void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
 {
-    ep->rx_now = now;
+    ep->now = now;
     if (iw_ep_tx_idle(ep)) {
-        iw_ep_startup_sent(ep, octets, now);
+        iw_ep_startup_sent(ep, octets);
         iw_ep_settle(ep);
         return;
     }

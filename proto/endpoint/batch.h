@@ -21,12 +21,11 @@ struct batch {
     size_t fill;           /* of these in a TCP segment that has room left */
     size_t lists;          /* lists that may still be begun */
     size_t lent;           /* room kept at `end` for sources that are listed, not copied */
-    uint64_t now;
 };
 
 /* Begins a batch of at most `lists` lists in ep->tx_buffer, to be handed to
  * iw_endpoint_output_lists. */
-struct batch iw_ep_batch_begin(struct iw_endpoint *ep, size_t lists, uint64_t now);
+struct batch iw_ep_batch_begin(struct iw_endpoint *ep, size_t lists);
 void iw_ep_batch_end(const struct batch *b);
 /* Returns the octets of a segment's DDP header. */
 uint32_t iw_ep_batch_header(const struct iw_endpoint *ep, bool tagged);

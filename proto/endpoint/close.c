@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "internal.h"
 
-static void trace_state(const struct iw_endpoint *ep, enum iw_event_kind kind)
+static void trace(const struct iw_endpoint *ep, struct iw_trace what)
+{
+    what.now = ep->now;
+    if (ep->config.trace != NULL)
+        ep->config.trace(ep->config.trace_context, &what);
+}
+
+void iw_ep_event(struct iw_endpoint *ep, enum iw_event_kind kind)
 {
     static const char *const names[] = {
         [IW_EVENT_REQUEST] = "request",         [IW_EVENT_ESTABLISHED] = "established",
         [IW_EVENT_REJECTED] = "rejected",       [IW_EVENT_TERMINATED] = "terminated",
         [IW_EVENT_PEER_CLOSED] = "peer-closed", [IW_EVENT_CLOSED] = "closed",
     };
-    struct iw_trace trace = {.kind = IW_TRACE_STATE, .now = ep->rx_now, .text = names[kind]};
-    ep->config.trace(ep->config.trace_context, &trace);
-}
-
-void iw_ep_event(struct iw_endpoint *ep, enum iw_event_kind kind)
-{
     if (iw_ep_happened(ep, kind))
         return;
     ep->events |= 1u << kind;
     ep->event_order[ep->event_count++] = (uint8_t)kind;
-    if (ep->config.trace != NULL && kind != IW_EVENT_FAULT) /* a fault has a line of its own */
-        trace_state(ep, kind);
+    if (kind != IW_EVENT_FAULT) /* a fault has a line of its own */
+        trace(ep, (struct iw_trace){.kind = IW_TRACE_STATE, .text = names[kind]});
 }
 
 bool iw_ep_happened(const struct iw_endpoint *ep, enum iw_event_kind kind)
@@ -27,23 +28,19 @@ bool iw_ep_happened(const struct iw_endpoint *ep, enum iw_event_kind kind)
     return (ep->events & 1u << kind) != 0;
 }
 
-uint64_t iw_ep_after(uint64_t now, uint64_t timeout)
+uint64_t iw_ep_after(const struct iw_endpoint *ep, uint64_t timeout)
 {
-    return timeout > UINT64_MAX - 1 - now ? UINT64_MAX - 1 : now + timeout;
+    return timeout > UINT64_MAX - 1 - ep->now ? UINT64_MAX - 1 : ep->now + timeout;
 }
 
 void iw_ep_trace(const struct iw_endpoint *ep, enum iw_trace_kind kind, const uint8_t *octets,
-                 size_t length, uint32_t ulpdu_length, uint64_t pos, uint64_t now)
+                 size_t length, uint32_t ulpdu_length, uint64_t pos)
 {
-    if (ep->config.trace == NULL)
-        return;
-    struct iw_trace trace = {.kind = kind,
-                             .now = now,
-                             .octets = octets,
-                             .length = length,
-                             .ulpdu_length = ulpdu_length,
-                             .pos = pos};
-    ep->config.trace(ep->config.trace_context, &trace);
+    trace(ep, (struct iw_trace){.kind = kind,
+                                .octets = octets,
+                                .length = length,
+                                .ulpdu_length = ulpdu_length,
+                                .pos = pos});
 }
 
 bool iw_endpoint_event(struct iw_endpoint *ep, struct iw_event *out)
@@ -75,15 +72,15 @@ void iw_ep_ends_by(struct iw_endpoint *ep, enum iw_cause cause)
 }
 
 /* Starts nothing new; framed FPDUs go out, then a FIN. */
-void iw_ep_finish(struct iw_endpoint *ep, uint64_t now)
+void iw_ep_finish(struct iw_endpoint *ep)
 {
     ep->phase = IW_PHASE_DONE;
     ep->fin_due = true;
-    ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
+    ep->deadline = iw_ep_after(ep, ep->config.linger_timeout);
 }
 
 void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_ddp_header *header,
-                 const struct iw_rdmap_read_request *request, uint32_t length, uint64_t now)
+                 const struct iw_rdmap_read_request *request, uint32_t length)
 {
     /* RFC 5040 §7.1: the first error is the one reported. */
     if (ep->cause != IW_CAUSE_NONE)
@@ -98,11 +95,7 @@ void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_
                                   : header->qn == IW_QN_ATOMIC_RESPONSE && ep->config.extensions);
     ep->fault_in_message = header != NULL && !tagged && header->qn == IW_QN_SEND;
     iw_ep_event(ep, IW_EVENT_FAULT);
-    if (ep->config.trace != NULL) {
-        struct iw_trace trace = {
-            .kind = IW_TRACE_FAULT, .now = now, .fault = &fault, .pos = fault.pos};
-        ep->config.trace(ep->config.trace_context, &trace);
-    }
+    trace(ep, (struct iw_trace){.kind = IW_TRACE_FAULT, .fault = &fault, .pos = fault.pos});
     if (botch == IW_BOTCH_SILENT) {
         ep->phase = IW_PHASE_DONE;
         ep->deadline = UINT64_MAX;
@@ -122,17 +115,16 @@ void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_
         ep->terminates_due = botch == IW_BOTCH_AGAIN ? 2 : 1;
         iw_ep_tx_cut(ep);
     }
-    iw_ep_finish(ep, now);
+    iw_ep_finish(ep);
 }
 
-void iw_ep_peer_terminated(struct iw_endpoint *ep, const struct iw_rdmap_terminate *terminate,
-                           uint64_t now)
+void iw_ep_peer_terminated(struct iw_endpoint *ep, const struct iw_rdmap_terminate *terminate)
 {
     ep->terminate_in = *terminate;
     iw_ep_ends_by(ep, IW_CAUSE_TERMINATED);
     iw_ep_event(ep, IW_EVENT_TERMINATED);
     /* RFC 5040 §5.4: its receiver may stop sending; answering it would loop (OP-69). */
-    iw_ep_finish(ep, now);
+    iw_ep_finish(ep);
 }
 
 static void flush(struct iw_endpoint *ep)
@@ -184,7 +176,7 @@ static void limit_wait(struct iw_endpoint *ep)
     bool waits =
         ep->phase == IW_PHASE_FULL && ep->shutdown && !ep->fin_due && (ep->fin_in || ep->paused);
     if (waits && (!ep->close_waits || ep->tx_sent != ep->close_sent))
-        ep->deadline = iw_ep_after(ep->rx_now, ep->config.linger_timeout);
+        ep->deadline = iw_ep_after(ep, ep->config.linger_timeout);
     else if (!waits && ep->close_waits && ep->phase == IW_PHASE_FULL)
         ep->deadline = UINT64_MAX;
     ep->close_waits = waits;
@@ -233,16 +225,16 @@ enum iw_want iw_endpoint_want(const struct iw_endpoint *ep)
 
 void iw_endpoint_fin_sent(struct iw_endpoint *ep, uint64_t now)
 {
-    ep->rx_now = now;
+    ep->now = now;
     ep->fin_out = true;
     if (ep->deadline == UINT64_MAX)
-        ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
+        ep->deadline = iw_ep_after(ep, ep->config.linger_timeout);
     iw_ep_settle(ep);
 }
 
 void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
 {
-    ep->rx_now = now;
+    ep->now = now;
     if (iw_ep_happened(ep, IW_EVENT_CLOSED) || (graceful && ep->fin_in))
         return;
     if (!graceful) {
@@ -262,22 +254,22 @@ void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
         struct iw_fault cut = {IW_CHECK_MPA_STARTUP_CUT, ep->startup.in_length, 0, 0};
         if (ep->startup.in_length > 0 && ep->startup.state != IW_MPA_REQUESTED &&
             !iw_switch_ignored(ep->config.switches, cut.check))
-            iw_ep_fault(ep, cut, NULL, NULL, 0, now);
+            iw_ep_fault(ep, cut, NULL, NULL, 0);
         else
-            iw_ep_finish(ep, now);
+            iw_ep_finish(ep);
     } else if (ep->phase == IW_PHASE_FULL) {
         struct iw_fault inside = {IW_CHECK_MPA_FIN_INSIDE, ep->rx_pos, 0, 0};
         struct iw_fault refused = {refused_end(ep), ep->rx_pos, 0, 0};
         if (!iw_deframer_end(&ep->deframer, ep->rx_pos) &&
             !iw_switch_ignored(ep->config.switches, inside.check))
-            iw_ep_fault(ep, inside, NULL, NULL, 0, now);
+            iw_ep_fault(ep, inside, NULL, NULL, 0);
         else if (refused.check != IW_CHECK_NONE)
-            iw_ep_fault(ep, refused, NULL, NULL, 0, now);
+            iw_ep_fault(ep, refused, NULL, NULL, 0);
         /* A read that is still open can never be answered, and held-back work never be released. */
         else if (ep->reads_out_head != ep->reads_out_tail || ep->paused)
-            iw_ep_finish(ep, now);
+            iw_ep_finish(ep);
     } else if (!ep->fin_due) {
-        iw_ep_finish(ep, now); /* a fault was botched into silence: the connection still ends */
+        iw_ep_finish(ep); /* a fault was botched into silence: the connection still ends */
     }
     iw_ep_event(ep, IW_EVENT_PEER_CLOSED);
     iw_ep_settle(ep);
@@ -290,7 +282,7 @@ uint64_t iw_endpoint_deadline(const struct iw_endpoint *ep)
 
 void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
 {
-    ep->rx_now = now;
+    ep->now = now;
     if (now >= ep->tx_retry)
         ep->tx_retry = UINT64_MAX;
     if (now < ep->deadline || ep->deadline == UINT64_MAX)
@@ -299,7 +291,7 @@ void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
     if (ep->phase == IW_PHASE_STARTUP) {
         struct iw_fault late = {IW_CHECK_MPA_STARTUP_TIMEOUT, ep->startup.in_length, 0, 0};
         if (!iw_switch_ignored(ep->config.switches, late.check))
-            iw_ep_fault(ep, late, NULL, NULL, 0, now);
+            iw_ep_fault(ep, late, NULL, NULL, 0);
     } else {
         iw_ep_ends_by(ep, IW_CAUSE_TIMEOUT);
         ep->reset = true;
@@ -310,18 +302,18 @@ void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
 void iw_endpoint_shutdown(struct iw_endpoint *ep, uint64_t now)
 {
     bool work = ep->send_head != ep->send_tail;
-    ep->rx_now = now;
+    ep->now = now;
     ep->shutdown = true;
     /* Work that was posted early waits for the start-up, and the FIN for the work. */
     if ((ep->phase == IW_PHASE_STARTUP && !work) ||
         (ep->phase == IW_PHASE_DONE && !ep->fin_due && !iw_ep_happened(ep, IW_EVENT_CLOSED)))
-        iw_ep_finish(ep, now);
+        iw_ep_finish(ep);
     iw_ep_settle(ep);
 }
 
 void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uint64_t now)
 {
-    ep->rx_now = now;
+    ep->now = now;
     if (iw_ep_happened(ep, IW_EVENT_CLOSED))
         return;
     iw_ep_ends_by(ep, IW_CAUSE_ABORTED);
@@ -330,7 +322,7 @@ void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uin
             (struct iw_rdmap_terminate){.layer = IW_LAYER_RDMAP, .etype = 0, .code = code};
         ep->terminates_due = 1;
         iw_ep_tx_cut(ep);
-        iw_ep_finish(ep, now);
+        iw_ep_finish(ep);
     } else {
         ep->reset = true;
     }

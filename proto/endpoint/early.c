@@ -90,7 +90,7 @@ bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu)
     size_t length = iw_ddp_gather(head, fpdu->ulpdu, fpdu->pieces, 0, sizeof head);
     if (!place(ep, fpdu, head, length))
         return false;
-    iw_ep_trace(ep, IW_TRACE_FPDU_EARLY, head, length, fpdu->length, fpdu->pos, ep->rx_now);
+    iw_ep_trace(ep, IW_TRACE_FPDU_EARLY, head, length, fpdu->length, fpdu->pos);
     return true;
 }
 
@@ -105,7 +105,7 @@ static uint8_t octet_at(const struct iw_iov *data, uint64_t offset)
 
 /* Takes octets after a gap. */
 static int input_ahead(struct iw_endpoint *ep, uint64_t pos, const struct iw_iov *data,
-                       size_t pieces, uint64_t now)
+                       size_t pieces)
 {
     const uint8_t *reply;
     if (ep->phase == IW_PHASE_STARTUP || ep->landing.active)
@@ -118,7 +118,7 @@ static int input_ahead(struct iw_endpoint *ep, uint64_t pos, const struct iw_iov
         !iw_ep_rx_buffer(ep))
         return IW_ERR_FULL;
     if (ep->fin_out && ep->phase == IW_PHASE_FULL)
-        ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
+        ep->deadline = iw_ep_after(ep, ep->config.linger_timeout);
     int result = iw_deframer_input(&ep->deframer, pos, data, pieces);
     iw_ep_settle(ep);
     return result == -2 ? IW_ERR_FULL : IW_OK;
@@ -133,18 +133,18 @@ int iw_endpoint_input_at(struct iw_endpoint *ep, uint64_t pos, const struct iw_i
             return IW_ERR_ARGUMENT;
         end += data[i].length;
     }
-    ep->rx_now = now;
+    ep->now = now;
     if (end == pos)
         return IW_OK;
     if (ep->fin_known && end > ep->fin_at) {
-        iw_ep_after_close(ep, octet_at(data, ep->fin_at > pos ? ep->fin_at - pos : 0), now);
+        iw_ep_after_close(ep, octet_at(data, ep->fin_at > pos ? ep->fin_at - pos : 0));
         iw_ep_settle(ep);
         return IW_OK;
     }
     if (end <= known)
         return IW_OK; /* repeats */
     if (pos > known)
-        return input_ahead(ep, pos, data, pieces, now);
+        return input_ahead(ep, pos, data, pieces);
     if (pos == known) {
         iw_endpoint_input(ep, data, pieces, now);
         return IW_OK;
@@ -163,21 +163,21 @@ int iw_endpoint_input_at(struct iw_endpoint *ep, uint64_t pos, const struct iw_i
 
 void iw_endpoint_input_end_at(struct iw_endpoint *ep, uint64_t pos, uint64_t now)
 {
-    ep->rx_now = now;
+    ep->now = now;
     if (ep->fin_known || ep->fin_in)
         return;
     ep->fin_known = true;
     ep->fin_at = pos;
-    iw_ep_fin_reached(ep, now);
+    iw_ep_fin_reached(ep);
     iw_ep_settle(ep);
 }
 
-void iw_ep_fin_reached(struct iw_endpoint *ep, uint64_t now)
+void iw_ep_fin_reached(struct iw_endpoint *ep)
 {
     if (ep->fin_in)
         return;
     if (ep->rx_pos > ep->fin_at)
-        iw_ep_after_close(ep, 0, now);
+        iw_ep_after_close(ep, 0);
     else if (ep->rx_pos == ep->fin_at || ep->phase == IW_PHASE_DONE)
-        iw_endpoint_input_end(ep, true, now);
+        iw_endpoint_input_end(ep, true, ep->now);
 }

@@ -13,13 +13,6 @@ static bool check_size(struct iw_endpoint *ep, const struct segment *s, enum iw_
            iw_ep_refuse(ep, s, check, IW_DDP_UNTAGGED_HEADER, s->length, size);
 }
 
-static bool check_msn(struct iw_endpoint *ep, const struct segment *s)
-{
-    uint32_t expected = ep->rx_msn[s->header.qn];
-    return s->header.msn != expected &&
-           iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, s->header.msn, expected);
-}
-
 /* RFC 7306 §6: takes a buffer like a Send, but leaves its octets alone. */
 void iw_ep_rx_immediate(struct iw_endpoint *ep, struct segment *s)
 {
@@ -85,7 +78,7 @@ static bool check_target(struct iw_endpoint *ep, const struct segment *s,
 void iw_ep_rx_atomic_request(struct iw_endpoint *ep, struct segment *s)
 {
     struct iw_read_in read = {.is_atomic = true};
-    if (check_msn(ep, s) ||
+    if (iw_ep_rx_check_msn(ep, s) ||
         check_size(ep, s, IW_CHECK_RDMAP_ATOMIC_LENGTH, IW_RDMAP_ATOMIC_REQUEST) ||
         iw_ep_rx_check_ird(ep, s))
         return;
@@ -101,7 +94,7 @@ void iw_ep_rx_atomic_request(struct iw_endpoint *ep, struct segment *s)
 void iw_ep_rx_atomic_response(struct iw_endpoint *ep, struct segment *s)
 {
     struct iw_rdmap_atomic_response response;
-    if (check_msn(ep, s))
+    if (iw_ep_rx_check_msn(ep, s))
         return;
     struct iw_read_out *read = iw_ep_read_out(ep, true);
     if (read == NULL) {

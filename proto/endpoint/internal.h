@@ -109,6 +109,7 @@ struct iw_endpoint {
     struct iw_endpoint_config config;
     struct iw_ddp_stream stream;
     enum iw_phase phase;
+    uint64_t now; /* of the call under way */
     bool paused;  /* responder: nothing leaves before the first FPDU has come (RFC 5044 §7.1.2) */
     bool rtr_due; /* initiator, peer-to-peer: the RTR must leave first (RFC 6581 §9.2) */
     bool rtr_expected;
@@ -123,7 +124,6 @@ struct iw_endpoint {
     struct iw_deframer deframer;
     struct iw_deframer_sink sink;
     uint64_t rx_pos; /* octets from the peer, without a gap, its start-up frame included */
-    uint64_t rx_now; /* of the call under way */
     void *rx_buffer;
     uint32_t rx_msn[4]; /* expected */
     uint64_t rx_mo;     /* the offset at which its next segment should go on */
@@ -201,11 +201,10 @@ struct iw_endpoint {
 };
 
 /* setup.c */
-void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
-                         uint64_t now);
-bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first, uint64_t now);
+void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces);
+bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first);
 bool iw_ep_startup_output(struct iw_endpoint *ep);
-void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets, uint64_t now);
+void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets);
 /* Returns the RTR form that opens a peer-to-peer connection, as an opcode. */
 unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep);
 
@@ -215,7 +214,7 @@ int iw_ep_rx_check(void *context, const struct iw_fault *fault);
 bool iw_ep_receiving(const struct iw_endpoint *ep);
 /* Returns false if the pool is empty. */
 bool iw_ep_rx_buffer(struct iw_endpoint *ep);
-void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first, uint64_t now);
+void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first);
 
 /* landing.c: takes octets of the FPDU that is landing. Returns how many. */
 size_t iw_ep_landing_input(struct iw_endpoint *ep, const uint8_t *octets, size_t length);
@@ -223,23 +222,17 @@ size_t iw_ep_landing_input(struct iw_endpoint *ep, const uint8_t *octets, size_t
 /* early.c */
 bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu);
 /* With fin_known: ends the stream if everything before the FIN has come. */
-void iw_ep_fin_reached(struct iw_endpoint *ep, uint64_t now);
+void iw_ep_fin_reached(struct iw_endpoint *ep);
 
-/* legal.c: the way in which --overstrict refuses a correct segment. `offset` is that of the octet
- * in the ULPDU; `got` and `want` as in a fault. */
-struct iw_refusal {
-    enum iw_check check; /* IW_CHECK_NONE: not at all */
-    uint32_t offset;
-    uint64_t got, want;
-};
-/* `octets` is the length after the DDP header, `payload` its beginning. */
-struct iw_refusal iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
-                                const struct iw_ddp_header *h, uint32_t octets,
-                                const uint8_t *payload);
+/* legal.c: the way in which --overstrict refuses a correct segment. `pos` is the octet's offset in
+ * the ULPDU. `octets` is the length after the DDP header, `payload` its beginning. */
+struct iw_fault iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
+                              const struct iw_ddp_header *h, uint32_t octets,
+                              const uint8_t *payload);
 
 /* tx.c */
 /* Fills a batch of at most `lists` lists. */
-void iw_ep_tx_fill(struct iw_endpoint *ep, size_t lists, uint64_t now);
+void iw_ep_tx_fill(struct iw_endpoint *ep, size_t lists);
 /* batch.c */
 void iw_ep_tx_release(struct iw_endpoint *ep);
 /* Takes back framed FPDUs of which no octet was sent: something more urgent is due. */
@@ -289,19 +282,18 @@ bool iw_ep_is_read(enum iw_work_opcode opcode);
 /* close.c */
 void iw_ep_event(struct iw_endpoint *ep, enum iw_event_kind kind);
 void iw_ep_trace(const struct iw_endpoint *ep, enum iw_trace_kind kind, const uint8_t *octets,
-                 size_t length, uint32_t ulpdu_length, uint64_t pos, uint64_t now);
+                 size_t length, uint32_t ulpdu_length, uint64_t pos);
 /* Reacts to a failed check as its table row says, or in its botched form. `header` and `request`
  * describe the segment at fault and may be NULL. */
 void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_ddp_header *header,
-                 const struct iw_rdmap_read_request *request, uint32_t length, uint64_t now);
+                 const struct iw_rdmap_read_request *request, uint32_t length);
 /* Sets the cause of the end; the first one counts. */
 void iw_ep_ends_by(struct iw_endpoint *ep, enum iw_cause cause);
-void iw_ep_finish(struct iw_endpoint *ep, uint64_t now);
-/* Returns `timeout` after `now`, but never UINT64_MAX, which means no deadline. */
-uint64_t iw_ep_after(uint64_t now, uint64_t timeout);
+void iw_ep_finish(struct iw_endpoint *ep);
+/* Returns `timeout` after now, but never UINT64_MAX, which means no deadline. */
+uint64_t iw_ep_after(const struct iw_endpoint *ep, uint64_t timeout);
 bool iw_ep_happened(const struct iw_endpoint *ep, enum iw_event_kind kind);
-void iw_ep_peer_terminated(struct iw_endpoint *ep, const struct iw_rdmap_terminate *terminate,
-                           uint64_t now);
+void iw_ep_peer_terminated(struct iw_endpoint *ep, const struct iw_rdmap_terminate *terminate);
 /* Reconsiders whether the connection is over; gives buffers back. */
 void iw_ep_settle(struct iw_endpoint *ep);
 

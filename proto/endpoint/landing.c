@@ -44,11 +44,6 @@ static uint8_t *piece_of_receive(const struct iw_endpoint *ep, uint64_t offset, 
     return (uint8_t *)entry->sge[i].base + offset;
 }
 
-static bool sends(unsigned opcode)
-{
-    return opcode >= IW_OP_SEND && opcode <= IW_OP_SEND_SE_INVALIDATE;
-}
-
 /* Returns the place of the payload; NULL if a check would fail. */
 static uint8_t *target(struct iw_endpoint *ep)
 {
@@ -57,17 +52,16 @@ static uint8_t *target(struct iw_endpoint *ep)
     void *at = NULL;
     if (iw_wire_get_ddp(l->header, l->header_length, &h) < 0)
         return NULL;
-    if (!iw_ddp_tagged(&h))
-        return h.qn == IW_QN_SEND && sends(iw_rdmap_op(&h)) && h.msn == ep->rx_msn[IW_QN_SEND]
-                   ? piece_of_receive(ep, h.mo, payload(l))
-                   : NULL;
+    if (!iw_ddp_tagged(&h)) {
+        bool next = iw_rdmap_is_send(iw_rdmap_op(&h)) && h.msn == ep->rx_msn[IW_QN_SEND];
+        return h.qn == IW_QN_SEND && next ? piece_of_receive(ep, h.mo, payload(l)) : NULL;
+    }
     bool response = iw_rdmap_op(&h) == IW_OP_READ_RESPONSE;
     if (response && !answers(ep, &h, payload(l)))
         return NULL;
     enum iw_ddp_use use = response ? IW_USE_READ_RESPONSE : IW_USE_WRITE;
-    return iw_ddp_lend_sink(&ep->stream, use, h.stag, h.to, payload(l), &at) == IW_CHECK_NONE
-               ? at
-               : NULL;
+    return iw_ddp_lend(&ep->stream, use, h.stag, h.to, payload(l), &at) == IW_CHECK_NONE ? at
+                                                                                         : NULL;
 }
 
 /* Returns the place where the payload goes on; NULL for good once a check would fail, or if the
@@ -121,7 +115,7 @@ static void moved(struct iw_endpoint *ep)
     (void)iw_wire_get_ddp(ep->landing.header, ep->landing.header_length, &h);
     uint64_t pos = ep->deframer.next + IW_MPA_LENGTH_FIELD + IW_AT_STAG;
     struct iw_fault fault = {IW_CHECK_DDP_STAG, pos, h.stag, 0};
-    iw_ep_fault(ep, fault, &h, NULL, ep->landing.length, ep->rx_now);
+    iw_ep_fault(ep, fault, &h, NULL, ep->landing.length);
 }
 
 /* Finishes a landing: the whole FPDU is here. */
@@ -185,9 +179,9 @@ size_t iw_endpoint_landing(struct iw_endpoint *ep, void **at)
 
 void iw_endpoint_landed(struct iw_endpoint *ep, size_t octets, uint64_t now)
 {
-    ep->rx_now = now;
+    ep->now = now;
     if (ep->fin_out)
-        ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
+        ep->deadline = iw_ep_after(ep, ep->config.linger_timeout);
     ep->landing.done += (uint32_t)octets;
     ep->rx_pos += octets;
 }

@@ -18,7 +18,7 @@ bool iw_ep_refuse(struct iw_endpoint *ep, const struct segment *s, enum iw_check
         return false;
     }
     iw_ep_fault(ep, fault, s->header_known ? &s->header : NULL,
-                s->request_known ? &s->request : NULL, s->fpdu->length, ep->rx_now);
+                s->request_known ? &s->request : NULL, s->fpdu->length);
     return true;
 }
 
@@ -136,11 +136,17 @@ static void deliver(struct iw_endpoint *ep, struct segment *s, uint64_t length)
     iw_ep_rx_deliver(ep, &completion);
 }
 
+bool iw_ep_rx_check_msn(struct iw_endpoint *ep, const struct segment *s)
+{
+    uint32_t expected = ep->rx_msn[s->header.qn];
+    return s->header.msn != expected &&
+           iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, s->header.msn, expected);
+}
+
 bool iw_ep_rx_open_message(struct iw_endpoint *ep, const struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
-    if (h->msn != ep->rx_msn[IW_QN_SEND] &&
-        iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, ep->rx_msn[IW_QN_SEND]))
+    if (iw_ep_rx_check_msn(ep, s))
         return true;
     if (ep->recv_head != ep->recv_tail)
         return false;
@@ -233,8 +239,7 @@ void iw_ep_rx_request(struct iw_endpoint *ep, const struct segment *s, struct iw
 static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
-    if (h->msn != ep->rx_msn[IW_QN_READ_REQUEST] &&
-        iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, ep->rx_msn[IW_QN_READ_REQUEST]))
+    if (iw_ep_rx_check_msn(ep, s))
         return;
     s->request_known =
         iw_wire_get_read_request(s->head + IW_DDP_UNTAGGED_HEADER,
@@ -273,12 +278,10 @@ static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
         iw_ep_refuse_legal(ep, s, IW_CHECK_RDMAP_TERMINATE_RSVD,
                            (uint32_t)s->header_length + IW_AT_TERM_FLAGS, terminate.reserved, 0))
         return;
-    if (s->header.msn != ep->rx_msn[IW_QN_TERMINATE] &&
-        iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, s->header.msn,
-                     ep->rx_msn[IW_QN_TERMINATE]))
+    if (iw_ep_rx_check_msn(ep, s))
         return;
     if (got >= 0)
-        iw_ep_peer_terminated(ep, &terminate, ep->rx_now);
+        iw_ep_peer_terminated(ep, &terminate);
 }
 
 /* RFC 6581 §9.2: checks the first FPDU of a peer-to-peer initiator. Returns true if the segment is
@@ -307,23 +310,11 @@ static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
     return form == IW_MPA_RTR_SEND;
 }
 
+/* Reports what is wrong, or legal but refused, in the DDP header. */
 static bool refuse_header(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
 {
-    const struct iw_ddp_header *h = &s->header;
-    switch (check) {
-    case IW_CHECK_DDP_VERSION_TAGGED:
-    case IW_CHECK_DDP_VERSION_UNTAGGED:
-        return iw_ep_refuse(ep, s, check, IW_AT_DDP_CONTROL, iw_ddp_version(h),
-                            ep->startup.agreed.version);
-    case IW_CHECK_DDP_QN:
-    case IW_CHECK_RDMAP_OPCODE_QUEUE:
-        return iw_ep_refuse(ep, s, check, IW_AT_QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
-    case IW_CHECK_RDMAP_VERSION:
-        return iw_ep_refuse(ep, s, check, IW_AT_RDMAP_CONTROL, iw_rdmap_version(h),
-                            ep->startup.agreed.version);
-    default:
-        return iw_ep_refuse(ep, s, check, IW_AT_RDMAP_CONTROL, iw_rdmap_op(h), 0);
-    }
+    struct iw_fault fault = iw_rdmap_header_fault(&s->header, check, ep->startup.agreed.version);
+    return iw_ep_refuse(ep, s, check, (uint32_t)fault.pos, fault.got, fault.want);
 }
 
 /* Handles a segment that is shorter than its DDP header. */
@@ -336,26 +327,19 @@ static void too_short(struct iw_endpoint *ep, const struct segment *s)
 
 static bool check_reserved(struct iw_endpoint *ep, const struct segment *s)
 {
-    const struct iw_ddp_header *h = &s->header;
     unsigned seen = 0;
     enum iw_check check;
-    while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE) {
-        if (check == IW_CHECK_DDP_RSVD ? iw_ep_refuse_legal(ep, s, check, IW_AT_DDP_CONTROL,
-                                                            h->ddp_control & IW_DDP_RSVD, 0)
-            : check == IW_CHECK_RDMAP_RSV
-                ? iw_ep_refuse_legal(ep, s, check, IW_AT_RDMAP_CONTROL,
-                                     h->rdmap_control & IW_RDMAP_RSV, 0)
-                : iw_ep_refuse_legal(ep, s, check, IW_AT_INVALIDATE_STAG, h->invalidate_stag, 0))
+    while ((check = iw_rdmap_check_reserved(&s->header, &seen)) != IW_CHECK_NONE)
+        if (iw_switch_overstrict(ep->config.switches, check) && refuse_header(ep, s, check))
             return true;
-    }
     return false;
 }
 
 static bool check_habit(struct iw_endpoint *ep, const struct segment *s)
 {
-    struct iw_refusal r =
+    struct iw_fault f =
         iw_ep_refused(ep, s->fpdu, &s->header, s->length, s->head + s->header_length);
-    return r.check != IW_CHECK_NONE && iw_ep_refuse(ep, s, r.check, r.offset, r.got, r.want);
+    return f.check != IW_CHECK_NONE && iw_ep_refuse(ep, s, f.check, (uint32_t)f.pos, f.got, f.want);
 }
 
 static void receive(struct iw_endpoint *ep, struct segment *s)
@@ -419,13 +403,13 @@ int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu)
     struct segment s = {.fpdu = fpdu};
     s.head_length = iw_ddp_gather(s.head, fpdu->ulpdu, fpdu->pieces, 0,
                                   fpdu->length < sizeof s.head ? fpdu->length : sizeof s.head);
-    iw_ep_trace(ep, IW_TRACE_FPDU_IN, s.head, s.head_length, fpdu->length, fpdu->pos, ep->rx_now);
+    iw_ep_trace(ep, IW_TRACE_FPDU_IN, s.head, s.head_length, fpdu->length, fpdu->pos);
     ep->paused = false;
     ep->rx_together++;
     receive(ep, &s);
     if (ep->deferred.check != IW_CHECK_NONE)
         iw_ep_fault(ep, ep->deferred, s.header_known ? &s.header : NULL,
-                    s.request_known ? &s.request : NULL, fpdu->length, ep->rx_now);
+                    s.request_known ? &s.request : NULL, fpdu->length);
     return !iw_ep_receiving(ep);
 }
 
@@ -443,7 +427,7 @@ int iw_ep_rx_check(void *context, const struct iw_fault *fault)
             ep->deferred = *fault;
         return 0;
     }
-    iw_ep_fault(ep, *fault, NULL, NULL, 0, ep->rx_now);
+    iw_ep_fault(ep, *fault, NULL, NULL, 0);
     return -1;
 }
 
@@ -486,19 +470,19 @@ static void deframe(struct iw_endpoint *ep, const struct iw_iov *data, size_t pi
         if (edge > ep->rx_pos)
             ep->rx_pos = edge;
     } else if (!iw_switch_ignored(ep->config.switches, none.check)) {
-        iw_ep_fault(ep, none, NULL, NULL, 0, ep->rx_now);
+        iw_ep_fault(ep, none, NULL, NULL, 0);
     }
     if (iw_switch_overstrict(ep->config.switches, split.check) && !iw_deframer_idle(&ep->deframer))
-        iw_ep_fault(ep, split, NULL, NULL, 0, ep->rx_now);
+        iw_ep_fault(ep, split, NULL, NULL, 0);
 }
 
 /* RFC 5041 §6.2.1: the stream is torn down abortively. */
-void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first, uint64_t now)
+void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first)
 {
     if (iw_ep_happened(ep, IW_EVENT_CLOSED))
         return;
     struct iw_fault fault = {IW_CHECK_DDP_AFTER_CLOSE, ep->rx_pos, first, 0};
-    iw_ep_fault(ep, fault, NULL, NULL, 0, now);
+    iw_ep_fault(ep, fault, NULL, NULL, 0);
     ep->reset = true;
 }
 
@@ -506,21 +490,21 @@ void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t
                        uint64_t now)
 {
     const uint8_t *reply, *first = first_octet(data, pieces);
-    ep->rx_now = now;
+    ep->now = now;
     if (first == NULL)
         return;
     if (ep->phase == IW_PHASE_FULL && ep->fin_out)
-        ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
+        ep->deadline = iw_ep_after(ep, ep->config.linger_timeout);
     if (ep->fin_in)
-        iw_ep_after_close(ep, *first, now);
+        iw_ep_after_close(ep, *first);
     else if (ep->phase == IW_PHASE_STARTUP)
-        iw_ep_startup_input(ep, data, pieces, now);
+        iw_ep_startup_input(ep, data, pieces);
     else if (ep->phase == IW_PHASE_FULL && ep->config.role == IW_MPA_RESPONDER &&
-             iw_mpa_startup_output(&ep->startup, &reply) > 0 && iw_ep_surplus(ep, *first, now))
+             iw_mpa_startup_output(&ep->startup, &reply) > 0 && iw_ep_surplus(ep, *first))
         ; /* refused: our Reply has not even left */
     else if (iw_ep_receiving(ep))
         deframe(ep, data, pieces);
     if (ep->fin_known)
-        iw_ep_fin_reached(ep, now);
+        iw_ep_fin_reached(ep);
     iw_ep_settle(ep);
 }

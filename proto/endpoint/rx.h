@@ -27,6 +27,8 @@ bool iw_ep_refuse(struct iw_endpoint *ep, const struct segment *s, enum iw_check
 /* Does the same for a legal segment that only --overstrict refuses. */
 bool iw_ep_refuse_legal(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
                         uint32_t offset, uint64_t got, uint64_t want);
+/* Checks that the MSN is the next one of the segment's queue. */
+bool iw_ep_rx_check_msn(struct iw_endpoint *ep, const struct segment *s);
 /* Makes the checks of MSN and buffer that open a message of queue 0. Counts the MSN of a message
  * that is ignored for want of a buffer. */
 bool iw_ep_rx_open_message(struct iw_endpoint *ep, const struct segment *s);

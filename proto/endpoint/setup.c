@@ -49,10 +49,9 @@ static bool allocate(struct iw_endpoint *ep)
         env->alloc(env->context, (size_t)ep->completion_room * c->max_sge * sizeof *ep->sges);
     ep->reads_out = env->alloc(env->context, ep->reads_out_room * sizeof *ep->reads_out);
     ep->reads_in = env->alloc(env->context, ep->reads_in_room * sizeof *ep->reads_in);
-    if (ep->sends == NULL || ep->recvs == NULL || ep->completions == NULL || ep->sges == NULL ||
-        ep->reads_out == NULL || ep->reads_in == NULL)
-        return false;
-    return true; /* none of it is written before it is used */
+    /* None of it is written before it is used. */
+    return ep->sends != NULL && ep->recvs != NULL && ep->completions != NULL && ep->sges != NULL &&
+           ep->reads_out != NULL && ep->reads_in != NULL;
 }
 
 int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config *config,
@@ -71,21 +70,23 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
     ep->config = *config;
     ep->stream =
         (struct iw_ddp_stream){domain, config->pd, iw_domain_stream(domain), config->switches};
-    if (!allocate(ep)) {
+    int result = IW_OK;
+    if (!allocate(ep))
+        result = IW_ERR_MEMORY;
+    else if (iw_mpa_startup_init(&ep->startup, config->role, &config->mpa, config->private_data,
+                                 config->private_length, config->switches) != 0)
+        result = IW_ERR_ARGUMENT;
+    if (result != IW_OK) {
         iw_endpoint_destroy(ep);
-        return IW_ERR_MEMORY;
-    }
-    if (iw_mpa_startup_init(&ep->startup, config->role, &config->mpa, config->private_data,
-                            config->private_length, config->switches) != 0) {
-        iw_endpoint_destroy(ep);
-        return IW_ERR_ARGUMENT;
+        return result;
     }
     ep->config.private_data = NULL;
     ep->sink = (struct iw_deframer_sink){ep, iw_ep_rx_fpdu, iw_ep_rx_check,
                                          config->early_placement ? iw_ep_rx_early : NULL};
     for (unsigned qn = 0; qn < 4; qn++)
         ep->rx_msn[qn] = ep->tx_msn[qn] = 1;
-    ep->deadline = iw_ep_after(now, config->startup_timeout);
+    ep->now = now;
+    ep->deadline = iw_ep_after(ep, config->startup_timeout);
     ep->tx_retry = UINT64_MAX;
     ep->landing_min = IW_LANDING_MIN;
     ep->lists_min = IW_TX_LARGE;
@@ -95,8 +96,15 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
 
 void iw_endpoint_begin(struct iw_endpoint *ep, uint64_t now)
 {
+    ep->now = now;
     if (ep->phase == IW_PHASE_STARTUP && ep->startup.in_length == 0 && ep->startup.out_taken == 0)
-        ep->deadline = iw_ep_after(now, ep->config.startup_timeout);
+        ep->deadline = iw_ep_after(ep, ep->config.startup_timeout);
+}
+
+static void give_back(const struct iw_env *env, void *memory, size_t size)
+{
+    if (memory != NULL)
+        env->free(env->context, memory, size);
 }
 
 void iw_endpoint_destroy(struct iw_endpoint *ep)
@@ -107,20 +115,13 @@ void iw_endpoint_destroy(struct iw_endpoint *ep)
     const struct iw_endpoint_config *c = &ep->config;
     if (ep->rx_buffer != NULL)
         iw_domain_return(ep->domain, ep->rx_buffer);
-    if (ep->tx_buffer != NULL)
-        iw_domain_return(ep->domain, ep->tx_buffer);
-#define IW_FREE(member, count)                                                                     \
-    do {                                                                                           \
-        if (ep->member != NULL)                                                                    \
-            env->free(env->context, ep->member, (count) * sizeof *ep->member);                     \
-    } while (0)
-    IW_FREE(sends, c->send_depth);
-    IW_FREE(recvs, c->recv_depth);
-    IW_FREE(completions, ep->completion_room);
-    IW_FREE(sges, (size_t)ep->completion_room * c->max_sge);
-    IW_FREE(reads_out, ep->reads_out_room);
-    IW_FREE(reads_in, ep->reads_in_room);
-#undef IW_FREE
+    iw_ep_tx_release(ep);
+    give_back(env, ep->sends, c->send_depth * sizeof *ep->sends);
+    give_back(env, ep->recvs, c->recv_depth * sizeof *ep->recvs);
+    give_back(env, ep->completions, ep->completion_room * sizeof *ep->completions);
+    give_back(env, ep->sges, (size_t)ep->completion_room * c->max_sge * sizeof *ep->sges);
+    give_back(env, ep->reads_out, ep->reads_out_room * sizeof *ep->reads_out);
+    give_back(env, ep->reads_in, ep->reads_in_room * sizeof *ep->reads_in);
     env->free(env->context, ep, sizeof *ep);
 }
 
@@ -148,7 +149,7 @@ void iw_endpoint_set_emss(struct iw_endpoint *ep, uint32_t emss)
 }
 
 /* Begins full operation: both frames are exchanged, FPDUs follow. */
-static void establish(struct iw_endpoint *ep, uint64_t now)
+static void establish(struct iw_endpoint *ep)
 {
     const struct iw_mpa_agreed *agreed = &ep->startup.agreed;
     const struct iw_switches *switches = ep->config.switches;
@@ -171,49 +172,48 @@ static void establish(struct iw_endpoint *ep, uint64_t now)
     ep->rtr_expected = !initiator && agreed->peer_to_peer;
     iw_ep_event(ep, IW_EVENT_ESTABLISHED);
     if (ep->startup.fault.check != IW_CHECK_NONE)
-        iw_ep_fault(ep, ep->startup.fault, NULL, NULL, 0, now);
+        iw_ep_fault(ep, ep->startup.fault, NULL, NULL, 0);
 }
 
-static void trace_peer_frame(const struct iw_endpoint *ep, uint64_t now)
+static void trace_peer_frame(const struct iw_endpoint *ep)
 {
     /* in_length also counts the octets that an ignored PD_Length check skipped. */
     size_t length = ep->startup.in_length;
     if (length > sizeof ep->startup.in)
         length = sizeof ep->startup.in;
-    iw_ep_trace(ep, IW_TRACE_STARTUP_IN, ep->startup.in, length, 0, 0, now);
+    iw_ep_trace(ep, IW_TRACE_STARTUP_IN, ep->startup.in, length, 0, 0);
 }
 
 /* Follows the start-up state machine, which may have moved on. */
-static void advance(struct iw_endpoint *ep, uint64_t now)
+static void advance(struct iw_endpoint *ep)
 {
     switch (ep->startup.state) {
     case IW_MPA_REQUESTED:
-        trace_peer_frame(ep, now);
+        trace_peer_frame(ep);
         iw_ep_event(ep, IW_EVENT_REQUEST);
         break;
     case IW_MPA_FULL:
         if (ep->config.role == IW_MPA_INITIATOR)
-            trace_peer_frame(ep, now);
-        establish(ep, now);
+            trace_peer_frame(ep);
+        establish(ep);
         break;
     case IW_MPA_REJECTED:
         /* RFC 5044 §7.1.2 leaves TCP to the ULP; ours closes it (OP-01). */
         if (ep->config.role == IW_MPA_INITIATOR) {
-            trace_peer_frame(ep, now);
+            trace_peer_frame(ep);
             iw_ep_event(ep, IW_EVENT_REJECTED);
         }
-        iw_ep_finish(ep, now);
+        iw_ep_finish(ep);
         break;
     case IW_MPA_FAILED:
-        iw_ep_fault(ep, ep->startup.fault, NULL, NULL, 0, now);
+        iw_ep_fault(ep, ep->startup.fault, NULL, NULL, 0);
         break;
     default:
         break;
     }
 }
 
-void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
-                         uint64_t now)
+void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces)
 {
     for (size_t i = 0; i < pieces; i++) {
         const uint8_t *octets = data[i].base;
@@ -223,28 +223,28 @@ void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size
             taken = iw_mpa_startup_input(&ep->startup, octets, data[i].length);
         ep->rx_pos += taken;
         if (ep->startup.state != before)
-            advance(ep, now);
+            advance(ep);
         if (ep->phase != IW_PHASE_STARTUP) {
             struct iw_iov rest = {(uint8_t *)data[i].base + taken, data[i].length - taken};
             if (rest.length > 0)
-                iw_endpoint_input(ep, &rest, 1, now);
+                iw_endpoint_input(ep, &rest, 1, ep->now);
             if (i + 1 < pieces)
-                iw_endpoint_input(ep, data + i + 1, pieces - i - 1, now);
+                iw_endpoint_input(ep, data + i + 1, pieces - i - 1, ep->now);
             return;
         }
         ep->rx_pos += data[i].length - taken;
-        if (taken < data[i].length && iw_ep_surplus(ep, octets[taken], now))
+        if (taken < data[i].length && iw_ep_surplus(ep, octets[taken]))
             return;
     }
 }
 
 /* RFC 5044 §7.1.2: nothing may follow the Request before the Reply (OP-06). */
-bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first, uint64_t now)
+bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first)
 {
     struct iw_fault surplus = {IW_CHECK_MPA_PD_SURPLUS, ep->startup.in_length, first, 0};
     if (iw_switch_ignored(ep->config.switches, surplus.check))
         return false;
-    iw_ep_fault(ep, surplus, NULL, NULL, 0, now);
+    iw_ep_fault(ep, surplus, NULL, NULL, 0);
     ep->terminates_due = 0;
     /* After a part of the Reply, a FIN would look like the end of a whole Reply that was cut short.
      */
@@ -267,7 +267,7 @@ bool iw_ep_startup_output(struct iw_endpoint *ep)
     return length > 0;
 }
 
-void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
+void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets)
 {
     if (ep->tx_one.base == ep->early) {
         ep->early_left -= octets < ep->early_left ? (uint32_t)octets : ep->early_left;
@@ -277,7 +277,7 @@ void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
     const uint8_t *data;
     if (iw_mpa_startup_output(&ep->startup, &data) > 0)
         return;
-    iw_ep_trace(ep, IW_TRACE_STARTUP_OUT, ep->startup.out, ep->startup.out_length, 0, 0, now);
+    iw_ep_trace(ep, IW_TRACE_STARTUP_OUT, ep->startup.out, ep->startup.out_length, 0, 0);
     const struct iw_switches *switches = ep->config.switches;
     if (ep->config.role == IW_MPA_INITIATOR &&
         (iw_switch_violated(switches, IW_CHECK_MPA_INITIATOR_EARLY) ||
@@ -288,24 +288,26 @@ void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
 int iw_endpoint_accept(struct iw_endpoint *ep, const void *private_data, size_t length,
                        uint64_t now)
 {
+    ep->now = now;
     if (ep->phase != IW_PHASE_STARTUP || ep->startup.state != IW_MPA_REQUESTED)
         return IW_ERR_STATE;
     if (iw_mpa_startup_accept(&ep->startup, private_data, length) != 0)
         return IW_ERR_ARGUMENT;
-    advance(ep, now);
+    advance(ep);
     return IW_OK;
 }
 
 int iw_endpoint_reject(struct iw_endpoint *ep, const void *private_data, size_t length,
                        uint64_t now)
 {
+    ep->now = now;
     if (ep->phase != IW_PHASE_STARTUP || ep->startup.state != IW_MPA_REQUESTED)
         return IW_ERR_STATE;
     if (iw_mpa_startup_reject(&ep->startup, private_data, length) != 0)
         return IW_ERR_ARGUMENT;
     if (iw_switch_violated(ep->config.switches, IW_CHECK_MPA_REJECT_CLOSE))
         iw_mpa_startup_sent(&ep->startup, ep->startup.out_length);
-    advance(ep, now);
+    advance(ep);
     return IW_OK;
 }
 

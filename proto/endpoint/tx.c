@@ -58,7 +58,7 @@ static void emit_rtr(struct batch *b)
     case IW_OP_READ_REQUEST: {
         struct iw_rdmap_read_request zero = {0};
         if (ep->fin_in) { /* nobody is left to answer */
-            iw_ep_finish(ep, b->now);
+            iw_ep_finish(ep);
             break;
         }
         emit_read_request(b, &zero);
@@ -185,13 +185,13 @@ static bool take_source(struct batch *b, const struct iw_read_in *read, void **o
     uint32_t left = r->size > read->sent ? r->size - read->sent : 0, copied = take;
     uint64_t to = r->source_to + read->sent;
     enum iw_check check =
-        lend ? iw_ddp_lend_source(&ep->stream, r->source_stag, to, left, out)
+        lend ? iw_ddp_lend(&ep->stream, IW_USE_READ_SOURCE, r->source_stag, to, left, out)
              : iw_ddp_read_source(&ep->stream, r->source_stag, to, left, *out, take, &copied);
     if (check != IW_CHECK_NONE && !read->late) {
         struct iw_rdmap_read_request rest = {r->sink_stag, r->sink_to + read->sent, left,
                                              r->source_stag, to};
         struct iw_fault fault = {check, ep->rx_pos, r->source_stag, 0};
-        iw_ep_fault(ep, fault, &read->header, &rest, request_length(read), b->now);
+        iw_ep_fault(ep, fault, &read->header, &rest, request_length(read));
         return false;
     }
     uint8_t *octets = *out;
@@ -211,7 +211,7 @@ static void finish_response(struct batch *b, struct iw_read_in *read)
     ep->sending = IW_SENDING_NOTHING;
     if (read->late)
         iw_ep_fault(ep, ep->late, &read->header, read->is_atomic ? NULL : &read->request,
-                    request_length(read), b->now);
+                    request_length(read));
 }
 
 static void emit_atomic_response(struct batch *b, uint32_t request_id, uint64_t original)
@@ -235,7 +235,7 @@ static bool answer_atomic(struct batch *b, struct iw_read_in *read)
     enum iw_check check = iw_ddp_atomic(&ep->stream, r, &original);
     if (check != IW_CHECK_NONE && !read->late) {
         struct iw_fault fault = {check, ep->rx_pos, r->remote_stag, 0};
-        iw_ep_fault(ep, fault, &read->header, NULL, request_length(read), b->now);
+        iw_ep_fault(ep, fault, &read->header, NULL, request_length(read));
         return true; /* the Terminate is next */
     }
     emit_atomic_response(b, r->request_id, original);
@@ -412,14 +412,14 @@ static bool begin_message(struct batch *b)
 
 /* Refuses reads that can never be answered: the peer has closed, which ends the connection, or the
  * start-up left no ORD to those posted before it. */
-static void refuse_reads(struct iw_endpoint *ep, uint64_t now)
+static void refuse_reads(struct iw_endpoint *ep)
 {
     while (ep->send_next != ep->send_tail) {
         struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
         if (!iw_ep_is_read(entry->opcode) || (!ep->fin_in && iw_ep_read_limit(ep) > 0))
             break;
         if (ep->fin_in) {
-            iw_ep_finish(ep, now);
+            iw_ep_finish(ep);
             return;
         }
         entry->status = IW_STATUS_LOCAL_FAULT;
@@ -452,7 +452,7 @@ static bool emit_next(struct batch *b)
     case IW_SENDING_RESPONSE:
         return emit_response(b, &ep->reads_in[ep->reads_in_next % ep->reads_in_room]);
     default:
-        refuse_reads(ep, b->now);
+        refuse_reads(ep);
         return ep->phase == IW_PHASE_FULL && begin_message(b);
     }
 }
@@ -464,20 +464,20 @@ static bool anything(struct iw_endpoint *ep)
                                        work_ready(ep) || response_ready(ep)));
 }
 
-void iw_ep_tx_fill(struct iw_endpoint *ep, size_t lists, uint64_t now)
+void iw_ep_tx_fill(struct iw_endpoint *ep, size_t lists)
 {
     if (ep->fin_out)
         return;
     if (ep->phase == IW_PHASE_FULL && ep->sending == IW_SENDING_NOTHING)
-        refuse_reads(ep, now);
+        refuse_reads(ep);
     if (!anything(ep))
         return;
     if (ep->tx_buffer == NULL)
         ep->tx_buffer = iw_domain_borrow(ep->domain);
-    ep->tx_retry = ep->tx_buffer == NULL ? iw_ep_after(now, IW_TX_RETRY) : UINT64_MAX;
+    ep->tx_retry = ep->tx_buffer == NULL ? iw_ep_after(ep, IW_TX_RETRY) : UINT64_MAX;
     if (ep->tx_buffer == NULL)
         return;
-    struct batch b = iw_ep_batch_begin(ep, lists, now);
+    struct batch b = iw_ep_batch_begin(ep, lists);
     while (emit_next(&b))
         ;
     iw_ep_batch_end(&b);
@@ -491,7 +491,7 @@ bool iw_endpoint_idle(struct iw_endpoint *ep)
 size_t iw_endpoint_output_lists(struct iw_endpoint *ep, const struct iw_iov **out, size_t *pieces,
                                 size_t room, uint64_t now)
 {
-    ep->rx_now = now;
+    ep->now = now;
     *out = NULL;
     if (ep->lost || ep->reset || room == 0)
         return 0;
@@ -501,7 +501,7 @@ size_t iw_endpoint_output_lists(struct iw_endpoint *ep, const struct iw_iov **ou
         return 1;
     }
     if (iw_ep_tx_idle(ep)) {
-        iw_ep_tx_fill(ep, room < IW_ENDPOINT_LISTS ? room : IW_ENDPOINT_LISTS, now);
+        iw_ep_tx_fill(ep, room < IW_ENDPOINT_LISTS ? room : IW_ENDPOINT_LISTS);
         iw_ep_settle(ep);
     }
     if (ep->tx_buffer == NULL)

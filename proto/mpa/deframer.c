@@ -3,8 +3,6 @@
 
 #include "iwarp/octets.h"
 
-enum outcome { INCOMPLETE, DELIVERED, STOPPED, SCATTERED };
-
 void iw_deframer_init(struct iw_deframer *d, const struct iw_deframer_sink *sink, bool markers,
                       bool crc, iw_crc32c_fn crc32c, uint64_t start, void *buffer, size_t size)
 {
@@ -148,8 +146,9 @@ static bool check_pad(struct iw_deframer *d, struct iw_cursor c, const struct iw
     return false;
 }
 
-/* Judges and hands out the whole FPDU at c. */
-static enum outcome deliver(struct iw_deframer *d, struct iw_cursor *c, const struct iw_shape *s)
+/* Judges and hands out the whole FPDU at c. Returns false if the deframer stopped, or if the FPDU
+ * lies in too many pieces and has to be copied together first. */
+static bool deliver(struct iw_deframer *d, struct iw_cursor *c, const struct iw_shape *s)
 {
     struct iw_fpdu fpdu = iw_shape_fpdu(d, *c, s);
     uint32_t crc;
@@ -157,28 +156,25 @@ static enum outcome deliver(struct iw_deframer *d, struct iw_cursor *c, const st
     if (iw_cursor_run(c) > 2 * s->size) /* CRC and ULPDU_Length after next, if as far again */
         __builtin_prefetch(iw_cursor_octets(c) + 2 * s->size - IW_MPA_CRC_FIELD);
     if (fpdu.pieces > IW_DEFRAMER_PIECES)
-        return SCATTERED;
+        return false;
     crc = iw_shape_crc(d, *c, s, &fpdu.crc);
     fpdu.crc_good = (d->crc || d->always_crc) && crc == fpdu.crc;
     if (d->crc && !fpdu.crc_good &&
         report(d, IW_CHECK_MPA_CRC, c->pos + s->size - IW_MPA_CRC_FIELD, fpdu.crc, crc))
-        return STOPPED;
-    if (d->markers && check_markers(d, *c, s))
-        return STOPPED;
-    if (check_pad(d, *c, s))
-        return STOPPED;
+        return false;
+    if ((d->markers && check_markers(d, *c, s)) || check_pad(d, *c, s))
+        return false;
     if (!d->crc && d->always_crc && !fpdu.crc_good &&
         report(d, IW_CHECK_MPA_CRC_OFF, c->pos + s->size - IW_MPA_CRC_FIELD, fpdu.crc, crc))
-        return STOPPED;
+        return false;
 
     fpdu.placed_early = iw_resync_pass(d, c->pos, s->size);
     iw_cursor_step(c, s->size);
     d->next = c->pos;
     d->fpdus++;
     d->length_judged = false;
-    if (d->sink->fpdu(d->sink->context, &fpdu) != 0)
-        d->stopped = true;
-    return d->stopped ? STOPPED : DELIVERED;
+    d->stopped = d->sink->fpdu(d->sink->context, &fpdu) != 0;
+    return !d->stopped;
 }
 
 /* Reads the FPDU at d->next, where c stands. Returns false if its ULPDU_Length is not here. */
@@ -195,35 +191,26 @@ static bool measure(struct iw_deframer *d, const struct iw_cursor *c, struct iw_
 }
 
 /* Hands out the FPDUs that are whole at c, which stands at d->next. */
-static enum outcome parse(struct iw_deframer *d, struct iw_cursor *c)
+static void parse(struct iw_deframer *d, struct iw_cursor *c)
 {
-    enum outcome outcome = DELIVERED;
+    struct iw_shape s;
 
-    while (outcome == DELIVERED) {
-        struct iw_shape s;
-        if (!measure(d, c, &s))
-            return INCOMPLETE;
-        if (d->stopped)
-            return STOPPED;
-        if (c->left < s.size)
-            return INCOMPLETE;
-        outcome = deliver(d, c, &s);
-    }
-    return outcome;
+    while (measure(d, c, &s) && !d->stopped)
+        if (c->left < s.size || !deliver(d, c, &s))
+            return;
 }
 
 /* ---- input ---- */
 
 /* Hands out the FPDUs that the held octets complete. */
-static enum outcome parse_held(struct iw_deframer *d)
+static void parse_held(struct iw_deframer *d)
 {
     struct iw_deframer_room *r = d->room;
     struct iw_iov piece;
     struct iw_cursor c = held_cursor(d, &piece);
-    enum outcome outcome = parse(d, &c);
 
+    parse(d, &c);
     iw_stream_skip(&r->held, d->next);
-    return outcome;
 }
 
 /* Moves up to `want` octets at c into the stream. Returns false if it could not take them all. */
@@ -274,25 +261,20 @@ static void skip_known(struct iw_deframer *d, struct iw_cursor *c)
 static int take(struct iw_deframer *d, struct iw_cursor *c)
 {
     for (;;) {
-        enum outcome outcome;
-        uint64_t from, next = d->next;
-        bool all;
+        uint64_t next = d->next;
 
         if (c->left > 0)
             skip_known(d, c);
+        if (c->left > 0 && !holds(d) && c->pos == d->next)
+            parse(d, c);
+        if (d->stopped)
+            return -1;
         if (c->left == 0)
             return 0;
-        if (!holds(d) && c->pos == d->next) {
-            outcome = parse(d, c);
-            if (outcome == STOPPED)
-                return -1;
-            if (c->left == 0)
-                return 0;
-        }
-        from = c->pos;
-        all = hold(d, c, wanted(d, c));
-        outcome = parse_held(d);
-        if (outcome == STOPPED)
+        uint64_t from = c->pos;
+        bool all = hold(d, c, wanted(d, c));
+        parse_held(d);
+        if (d->stopped)
             return -1;
         if (!all && c->pos == from && d->next == next)
             return -2;

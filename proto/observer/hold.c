@@ -62,18 +62,14 @@ static void reserve(struct iw_observed_side *s, size_t room)
 size_t iw_hold_put(struct iw_observed_side *s, uint64_t pos, const uint8_t *octets, size_t length)
 {
     uint64_t ahead = pos - s->next;
-    size_t fits = 0, refused;
 
-    if (ahead < IW_OBSERVER_WINDOW)
-        fits = IW_OBSERVER_WINDOW - (size_t)ahead < length ? IW_OBSERVER_WINDOW - (size_t)ahead
-                                                           : length;
-    if (fits == 0)
+    if (ahead >= IW_OBSERVER_WINDOW || length == 0)
         return length;
+    size_t room = IW_OBSERVER_WINDOW - (size_t)ahead, fits = room < length ? room : length;
     reserve(s, (size_t)ahead + fits);
-    if (!s->hold.octets)
+    if (s->hold.octets == NULL)
         return length;
-    refused = iw_stream_put(s->hold.octets, pos, octets, fits);
-    return length - fits + refused;
+    return length - fits + iw_stream_put(s->hold.octets, pos, octets, fits);
 }
 
 void iw_hold_skip(struct iw_observed_side *s)
@@ -85,17 +81,17 @@ void iw_hold_skip(struct iw_observed_side *s)
         iw_hold_drop(s);
 }
 
-size_t iw_hold_peek(const struct iw_observed_side *s, const uint8_t **octets)
+struct iw_iov iw_hold_peek(const struct iw_observed_side *s)
 {
-    *octets = NULL;
-    return s->hold.octets ? iw_stream_peek(s->hold.octets, octets) : 0;
+    const uint8_t *octets = NULL;
+    size_t length = s->hold.octets != NULL ? iw_stream_peek(s->hold.octets, &octets) : 0;
+
+    return (struct iw_iov){.base = (void *)(uintptr_t)octets, .length = length};
 }
 
 uint64_t iw_hold_edge(const struct iw_observed_side *s)
 {
-    const uint8_t *octets;
-
-    return s->next + iw_hold_peek(s, &octets);
+    return s->next + iw_hold_peek(s).length;
 }
 
 uint64_t iw_hold_island(const struct iw_observed_side *s)

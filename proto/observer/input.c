@@ -6,31 +6,36 @@
 
 #define POSITIONS (UINT64_MAX / 2) /* octets beyond are ignored */
 
-/* Judges `length` octets from s->next on as far as they are whole FPDUs. Returns the number of
- * octets done with. */
-static size_t judge(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,
-                    size_t length, bool last)
+/* Passes over n octets, of which the first stands at s->next. */
+static void pass(struct iw_observed_side *s, struct iw_iov *octets, size_t n)
 {
-    size_t at = 0;
+    octets->base = (uint8_t *)octets->base + n;
+    octets->length -= n;
+    s->next += n;
+}
+
+/* Judges octets from s->next on as far as they are whole FPDUs. Returns the number of octets done
+ * with. */
+static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw_iov octets,
+                    bool last)
+{
+    const uint64_t first = s->next;
 
     iw_deframer_lend(&s->deframer, o->scratch->room, sizeof o->scratch->room);
     while (s->phase == PHASE_FULL) {
-        struct iw_iov piece;
         size_t size;
 
         if (s->seeking) {
-            size = iw_observer_seek(o, s, octets + at, length - at, last);
-            at += size;
-            s->next += size;
+            size = iw_observer_seek(o, s, octets.base, octets.length, last);
+            pass(s, &octets, size);
             if (s->seeking)
                 break;
             iw_deframer_move(&s->deframer, s->next);
         }
-        piece = (struct iw_iov){.base = (void *)(uintptr_t)(octets + at), .length = length - at};
-        size = iw_deframer_measure(&s->deframer, &piece, 1);
-        if (size == 0 || size > length - at)
+        size = iw_deframer_measure(&s->deframer, &octets, 1);
+        if (size == 0 || size > octets.length)
             break;
-        piece.length = size;
+        struct iw_iov piece = {octets.base, size};
         o->scratch->n_pending = 0;
         s->redo = false;
         (void)iw_deframer_input(&s->deframer, s->next, &piece, 1);
@@ -38,26 +43,24 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, const uin
             iw_observer_unframe(o, s);
             size = s->markers_known ? s->step : 0; /* it may hold the first Marker */
         }
-        at += size;
-        s->next += size;
+        pass(s, &octets, size);
     }
     (void)iw_deframer_return(&s->deframer);
-    return at;
+    return (size_t)(s->next - first);
 }
 
-/* After the `length` octets that are here from s->next on, octets are missing up to `to`. If they
- * belong to the FPDU at s->next, framing goes on after it. */
-static void give_up(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,
-                    size_t length, uint64_t to)
+/* After the octets that are here from s->next on, octets are missing up to `to`. If they belong to
+ * the FPDU at s->next, framing goes on after it. */
+static void give_up(struct iw_observer *o, struct iw_observed_side *s, struct iw_iov here,
+                    uint64_t to)
 {
-    struct iw_iov piece = {.base = (void *)(uintptr_t)octets, .length = length};
-    uint64_t from = s->next + length;
+    uint64_t from = s->next + here.length;
     uint32_t size = 0;
 
-    if (s->phase == PHASE_FULL && !s->seeking && !s->unproven && length > 0)
-        size = iw_deframer_measure(&s->deframer, &piece, 1);
-    if (size > length && s->next + size >= to) {
-        iw_observer_cut_fpdu(o, s, octets, length);
+    if (s->phase == PHASE_FULL && !s->seeking && !s->unproven && here.length > 0)
+        size = iw_deframer_measure(&s->deframer, &here, 1);
+    if (size > here.length && s->next + size >= to) {
+        iw_observer_cut_fpdu(o, s, here.base, here.length);
         to = s->next + size;
     } else {
         iw_observer_unframe(o, s);
@@ -79,11 +82,9 @@ static void remove_gap(struct iw_observed_side *s)
 /* Gives up the first missing octets, as many as `to` says or until there are some. */
 static void give_up_first(struct iw_observer *o, struct iw_observed_side *s, uint64_t to)
 {
-    const uint8_t *octets;
-    size_t length = iw_hold_peek(s, &octets);
     uint64_t island = iw_hold_island(s);
 
-    give_up(o, s, octets, length, to < island ? to : island);
+    give_up(o, s, iw_hold_peek(s), to < island ? to : island);
 }
 
 void iw_observer_judge_held(struct iw_observer *o, enum iw_side side)
@@ -91,11 +92,10 @@ void iw_observer_judge_held(struct iw_observer *o, enum iw_side side)
     struct iw_observed_side *s = &o->side[side];
 
     while (s->phase == PHASE_FULL) {
-        const uint8_t *octets;
-        size_t length = iw_hold_peek(s, &octets);
+        struct iw_iov held = iw_hold_peek(s);
 
-        if (length > 0) {
-            (void)judge(o, s, octets, length, false);
+        if (held.length > 0) {
+            (void)judge(o, s, held, false);
             iw_hold_skip(s);
         }
         while (s->gaps > 0 && s->gap[0].to <= iw_hold_edge(s))
@@ -111,38 +111,30 @@ void iw_observer_judge_held(struct iw_observer *o, enum iw_side side)
  * held and nothing lies beyond, only those that complete the FPDU. */
 static size_t wanted(struct iw_observed_side *s, uint64_t pos, size_t length)
 {
-    const uint8_t *octets;
-    size_t held = iw_hold_peek(s, &octets);
-    struct iw_iov piece = {.base = (void *)(uintptr_t)octets, .length = held};
-    size_t size;
+    struct iw_iov held = iw_hold_peek(s);
 
-    if (held == 0 || s->seeking || pos != s->next + held || iw_hold_island(s) != UINT64_MAX)
+    if (held.length == 0 || s->seeking || pos != s->next + held.length ||
+        iw_hold_island(s) != UINT64_MAX)
         return length;
-    size = iw_deframer_measure(&s->deframer, &piece, 1);
-    if (size == 0)
-        size = held + 1; /* the ULPDU_Length is not whole */
-    return size - held < length ? size - held : length;
+    size_t size = iw_deframer_measure(&s->deframer, &held, 1);
+    size_t want = size == 0 ? 1 /* the ULPDU_Length is not whole */ : size - held.length;
+    return want < length ? want : length;
 }
 
-/* Makes room: there is no place for the `length` octets at `pos`, which are not before the edge. */
+/* Makes room: there is no place for the octets at `pos`, which are not before the edge. */
 static void make_room(struct iw_observer *o, struct iw_observed_side *s, uint64_t pos,
-                      const uint8_t *octets, size_t length)
+                      struct iw_iov octets)
 {
-    const uint8_t *held;
-    size_t n = iw_hold_peek(s, &held);
+    struct iw_iov held = iw_hold_peek(s);
 
     if (iw_hold_island(s) != UINT64_MAX)
         give_up_first(o, s, UINT64_MAX);
-    else if (pos > s->next + n)
-        give_up(o, s, held, n, pos);
-    else if (s->seeking && n > 0)
-        (void)judge(o, s, held, n, true);
-    else if (n > 0)
-        give_up(o, s, held, n, pos + length);
+    else if (pos > s->next + held.length)
+        give_up(o, s, held, pos);
     else if (s->seeking)
-        (void)judge(o, s, octets, length, true);
+        (void)judge(o, s, held.length > 0 ? held : octets, true);
     else
-        give_up(o, s, octets, length, pos + length);
+        give_up(o, s, held.length > 0 ? held : octets, pos + octets.length);
     iw_hold_skip(s);
 }
 
@@ -165,12 +157,14 @@ static void feed_fpdus(struct iw_observer *o, struct iw_observed_side *s, uint64
         uint64_t edge = iw_hold_edge(s), island = iw_hold_island(s);
         /* Of octets that are held already the first copy counts. */
         size_t fresh = island - pos < length ? (size_t)(island - pos) : length;
+        struct iw_iov here = {(void *)(uintptr_t)octets, length};
         size_t done, want;
 
         if (pos < edge) { /* known */
             done = edge - pos < length ? (size_t)(edge - pos) : length;
             iw_observer_judge_held(o, s->self);
-        } else if (pos == s->next && (done = judge(o, s, octets, fresh, false)) > 0) {
+        } else if (pos == s->next &&
+                   (done = judge(o, s, (struct iw_iov){here.base, fresh}, false)) > 0) {
             iw_hold_skip(s); /* the octets held after it may go on from here */
             if (s->unproven)
                 count_aligned(s, done == all && s->found_at <= first);
@@ -180,7 +174,7 @@ static void feed_fpdus(struct iw_observer *o, struct iw_observed_side *s, uint64
             if (done > 0)
                 iw_observer_judge_held(o, s->self);
             else
-                make_room(o, s, pos, octets, length);
+                make_room(o, s, pos, here);
         }
         pos += done;
         octets += done;
@@ -295,10 +289,7 @@ void iw_observer_flush(struct iw_observer *o)
             iw_observer_judge_held(o, s->self);
         }
         if (follows(s) && s->seeking && s->hold.octets) {
-            const uint8_t *octets;
-            size_t length = iw_hold_peek(s, &octets);
-
-            (void)judge(o, s, octets, length, true);
+            (void)judge(o, s, iw_hold_peek(s), true);
             iw_hold_skip(s);
         }
         iw_observer_judge_end(o, s->self);

@@ -176,8 +176,8 @@ struct iw_observer {
 };
 
 /* hold.c */
-/* The octets from s->next on that are held without a gap; their number. */
-size_t iw_hold_peek(const struct iw_observed_side *s, const uint8_t **octets);
+/* Returns the octets from s->next on that are held without a gap. */
+struct iw_iov iw_hold_peek(const struct iw_observed_side *s);
 /* Returns the position after the octets that have come without a gap. */
 uint64_t iw_hold_edge(const struct iw_observed_side *s);
 /* Returns the first octet held after a gap; UINT64_MAX if there is none. */

@@ -139,12 +139,11 @@ void iw_observer_lose(struct iw_observer *o, enum iw_side side, const struct iw_
  * different fault. */
 static bool inside_startup(const struct iw_observed_side *s)
 {
-    const uint8_t *octets = NULL;
     const uint8_t *key = s->self == IW_SIDE_INITIATOR ? iw_mpa_request_key : iw_mpa_reply_key;
-    size_t length = iw_hold_peek(s, &octets);
+    struct iw_iov held = iw_hold_peek(s);
+    size_t length = held.length < IW_MPA_KEY_LENGTH ? held.length : IW_MPA_KEY_LENGTH;
 
-    return length > 0 &&
-           memcmp(octets, key, length < IW_MPA_KEY_LENGTH ? length : IW_MPA_KEY_LENGTH) == 0;
+    return length > 0 && memcmp(held.base, key, length) == 0;
 }
 
 /* RFC 5041 §6.2.1: a graceful close comes after all data. The rest may be missing because of a

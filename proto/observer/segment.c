@@ -280,20 +280,20 @@ static void find_waiting(struct iw_observer *o)
     iw_observer_find(o, IW_CHECK_MPA_RESPONDER_EARLY, s->early_fpdu_pos, 0, 0);
 }
 
+static void find_in_header(struct iw_observer *o, enum iw_check check)
+{
+    struct iw_fault fault = iw_rdmap_header_fault(&o->now->ddp, check, o->version);
+
+    iw_observer_find_at(o, check, fault.pos, fault.got, fault.want);
+}
+
 static void check_reserved(struct iw_observer *o)
 {
-    const struct iw_ddp_header *h = &o->now->ddp;
     unsigned seen = 0;
     enum iw_check check;
 
-    while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE) {
-        if (check == IW_CHECK_DDP_RSVD)
-            iw_observer_find_at(o, check, IW_AT_DDP_CONTROL, h->ddp_control & IW_DDP_RSVD, 0);
-        else if (check == IW_CHECK_RDMAP_RSV)
-            iw_observer_find_at(o, check, IW_AT_RDMAP_CONTROL, h->rdmap_control & IW_RDMAP_RSV, 0);
-        else
-            iw_observer_find_at(o, check, IW_AT_INVALIDATE_STAG, h->invalidate_stag, 0);
-    }
+    while ((check = iw_rdmap_check_reserved(&o->now->ddp, &seen)) != IW_CHECK_NONE)
+        find_in_header(o, check);
 }
 
 static void pass_over(struct iw_switches *passed, enum iw_check check)
@@ -337,35 +337,21 @@ static bool check_header(struct iw_observer *o)
     const struct iw_ddp_header *h = &o->now->ddp;
     bool placeable = true;
     struct iw_switches passed;
-    enum iw_check check = judge(o, NULL);
+    enum iw_check check;
 
-    if (check == IW_CHECK_NONE)
+    if (judge(o, NULL) == IW_CHECK_NONE)
         return true;
     memset(&passed, 0, sizeof passed);
     while ((check = judge(o, &passed)) != IW_CHECK_NONE) {
         pass_over(&passed, check);
-        switch (check) {
-        case IW_CHECK_DDP_VERSION_TAGGED:
-        case IW_CHECK_DDP_VERSION_UNTAGGED:
-            iw_observer_find_at(o, check, IW_AT_DDP_CONTROL, iw_ddp_version(h), o->version);
-            break;
-        case IW_CHECK_RDMAP_VERSION:
-            iw_observer_find_at(o, check, IW_AT_RDMAP_CONTROL, iw_rdmap_version(h), o->version);
-            break;
-        case IW_CHECK_DDP_QN:
+        find_in_header(o, check);
+        if (check == IW_CHECK_DDP_QN || check == IW_CHECK_RDMAP_OPCODE_QUEUE) {
             pass_over(&passed, IW_CHECK_RDMAP_OPCODE_QUEUE);
-            iw_observer_find_at(o, check, IW_AT_QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
             placeable = false;
-            break;
-        case IW_CHECK_RDMAP_OPCODE_QUEUE:
-            iw_observer_find_at(o, check, IW_AT_QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
-            placeable = false;
-            break;
-        default: /* the opcode; DDP numbers an unassigned one's messages all the same */
-            iw_observer_find_at(o, check, IW_AT_RDMAP_CONTROL, iw_rdmap_op(h), 0);
+        } else if (check == IW_CHECK_RDMAP_OPCODE || check == IW_CHECK_RDMAP_OPCODE_TAGGED) {
+            /* DDP numbers an unassigned opcode's messages all the same. */
             placeable = placeable && check == IW_CHECK_RDMAP_OPCODE && !iw_ddp_tagged(h);
             iw_observer_doubt_reads(o);
-            break;
         }
     }
     if (!placeable)

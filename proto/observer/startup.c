@@ -63,7 +63,7 @@ static void find_in_frame(struct iw_observer *o, const struct iw_observed_side *
                           enum iw_check check, uint64_t pos, uint64_t got, uint64_t want)
 {
     iw_observer_begin(o, IW_OBSERVED_STARTUP, s->self, 0, s->frame_length);
-    (void)iw_hold_peek(s, &o->now->frame);
+    o->now->frame = iw_hold_peek(s).base;
     o->now->frame_length = s->frame_length;
     o->now->startup = s->startup;
     o->now->enhanced = s->enhanced;
@@ -294,11 +294,10 @@ void iw_observer_take_startup(struct iw_observer *o, enum iw_side side, const ui
 void iw_observer_seek_startup(struct iw_observer *o, enum iw_side side)
 {
     struct iw_observed_side *s = &o->side[side];
-    const uint8_t *octets = NULL;
-    size_t length = iw_hold_peek(s, &octets);
+    struct iw_iov held = iw_hold_peek(s);
     struct iw_fault fault = {0};
 
-    if (iw_wire_get_startup(octets, length, &s->startup) < 0)
+    if (iw_wire_get_startup(held.base, held.length, &s->startup) < 0)
         return;
     if (iw_wire_mpa_key(s->startup.key) == IW_MPA_KEY_OTHER) {
         check_key(o, s);
@@ -307,8 +306,8 @@ void iw_observer_seek_startup(struct iw_observer *o, enum iw_side side)
         find_in_frame(o, s, IW_CHECK_MPA_PD_LENGTH, IW_AT_MPA_PD_LENGTH, s->startup.pd_length,
                       IW_MPA_PRIVATE_MAX);
         fault = o->now->fault;
-    } else if (length >= IW_MPA_STARTUP_HEADER + s->startup.pd_length) {
-        iw_observer_take_startup(o, side, octets, IW_MPA_STARTUP_HEADER + s->startup.pd_length);
+    } else if (held.length >= IW_MPA_STARTUP_HEADER + s->startup.pd_length) {
+        iw_observer_take_startup(o, side, held.base, IW_MPA_STARTUP_HEADER + s->startup.pd_length);
     }
     if (fault.check != IW_CHECK_NONE)
         iw_observer_lose(o, side, &fault);

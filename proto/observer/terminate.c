@@ -1,32 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "observer/internal.h"
 
-enum { LOCAL_CATASTROPHIC = 0, REMOTE_PROTECTION = 1, REMOTE_OPERATION = 2, TO_LLP = 3 };
-
-/* The known codes: RFC 5040 figure 9, RFC 5041 §7.2 and RFC 5044 §8 with RFC 6581 §8. */
-static bool known_code(unsigned layer, unsigned etype, unsigned code)
-{
-    switch (layer << 4 | etype) {
-    case IW_LAYER_RDMAP << 4 | LOCAL_CATASTROPHIC:
-        return true;
-    case IW_LAYER_RDMAP << 4 | REMOTE_PROTECTION:
-        return code <= 4 || code == 9 || code == 0xff;
-    case IW_LAYER_RDMAP << 4 | REMOTE_OPERATION:
-        return (code >= 5 && code <= 9) || code == 0xff;
-    case IW_LAYER_DDP << 4 | 0:
-        return code == 0;
-    case IW_LAYER_DDP << 4 | 1:
-        return code <= 4;
-    case IW_LAYER_DDP << 4 | 2:
-        return code >= 1 && code <= 6;
-    case IW_LAYER_DDP << 4 | TO_LLP:
-        return true;
-    case IW_LAYER_LLP << 4 | 0:
-        return code >= 1 && code <= 7;
-    default:
-        return false;
-    }
-}
+enum { LOCAL_CATASTROPHIC = 0, REMOTE_PROTECTION = 1, TO_LLP = 3 };
 
 /* Returns true if these flags may go with the Terminate. Figure 10 leaves out impossible
  * combinations, so that an error which no segment caused has no headers. */
@@ -126,7 +101,7 @@ void iw_observer_terminate(struct iw_observer *o)
     if (!o->now->terminate_valid) {
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, IW_IN_ULPDU(IW_AT_TERM_LAYER),
                             o->now->message_length, 0);
-    } else if (!known_code(t->layer, t->etype, t->code)) {
+    } else if (!iw_wire_term_assigned(t->layer, t->etype, t->code)) {
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, IW_IN_ULPDU(IW_AT_TERM_CODE),
                             (uint64_t)t->layer << 12 | (uint64_t)t->etype << 8 | t->code, 0);
     } else if (!flags_fit(t)) {

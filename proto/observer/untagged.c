@@ -77,28 +77,18 @@ static void collect(const struct iw_observation *now, struct iw_observed_queue *
 /* Judges the message in o->now, which is whole. */
 static void judge(struct iw_observer *o, unsigned opcode)
 {
-    if (!iw_rdmap_assigned(opcode, o->config.extensions))
-        return;
-    switch (opcode) {
-    case IW_OP_READ_REQUEST:
-        iw_observer_read_request(o);
-        break;
-    case IW_OP_TERMINATE:
-        iw_observer_terminate(o);
-        break;
-    case IW_OP_IMMEDIATE:
-    case IW_OP_IMMEDIATE_SE:
-        iw_observer_immediate(o);
-        break;
-    case IW_OP_ATOMIC_REQUEST:
-        iw_observer_atomic_request(o);
-        break;
-    case IW_OP_ATOMIC_RESPONSE:
-        iw_observer_atomic_response(o);
-        break;
-    default:
-        break;
-    }
+    static void (*const judges[])(struct iw_observer *) = {
+        [IW_OP_READ_REQUEST] = iw_observer_read_request,
+        [IW_OP_TERMINATE] = iw_observer_terminate,
+        [IW_OP_IMMEDIATE] = iw_observer_immediate,
+        [IW_OP_IMMEDIATE_SE] = iw_observer_immediate,
+        [IW_OP_ATOMIC_REQUEST] = iw_observer_atomic_request,
+        [IW_OP_ATOMIC_RESPONSE] = iw_observer_atomic_response,
+    };
+
+    if (opcode < sizeof judges / sizeof judges[0] && judges[opcode] != NULL &&
+        iw_rdmap_assigned(opcode, o->config.extensions))
+        judges[opcode](o);
 }
 
 /* Passes over a message: its missing part could have been anything. */
@@ -130,11 +120,6 @@ static void complete(struct iw_observer *o, struct iw_observed_queue *q)
     iw_observer_message(o, q->pos, q->mo, q->segments);
 }
 
-static bool sends(unsigned opcode)
-{
-    return opcode >= IW_OP_SEND && opcode <= IW_OP_SEND_SE_INVALIDATE;
-}
-
 void iw_observer_untagged(struct iw_observer *o)
 {
     const struct iw_ddp_header *h = &o->now->ddp;
@@ -143,7 +128,7 @@ void iw_observer_untagged(struct iw_observer *o)
     if (h->qn == IW_QN_TERMINATE)
         o->side[o->now->side].terminating = true;
     /* A receiver need not wait for the rest of a message that fits into one segment (OP-67). */
-    if (!iw_ddp_last(h) && !sends(iw_rdmap_op(h)))
+    if (!iw_ddp_last(h) && !iw_rdmap_is_send(iw_rdmap_op(h)))
         o->side[o->now->side].provocation.doubtful = true;
     if (q->lost) {
         q->lost = false;

@@ -42,19 +42,14 @@ const struct iw_rule *iw_rules_of_section(unsigned rfc, const char *section, siz
 
 const char *iw_level_name(enum iw_level level)
 {
-    switch (level) {
-    case IW_LEVEL_MAY:
-        return "MAY";
-    case IW_LEVEL_SHOULD:
-        return "SHOULD";
-    case IW_LEVEL_SHOULD_NOT:
-        return "SHOULD NOT";
-    case IW_LEVEL_MUST:
-        return "MUST";
-    case IW_LEVEL_MUST_NOT:
-        return "MUST NOT";
-    }
-    return "?";
+    static const char *const names[] = {
+        [IW_LEVEL_MAY] = "MAY",
+        [IW_LEVEL_SHOULD] = "SHOULD",
+        [IW_LEVEL_SHOULD_NOT] = "SHOULD NOT",
+        [IW_LEVEL_MUST] = "MUST",
+        [IW_LEVEL_MUST_NOT] = "MUST NOT",
+    };
+    return (size_t)level < sizeof names / sizeof names[0] ? names[level] : "?";
 }
 
 const struct iw_check_info *iw_check_info(enum iw_check check)

@@ -29,9 +29,8 @@ enum iw_botch iw_botch_find(const char *name)
  * sends a Terminate can be anything. */
 static bool reaction_applies(const struct iw_check_info *info, enum iw_botch botch)
 {
-    return (info->kinds & IW_KIND_ENDPOINT) &&
-           (info->reaction == IW_REACTION_TERMINATE ||
-            (info->reaction == IW_REACTION_CLOSE && botch == IW_BOTCH_SILENT));
+    return info->reaction == IW_REACTION_TERMINATE ||
+           (info->reaction == IW_REACTION_CLOSE && botch == IW_BOTCH_SILENT);
 }
 
 /* Checks that come before anything could take effect: no segment, no place that it could name, or
@@ -46,22 +45,16 @@ static bool nothing_to_place(enum iw_check check)
 
 bool iw_switch_applies(enum iw_switch kind, enum iw_check check, enum iw_botch botch)
 {
+    static const unsigned kinds[] = {[IW_SWITCH_IGNORE] = IW_KIND_ENDPOINT,
+                                     [IW_SWITCH_OVERSTRICT] = IW_KIND_LEGAL,
+                                     [IW_SWITCH_VIOLATE] = IW_KIND_VIOLATE,
+                                     [IW_SWITCH_BOTCH] = IW_KIND_ENDPOINT};
     const struct iw_check_info *info = iw_check_info(check);
 
-    if ((kind == IW_SWITCH_BOTCH) != (botch != IW_BOTCH_NONE))
+    if ((kind == IW_SWITCH_BOTCH) != (botch != IW_BOTCH_NONE) || !(info->kinds & kinds[kind]))
         return false;
-    switch (kind) {
-    case IW_SWITCH_IGNORE:
-        return info->kinds & IW_KIND_ENDPOINT;
-    case IW_SWITCH_OVERSTRICT:
-        return info->kinds & IW_KIND_LEGAL;
-    case IW_SWITCH_VIOLATE:
-        return info->kinds & IW_KIND_VIOLATE;
-    case IW_SWITCH_BOTCH:
-        return reaction_applies(info, botch) &&
-               !(botch == IW_BOTCH_PLACE && nothing_to_place(check));
-    }
-    return false;
+    return kind != IW_SWITCH_BOTCH ||
+           (reaction_applies(info, botch) && !(botch == IW_BOTCH_PLACE && nothing_to_place(check)));
 }
 
 /* Splits NAME or NAME=REACTION. Returns false if NAME is too long to be one. */

@@ -73,12 +73,25 @@ static const struct {
     {2, 0, 0x07, "no matching RTR option"},
 };
 
-const char *iw_wire_term_name(unsigned layer, unsigned etype, unsigned code)
+/* Returns NULL for an error that no RFC names. */
+static const char *error_name(unsigned layer, unsigned etype, unsigned code)
 {
     if (layer == IW_LAYER_RDMAP && etype == 0)
         return "local catastrophic";
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
         if (errors[i].layer == layer && errors[i].etype == etype && errors[i].code == code)
             return errors[i].name;
-    return "unknown";
+    return NULL;
+}
+
+const char *iw_wire_term_name(unsigned layer, unsigned etype, unsigned code)
+{
+    const char *name = error_name(layer, etype, code);
+    return name != NULL ? name : "unknown";
+}
+
+bool iw_wire_term_assigned(unsigned layer, unsigned etype, unsigned code)
+{
+    enum { TO_LLP = 3 };
+    return (layer == IW_LAYER_DDP && etype == TO_LLP) || error_name(layer, etype, code) != NULL;
 }

@@ -10,13 +10,6 @@ struct text {
     size_t room, length;
 };
 
-static void start(struct text *t, char *out, size_t room)
-{
-    t->out = out;
-    t->room = room;
-    t->length = 0;
-}
-
 static void put_char(struct text *t, char c)
 {
     if (t->length < t->room)
@@ -226,9 +219,8 @@ static bool put_message(struct text *t, unsigned op, const uint8_t *octets, size
     struct iw_rdmap_atomic_response response;
     switch (op) {
     case IW_OP_READ_REQUEST:
-        if (length != IW_RDMAP_READ_REQUEST)
+        if (iw_wire_get_read_request(octets, length, &read) != (int)length)
             return false;
-        iw_wire_get_read_request(octets, length, &read);
         put_read_request(t, &read);
         return true;
     case IW_OP_TERMINATE:
@@ -243,15 +235,13 @@ static bool put_message(struct text *t, unsigned op, const uint8_t *octets, size
         put_octets(t, " data ", octets, length);
         return true;
     case IW_OP_ATOMIC_REQUEST:
-        if (length != IW_RDMAP_ATOMIC_REQUEST)
+        if (iw_wire_get_atomic_request(octets, length, &request) != (int)length)
             return false;
-        iw_wire_get_atomic_request(octets, length, &request);
         put_atomic_request(t, &request);
         return true;
     case IW_OP_ATOMIC_RESPONSE:
-        if (length != IW_RDMAP_ATOMIC_RESPONSE)
+        if (iw_wire_get_atomic_response(octets, length, &response) != (int)length)
             return false;
-        iw_wire_get_atomic_response(octets, length, &response);
         put_atomic_response(t, &response);
         return true;
     default:
@@ -261,9 +251,8 @@ static bool put_message(struct text *t, unsigned op, const uint8_t *octets, size
 
 size_t iw_wire_print_segment(char *text, size_t room, const uint8_t *ulpdu, size_t length)
 {
-    struct text t;
+    struct text t = {.out = text, .room = room};
     struct iw_ddp_header h;
-    start(&t, text, room);
     int used = iw_wire_get_ddp(ulpdu, length, &h);
     if (used < 0) {
         put_field(&t, "short segment of ", length);
@@ -290,10 +279,9 @@ static void put_enhanced(struct text *t, const struct iw_mpa_enhanced *e)
 
 size_t iw_wire_print_startup(char *text, size_t room, const uint8_t *frame, size_t length)
 {
-    struct text t;
+    struct text t = {.out = text, .room = room};
     struct iw_mpa_startup_header h;
     struct iw_mpa_enhanced e;
-    start(&t, text, room);
     if (iw_wire_get_startup(frame, length, &h) < 0) {
         put_field(&t, "short mpa frame of ", length);
         put(&t, length == 1 ? " octet" : " octets");
@@ -304,14 +292,10 @@ size_t iw_wire_print_startup(char *text, size_t room, const uint8_t *frame, size
             : key == IW_MPA_KEY_REPLY ? "mpa reply"
                                       : "mpa wrong-key");
     put_field(&t, " rev ", h.revision);
-    if ((h.flags & IW_MPA_FLAG_M) != 0)
-        put(&t, " M");
-    if ((h.flags & IW_MPA_FLAG_C) != 0)
-        put(&t, " C");
-    if ((h.flags & IW_MPA_FLAG_R) != 0)
-        put(&t, " R");
-    if ((h.flags & IW_MPA_FLAG_S) != 0)
-        put(&t, " S");
+    put(&t, (h.flags & IW_MPA_FLAG_M) != 0 ? " M" : "");
+    put(&t, (h.flags & IW_MPA_FLAG_C) != 0 ? " C" : "");
+    put(&t, (h.flags & IW_MPA_FLAG_R) != 0 ? " R" : "");
+    put(&t, (h.flags & IW_MPA_FLAG_S) != 0 ? " S" : "");
     if ((h.flags & IW_MPA_FLAG_RES) != 0)
         put_hex(&t, " res ", h.flags & IW_MPA_FLAG_RES, 1);
     put_field(&t, " pd ", h.pd_length);

@@ -130,14 +130,12 @@ enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use
 enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
                                  uint32_t size, uint8_t *out, uint32_t room, uint32_t *copied);
 
-/* Validates a read source that is used in place, in a domain without lock and without switches: *at
- * is its first octet, valid until a call on the domain ends the registration. `size` is not 0. */
-enum iw_check iw_ddp_lend_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
-                                 uint32_t size, void **at);
-/* Does the same for the sink of `length` octets of tagged payload, with the checks of
- * iw_ddp_place_tagged. If an ignored check leaves no memory to lend, *at stays as it was. */
-enum iw_check iw_ddp_lend_sink(const struct iw_ddp_stream *s, enum iw_ddp_use use, uint32_t stag,
-                               uint64_t to, uint32_t length, void **at);
+/* Validates a use, with the checks of the function above that makes it, of memory that is used in
+ * place, in a domain without lock and without switches: *at is its first octet, valid until a call
+ * on the domain ends the registration. `length` is not 0. If an ignored check leaves no memory to
+ * lend, *at stays as it was. */
+enum iw_check iw_ddp_lend(const struct iw_ddp_stream *s, enum iw_ddp_use use, uint32_t stag,
+                          uint64_t to, uint32_t length, void **at);
 
 /* Carries out an atomic operation of RFC 7306 §5.1 on the 8 octets at
  * request->remote_stag/remote_to, a number in the octet order of this machine ("the endian format

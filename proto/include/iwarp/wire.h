@@ -362,6 +362,9 @@ const char *iw_wire_term_layer_name(unsigned layer);
 /* Returns the error's name without its layer: "invalid STag"; "unknown" if the code is not assigned
  * (RFC 5040 figure 9, RFC 5041 §7.2, RFC 5044 §8, RFC 6581 §8). */
 const char *iw_wire_term_name(unsigned layer, unsigned etype, unsigned code);
+/* Returns whether these RFCs assign the code. DDP leaves the codes of its type 3 to the LLP: any is
+ * assigned. */
+bool iw_wire_term_assigned(unsigned layer, unsigned etype, unsigned code);
 
 /* ---- one-line syntax ---- */
 

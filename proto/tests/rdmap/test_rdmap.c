@@ -208,6 +208,32 @@ static void test_reserved(void **state)
     }
 }
 
+static void test_header_faults(void **state)
+{
+    (void)state;
+    struct iw_ddp_header h = untagged(0x40 | 0x04, 0x80 | 0x10 | 0x03, 9);
+    const struct iw_fault want[] = {
+        {IW_CHECK_DDP_VERSION_UNTAGGED, 0, 0, 1},
+        {IW_CHECK_DDP_RSVD, 0, 0x04, 0},
+        {IW_CHECK_RDMAP_VERSION, 1, 2, 1},
+        {IW_CHECK_RDMAP_RSV, 1, 0x10, 0},
+        {IW_CHECK_RDMAP_OPCODE, 1, 3, 0},
+        {IW_CHECK_RDMAP_OPCODE_TAGGED, 1, 3, 0},
+        {IW_CHECK_DDP_QN, 6, 9, 0},
+        {IW_CHECK_RDMAP_OPCODE_QUEUE, 6, 9, 0},
+        {IW_CHECK_RDMAP_INVALIDATE_FIELD, 2, 7, 0},
+    };
+
+    h.invalidate_stag = 7;
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        struct iw_fault got = iw_rdmap_header_fault(&h, want[i].check, 1);
+        assert_int_equal(got.check, want[i].check);
+        assert_int_equal(got.pos, want[i].pos);
+        assert_int_equal(got.got, want[i].got);
+        assert_int_equal(got.want, want[i].want);
+    }
+}
+
 static void expect_terminate(const struct iw_rdmap_terminate *t, const uint8_t *want, size_t length)
 {
     uint8_t octets[IW_TERM_MAX];
@@ -302,11 +328,17 @@ static void test_terminate_flags(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_message_table),   cmocka_unit_test(test_good_headers),
-        cmocka_unit_test(test_bad_headers),     cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_ignored_checks),  cmocka_unit_test(test_reserved),
-        cmocka_unit_test(test_terminate_crc),   cmocka_unit_test(test_terminate_stag),
-        cmocka_unit_test(test_terminate_read),  cmocka_unit_test(test_terminate_without_header),
+        cmocka_unit_test(test_message_table),
+        cmocka_unit_test(test_good_headers),
+        cmocka_unit_test(test_bad_headers),
+        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_ignored_checks),
+        cmocka_unit_test(test_reserved),
+        cmocka_unit_test(test_header_faults),
+        cmocka_unit_test(test_terminate_crc),
+        cmocka_unit_test(test_terminate_stag),
+        cmocka_unit_test(test_terminate_read),
+        cmocka_unit_test(test_terminate_without_header),
         cmocka_unit_test(test_terminate_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

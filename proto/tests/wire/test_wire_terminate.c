@@ -201,6 +201,11 @@ static void words(void **state)
     }
     assert_string_equal(iw_wire_term_name(0, 1, 0x109), "unknown");
     assert_string_equal(iw_wire_term_name(256, 1, 0), "unknown");
+    assert_true(iw_wire_term_assigned(1, 2, 6));
+    assert_false(iw_wire_term_assigned(1, 2, 7));
+    assert_true(iw_wire_term_assigned(0, 0, 0xfe));
+    assert_true(iw_wire_term_assigned(1, 3, 0xfe));
+    assert_false(iw_wire_term_assigned(0, 3, 0));
 }
 
 int main(void)
