@@ -35,6 +35,8 @@ struct iw_hunt_options {
     double time_scale;
     bool hazards, blind, coverage, resume;
     const char *try; /* inside: a file with sequences to be tried once */
+    char **words;    /* all of these as they were given */
+    int n_words;
 };
 
 enum iw_hunt_kind {
@@ -114,8 +116,8 @@ struct iw_hunt {
     unsigned restarts;                 /* of what it goes on in */
     struct {
         size_t states, edges, kept, places;
-    } inside;           /* the highest numbers that a session there has reported */
-    volatile int *stop; /* a signal's number */
+    } inside;                 /* the highest numbers that a session there has reported */
+    const volatile int *stop; /* a signal's number */
 };
 
 /* Returns the seconds since the hunt began. */

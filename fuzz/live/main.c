@@ -14,15 +14,9 @@
 #include "host/files.h"
 #include "host/text.h"
 #include "hunt.h"
+#include "target/other_kernel.h"
 
 enum { ELSEWHERE = 8 /* connections at a time */ };
-
-static volatile int stopped;
-
-static void on_signal(int number)
-{
-    stopped = number;
-}
 
 /* Returns true if the peer is the initiator: it has no listener. */
 static bool connects(const struct iw_target_spec *s)
@@ -136,7 +130,7 @@ static int prepare(struct iw_hunt *h)
         return IW_EXIT_USAGE;
     if (!status)
         status = ask_consent(h);
-    return status ? status : read_seeds(h);
+    return status || h->o->try ? status : read_seeds(h);
 }
 
 static void dispose(struct iw_hunt *h)
@@ -203,10 +197,10 @@ static bool open_coverage(struct iw_hunt *h)
 
 static int run(struct iw_hunt *h)
 {
-    if (!open_coverage(h))
-        return IW_EXIT_TESTER;
     if (h->o->try)
         return iw_hunt_try_file(h);
+    if (!open_coverage(h))
+        return IW_EXIT_TESTER;
     if (!h->o->resume)
         iw_hunt_forget_findings(h);
     if (h->outside)
@@ -216,8 +210,8 @@ static int run(struct iw_hunt *h)
 
 static int hunt(struct iw_hunt *h)
 {
-    /* A hunt inside reports its end by writing its report. */
-    bool good = h->o->resume || (writable(h->o->json) && writable(h->o->graph));
+    /* A hunt inside reports its end by writing its report, and a try writes none. */
+    bool good = h->o->resume || h->o->try || (writable(h->o->json) && writable(h->o->graph));
     char *dir = good ? make_folder(h) : NULL;
 
     if (!dir)
@@ -248,15 +242,11 @@ static int hunt(struct iw_hunt *h)
 int main(int argc, char **argv)
 {
     struct iw_hunt_options o;
-    struct iw_hunt h = {.o = &o, .stop = &stopped, .lasting = -1};
-    struct sigaction action = {.sa_handler = on_signal}, before;
+    struct iw_hunt h = {.o = &o, .lasting = -1};
     int status = iw_hunt_parse(&o, argc, argv);
 
     if (status < 0) {
-        sigaction(SIGINT, &action, NULL);
-        sigaction(SIGTERM, &action, NULL);
-        if (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN) /* nohup */
-            sigaction(SIGHUP, &action, NULL);
+        h.stop = iw_shell_signals();
         signal(SIGPIPE, SIG_IGN);
         status = prepare(&h);
         if (!status)

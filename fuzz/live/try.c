@@ -7,6 +7,7 @@
 
 #include "host/text.h"
 #include "hunt.h"
+#include "target/other_kernel.h"
 
 enum {
     PATIENCE_MS = 3000,

@@ -14,6 +14,7 @@
 #include "host/files.h"
 #include "host/text.h"
 #include "supervise.h"
+#include "target/other_kernel.h"
 
 /* Says whose command this runner was started by: there it stays. */
 static const char variable[] = "IWARP_CONFORM_INSIDE";
@@ -81,31 +82,15 @@ static char *writable(const struct iw_command *c, const char *results)
     return list;
 }
 
-/* What belongs to this program is found by its name. */
-static void extend_path(void)
-{
-    char *own = iw_own_folder();
-    const char *path = getenv("PATH");
-    char *longer = iw_text_format("%s:%s", path ? path : "/usr/bin:/bin", own);
-    if (setenv("PATH", longer, 1))
-        iw_complain("PATH: %s", strerror(errno));
-    free(longer);
-    free(own);
-}
-
-/* The command that takes `command` (freed) inside. */
+/* Returns the command that takes `command` (freed) inside. */
 static char *enter(const struct iw_target_spec *spec, const struct iw_command *c, char *command,
                    const char *results)
 {
     char *folders = writable(c, results);
-    char *quoted = iw_text_shell(folders ? folders : "");
-    char *filled =
-        iw_text_fill(spec->inside, (const char *const[]){"command", command ? command : "",
-                                                         "writable", quoted, NULL});
+    char *inside = iw_target_inside(spec, command ? command : "", folders ? folders : "");
     free(folders);
-    free(quoted);
     free(command);
-    return filled;
+    return inside;
 }
 
 /* A run that may have to go on has its folder from the beginning. */
@@ -132,22 +117,17 @@ static int supervised(const struct iw_target_spec *spec, const struct iw_command
 
 int iw_reexec(const struct iw_command *c, const struct iw_target_spec *spec)
 {
-    const char *here = getenv(variable);
-    char *filled;
-    if (!spec->inside || (here && !strcmp(here, spec->name)))
+    if (!iw_target_elsewhere(spec, variable))
         return -1;
-    extend_path();
     fflush(stdout);
-    if (setenv(variable, spec->name, 1)) {
-        iw_complain("%s: %s", variable, strerror(errno));
+    if (!iw_target_go_inside(spec, variable))
         return IW_EXIT_TESTER;
-    }
     if (spec->restart && !strcmp(c->name, "run"))
         return supervised(spec, c);
-    filled =
+    char *inside =
         enter(spec, c, own_command(NULL, NULL), c->results ? c->results : "iwarp-conform-results");
-    execl("/bin/sh", "sh", "-c", filled, (char *)NULL);
-    iw_complain("cannot execute %s: %s", filled, strerror(errno));
-    free(filled);
+    execl("/bin/sh", "sh", "-c", inside, (char *)NULL);
+    iw_complain("cannot execute %s: %s", inside, strerror(errno));
+    free(inside);
     return IW_EXIT_TESTER;
 }
