@@ -2,7 +2,6 @@
 /* Targets that only a fuzzer elsewhere can reach, such as one in another kernel: a second instance
  * of this program runs the hunt in there, and is watched from here. If the kernel ends or hangs,
  * this file brings it back and looks for the cause: each try is a run of its own in there. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +16,6 @@
 #include "hunt.h"
 #include "target/other_kernel.h"
 
-static const char variable[] = "IWARP_FUZZ_INSIDE";
 static const double SOON = 0.1; /* seconds that a session has at least */
 
 enum {
@@ -28,11 +26,6 @@ enum {
     SEQUENCES = 10,
     FRUITLESS = 3, /* sessions in a row */
 };
-
-bool iw_hunt_elsewhere(const struct iw_target_spec *spec)
-{
-    return iw_target_elsewhere(spec, variable);
-}
 
 /* ---- commands ---- */
 
@@ -164,26 +157,20 @@ int iw_hunt_try_file(struct iw_hunt *h)
     FILE *f = fopen(h->o->try, "re");
     size_t n = f ? iw_hunt_read_inputs(f, inputs, IW_HUNT_RECENT) : 0;
     json_t *list = iw_got(json_array());
-    int status = 0;
 
     if (f)
         fclose(f);
     iw_hunt_make_parts(h);
     struct iw_hunt_event e = iw_hunt_try(h, inputs, n, &any, n > IW_HUNT_ROW ? NULL : requested);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         json_array_append_new(list, json_boolean(requested[i]));
-        iw_hunt_input_free(inputs[i]);
-    }
+    iw_hunt_inputs_free(inputs, n);
     json_t *o = iw_got(json_pack("{s:s, s:s, s:o}", "kind", iw_hunt_kind_name(e.kind), "text",
                                  e.text, "requested", list));
-    if (json_dump_file(o, out, 0)) {
-        iw_complain("cannot write %s: %s", out, strerror(errno));
-        status = IW_EXIT_TESTER;
-    }
-    json_decref(o);
+    bool good = iw_hunt_write_json(o, out);
     free(out);
     iw_hunt_close(h);
-    return status;
+    return good ? 0 : IW_EXIT_TESTER;
 }
 
 /* Plays a case with iwarp-conform, which knows the way inside. */
@@ -250,7 +237,6 @@ static char *session_command(const struct iw_hunt *h, unsigned session)
 static size_t more(size_t most, const json_t *o, const char *name)
 {
     size_t n = (size_t)json_integer_value(json_object_get(o, name));
-
     return n > most ? n : most;
 }
 
@@ -290,8 +276,7 @@ static int explain(struct iw_hunt *h, bool stuck)
     iw_complain("%s; it is started again", e.text);
     bool back = restart(h);
     (back ? iw_hunt_triage : iw_hunt_unexplained)(h, &e, list, n);
-    for (size_t i = 0; i < n; i++)
-        iw_hunt_input_free(list[i]);
+    iw_hunt_inputs_free(list, n);
     return back ? 0 : IW_EXIT_TESTER;
 }
 
@@ -316,8 +301,9 @@ static int untold(const struct iw_hunt *h)
 {
     if (iw_hunt_counted(h, false))
         return 0;
-    iw_complain("the hunt inside has found something, but it is not in %s/findings.jsonl", h->dir);
-    return IW_EXIT_TESTER;
+    return iw_complain_exit(
+        IW_EXIT_TESTER, "the hunt inside has found something, but it is not in %s/findings.jsonl",
+        h->dir);
 }
 
 /* Returns true if it ends so often that hardly anything is tried. */
@@ -332,13 +318,13 @@ int iw_hunt_watch(struct iw_hunt *h)
     char *report = iw_text_format("%s/session.json", h->dir);
     struct iw_shell_watch w = {.path = progress, .seconds = STUCK_SECONDS * h->o->time_scale};
     unsigned fruitless = 0;
-    int status = iw_target_go_inside(h->spec, variable) ? 0 : IW_EXIT_TESTER;
+    int status = iw_target_go_inside(h->spec, IW_HUNT_INSIDE) ? 0 : IW_EXIT_TESTER;
 
     h->began = iw_transport_now();
-    if (!status && !there(h) && !*h->stop) {
-        iw_complain("--target %s: what it is inside of cannot be reached", h->spec->text);
-        status = IW_EXIT_UNREACHED;
-    }
+    if (!status && !there(h) && !*h->stop)
+        status =
+            iw_complain_exit(IW_EXIT_UNREACHED,
+                             "--target %s: what it is inside of cannot be reached", h->spec->text);
     for (unsigned session = 0; !status && !iw_hunt_is_over(h) && !hopeless(h); session++) {
         uint64_t before = h->over;
 
@@ -361,11 +347,11 @@ int iw_hunt_watch(struct iw_hunt *h)
     }
     if (h->o->graph && !status)
         status = take_graph(h);
-    if (!status && !iw_hunt_is_over(h)) {
-        iw_complain("everything has been started again %u times for %llu sequences: that is enough",
-                    h->restarts, (unsigned long long)h->over);
-        status = IW_EXIT_TESTER;
-    }
+    if (!status && !iw_hunt_is_over(h))
+        status = iw_complain_exit(IW_EXIT_TESTER,
+                                  "everything has been started again %u times for %" PRIu64
+                                  " sequences: that is enough",
+                                  h->restarts, h->over);
     free(progress);
     free(report);
     return status;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-fuzz: fuzzes a live iWARP peer. */
 #include <errno.h>
-#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/places.h"
+#include "host/address.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
@@ -32,21 +32,20 @@ static int read_target(struct iw_hunt *h)
     int status = 0;
 
     h->spec = iw_target_parse(h->o->target, agent, targets, error, sizeof(error));
-    if (!h->spec) {
-        iw_complain("%s", error);
-        status = IW_EXIT_USAGE;
-    } else if (h->spec->embedded && access(agent, X_OK)) {
-        iw_complain("cannot start the embedded target %s: %s", agent, strerror(errno));
-        status = IW_EXIT_TESTER;
-    } else if (h->spec->ask && !h->spec->host) {
-        iw_complain("--target %s: somebody has to make it connect: expected a command that "
-                    "does",
-                    h->o->target);
-        status = IW_EXIT_USAGE;
-    } else if (h->o->coverage && h->spec->inside && !h->spec->coverage) {
-        iw_complain("--coverage: expected a target file that says where it is told (coverage)");
-        status = IW_EXIT_USAGE;
-    }
+    if (!h->spec)
+        status = iw_complain_exit(IW_EXIT_USAGE, "%s", error);
+    else if (h->spec->embedded && access(agent, X_OK))
+        status = iw_complain_exit(IW_EXIT_TESTER, "cannot start the embedded target %s: %s", agent,
+                                  strerror(errno));
+    else if (h->spec->ask && !h->spec->host)
+        status = iw_complain_exit(
+            IW_EXIT_USAGE,
+            "--target %s: somebody has to make it connect: expected a command that does",
+            h->o->target);
+    else if (h->o->coverage && h->spec->inside && !h->spec->coverage)
+        status = iw_complain_exit(
+            IW_EXIT_USAGE,
+            "--coverage: expected a target file that says where it is told (coverage)");
     if (!status && connects(h->spec))
         h->seeds.side = IW_SIDE_RESPONDER;
     free(agent);
@@ -57,19 +56,13 @@ static int read_target(struct iw_hunt *h)
 
 static bool on_loopback(const char *host)
 {
-    struct addrinfo *list = NULL;
-
-    if (getaddrinfo(host, NULL, NULL, &list))
+    char text[64];
+    struct addrinfo *list = iw_address_resolve(host, 0, false, text, sizeof(text));
+    if (!list)
         return false; /* will be said when it is reached */
-    const struct sockaddr *to = list->ai_addr;
-    bool loopback =
-        to->sa_family == AF_INET6
-            ? IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)to)->sin6_addr)
-            : to->sa_family == AF_INET &&
-                  ntohl(((const struct sockaddr_in *)(const void *)to)->sin_addr.s_addr) >> 24 ==
-                      127;
+    iw_address_numeric(list->ai_addr, list->ai_addrlen, text, sizeof(text));
     freeaddrinfo(list);
-    return loopback;
+    return !strncmp(text, "127.", 4) || !strncmp(text, "[::1]", 5);
 }
 
 /* Returns true if the peer is on this host. An agent is on its peer's. */
@@ -88,10 +81,10 @@ static int ask_consent(const struct iw_hunt *h)
 
     if (s->embedded || s->start || h->o->hazards || on_this_host(s))
         return 0;
-    iw_complain("--target %s: a peer on another host that is not started from here may be "
-                "wedged for good; expected --allow-hazard",
-                h->o->target);
-    return IW_EXIT_USAGE;
+    return iw_complain_exit(IW_EXIT_USAGE,
+                            "--target %s: a peer on another host that is not started from here "
+                            "may be wedged for good; expected --allow-hazard",
+                            h->o->target);
 }
 
 static char *make_folder(const struct iw_hunt *h)
@@ -112,10 +105,8 @@ static int read_seeds(struct iw_hunt *h)
     char error[1024];
 
     for (size_t i = 0; i < h->o->n_seeds; i++)
-        if (iw_hunt_seeds_record(&h->seeds, h->o->seeds[i], error, sizeof(error)) < 0) {
-            iw_complain("--seeds %s", error);
-            return IW_EXIT_USAGE;
-        }
+        if (iw_hunt_seeds_record(&h->seeds, h->o->seeds[i], error, sizeof(error)) < 0)
+            return iw_complain_exit(IW_EXIT_USAGE, "--seeds %s", error);
     iw_hunt_seeds_generate(&h->seeds, h->spec->class);
     return 0;
 }
@@ -126,10 +117,8 @@ static int prepare(struct iw_hunt *h)
     int status = read_target(h);
 
     free(iw_hunt_known(h, "", &bad));
-    if (!status && bad)
-        return IW_EXIT_USAGE;
     if (!status)
-        status = ask_consent(h);
+        status = bad ? IW_EXIT_USAGE : ask_consent(h);
     return status || h->o->try ? status : read_seeds(h);
 }
 
@@ -187,20 +176,15 @@ static bool writable(const char *path)
     return true;
 }
 
-/* Opens the map of the peer's coverage if it is wanted. Returns false after printing an error. */
-static bool open_coverage(struct iw_hunt *h)
-{
-    if (h->o->coverage && !h->outside)
-        h->coverage = iw_hunt_coverage_open(h->spec->coverage, h->dir);
-    return h->coverage || !h->o->coverage || h->outside;
-}
-
 static int run(struct iw_hunt *h)
 {
     if (h->o->try)
         return iw_hunt_try_file(h);
-    if (!open_coverage(h))
-        return IW_EXIT_TESTER;
+    if (h->o->coverage && !h->outside) {
+        h->coverage = iw_hunt_coverage_open(h->spec->coverage, h->dir);
+        if (!h->coverage)
+            return IW_EXIT_TESTER;
+    }
     if (!h->o->resume)
         iw_hunt_forget_findings(h);
     if (h->outside)
@@ -224,7 +208,7 @@ static int hunt(struct iw_hunt *h)
                                       .slots = jobs(h),
                                       .side = h->seeds.side,
                                       .listener = -1};
-    h->outside = iw_hunt_elsewhere(h->spec);
+    h->outside = iw_target_elsewhere(h->spec, IW_HUNT_INSIDE);
     int status = run(h);
     bool ran = status == IW_EXIT_GOOD || status == IW_EXIT_FAILURE;
     if (!h->o->try && (ran || h->over || h->findings)) {
