@@ -52,16 +52,14 @@ static bool happens_once(struct shrink *s, struct iw_hunt_input *const *inputs, 
     return true;
 }
 
+/* Tries for as long as chance may decide. */
 static bool happens(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
 {
-    int times = 0;
-
-    for (int i = 0; i < TIMES_TO_TRY && !spent(s); i++) {
-        times += happens_once(s, inputs, n);
-        if (s->sure ? times <= i : times)
-            break;
-    }
-    return times >= (s->sure ? TIMES_TO_TRY : 1);
+    int i = 0;
+    for (; i < TIMES_TO_TRY && !spent(s); i++)
+        if (happens_once(s, inputs, n) != s->sure)
+            return !s->sure;
+    return s->sure && i == TIMES_TO_TRY;
 }
 
 static struct iw_hunt_input *current(const struct shrink *s)
