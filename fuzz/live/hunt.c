@@ -198,7 +198,7 @@ static void look_after(struct iw_hunt *h)
     h->last_look = h->last_glance = h->over;
     h->look_at = iw_transport_now() + LOOK_NS;
     h->suspicious = false;
-    struct iw_hunt_event e = iw_hunt_look(h);
+    struct iw_hunt_event e = iw_hunt_look(h, false);
     if (e.kind != IW_HUNT_NOTHING)
         triage(h, &e);
     h->well = h->started;
@@ -267,7 +267,7 @@ static int begin(struct iw_hunt *h)
 
     if (status)
         return status;
-    struct iw_hunt_event e = iw_hunt_look(h);
+    struct iw_hunt_event e = iw_hunt_look(h, false);
     if (e.kind == IW_HUNT_NOTHING)
         return 0;
     iw_hunt_close(h);

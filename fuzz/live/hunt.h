@@ -147,8 +147,9 @@ const char *iw_hunt_kind_name(enum iw_hunt_kind kind);
  * again if needed. Returns what happened first. */
 struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n,
                                  const struct iw_hunt_event *wanted, bool *requested);
-/* Checks whether the peer is well: it answers a correct Request, and memory is unchanged. */
-struct iw_hunt_event iw_hunt_look(struct iw_hunt *h);
+/* Checks whether the peer is well: it answers a correct Request, and memory is unchanged.
+ * `hanging`: a missing answer is no sign of its end. */
+struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging);
 /* Returns an event with its text as reported: valid UTF-8, cut off if it is too long. */
 struct iw_hunt_event iw_hunt_event_of(enum iw_hunt_kind kind, const char *text);
 enum { IW_HUNT_KEY = 700 };

@@ -295,17 +295,6 @@ static int again(struct iw_hunt *h, int status, unsigned fruitless)
     return status < IW_SHELL_NOT_STARTED ? status : IW_EXIT_TESTER;
 }
 
-/* The hunt inside says that it has found something. Returns the exit status: not 0 if it reported
- * no finding. */
-static int untold(const struct iw_hunt *h)
-{
-    if (iw_hunt_counted(h, false))
-        return 0;
-    return iw_complain_exit(
-        IW_EXIT_TESTER, "the hunt inside has found something, but it is not in %s/findings.jsonl",
-        h->dir);
-}
-
 /* Returns true if it ends so often that hardly anything is tried. */
 static bool hopeless(const struct iw_hunt *h)
 {
@@ -340,8 +329,12 @@ int iw_hunt_watch(struct iw_hunt *h)
         fruitless = h->over > before ? 0 : fruitless + 1;
         if (ended)
             status = explain(h, w.stuck);
+        else if (status == IW_EXIT_FAILURE && !iw_hunt_counted(h, false))
+            status = iw_complain_exit(
+                IW_EXIT_TESTER,
+                "the hunt inside has found something, but it is not in %s/findings.jsonl", h->dir);
         else if (status == IW_EXIT_FAILURE || *h->stop)
-            status = status == IW_EXIT_FAILURE ? untold(h) : 0;
+            status = 0;
         else if (status)
             status = again(h, status, fruitless);
     }
