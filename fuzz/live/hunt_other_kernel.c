@@ -93,12 +93,7 @@ static bool restart(struct iw_hunt *h)
         iw_complain("--target %s: it has ended, and no command brings it back", h->spec->text);
         return false;
     }
-    int status = iw_shell_run(h->spec->restart, h->stop, NULL);
-    if (*h->stop) /* it may have been interrupted, too */
-        return true;
-    if (status)
-        iw_complain("restart: '%s' ended with status %d", h->spec->restart, status);
-    return status == 0;
+    return iw_target_restart(h->spec, h->stop);
 }
 
 static struct iw_hunt_event kernel_event(const struct iw_hunt *h, bool stuck)

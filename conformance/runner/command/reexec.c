@@ -62,27 +62,22 @@ static void add_folder(char **list, const char *folder)
         iw_text_join(list, ":", path);
 }
 
-static void add_folder_of(char **list, const char *file)
-{
-    char *copy = iw_text_copy(file);
-    if (file != NULL)
-        add_folder(list, dirname(copy));
-    free(copy);
-}
-
 /* The folders that this run writes to; those of its own are made. */
 static char *writable(const struct iw_command *c, const char *results)
 {
+    const char *const files[] = {c->junit, c->json, c->html, c->write_baseline};
     char *list = NULL;
     if (iw_folder_create(results))
         iw_complain("cannot make the folder %s: %s", results, strerror(errno));
     add_folder(&list, results);
     if (c->head.pcap_dir && !iw_folder_create(c->head.pcap_dir))
         add_folder(&list, c->head.pcap_dir);
-    add_folder_of(&list, c->junit);
-    add_folder_of(&list, c->json);
-    add_folder_of(&list, c->html);
-    add_folder_of(&list, c->write_baseline);
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        char *copy = iw_text_copy(files[i]);
+        if (copy)
+            add_folder(&list, dirname(copy));
+        free(copy);
+    }
     return list;
 }
 
@@ -129,12 +124,8 @@ static int recover(const struct iw_target_spec *spec, const struct run *r, const
     iw_complain("%s: %s; it is started again", r->begun, reason);
     bool good = iw_journal_append(r->watch.path, r->begun, reason);
     free(reason);
-    if (!good)
-        return IW_EXIT_TESTER;
-    int status = iw_shell_run(spec->restart, stop, NULL);
-    if (status)
-        iw_complain("restart: '%s' ended with status %d", spec->restart, status);
-    return status || setenv(GOES_ON, "1", 1) ? IW_EXIT_TESTER : 0;
+    good = good && iw_target_restart(spec, stop) && !setenv(GOES_ON, "1", 1);
+    return good ? 0 : IW_EXIT_TESTER;
 }
 
 /* Carries out the run, and what goes on with it. It has its folder from the beginning. Returns the

@@ -121,6 +121,15 @@ int iw_shell_run(const char *command, const volatile int *stop, struct iw_shell_
     return WIFEXITED(status) ? WEXITSTATUS(status) : IW_SHELL_SIGNALLED + WTERMSIG(status);
 }
 
+bool iw_target_restart(const struct iw_target_spec *spec, const volatile int *stop)
+{
+    int status = iw_shell_run(spec->restart, stop, NULL);
+    bool good = !status || *stop;
+    if (!good)
+        iw_complain("restart: '%s' ended with status %d", spec->restart, status);
+    return good;
+}
+
 /* ---- what a kernel printed when it ended: the line that shows which of two ends it was ---- */
 
 /* The telling ones first; of equal ones the first that was printed, as others follow from it. */

@@ -41,6 +41,10 @@ struct iw_shell_watch {
  * Returns the exit status as a shell gives it. */
 int iw_shell_run(const char *command, const volatile int *stop, struct iw_shell_watch *w);
 
+/* Brings back what the target is inside of, by its command. Returns false after printing an error;
+ * true if a signal came, which may have interrupted that, too. */
+bool iw_target_restart(const struct iw_target_spec *spec, const volatile int *stop);
+
 /* Returns, in a line that begins so, that what the target is inside of has ended, and what it last
  * printed if there is a console. The caller frees it. */
 #define IW_TARGET_KERNEL_ENDED "the target's kernel ended"
