@@ -125,8 +125,8 @@ static int prepare(struct iw_hunt *h)
 static void dispose(struct iw_hunt *h)
 {
     iw_hunt_loop_free(h->loop);
-    iw_hunt_graph_free(h->graph);
-    iw_hunt_mutator_free(h->mutator);
+    free(h->graph);
+    free(h->mutator);
     for (size_t i = 0; i < h->n_corpus; i++)
         iw_hunt_input_free(h->corpus[i].input);
     free(h->corpus);

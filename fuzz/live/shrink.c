@@ -44,7 +44,7 @@ static bool spent(const struct shrink *s)
            (s->tries >= AT_LEAST && spending(s->h) - s->began > most);
 }
 
-static bool happens_once(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
+static bool reproduce_once(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
 {
     struct iw_hunt_event e = iw_hunt_try(s->h, inputs, n, &s->f->event, NULL);
 
@@ -56,11 +56,11 @@ static bool happens_once(struct shrink *s, struct iw_hunt_input *const *inputs, 
 }
 
 /* Tries for as long as chance may decide. */
-static bool happens(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
+static bool reproduce(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
 {
     int i = 0;
     for (; i < TIMES_TO_TRY && !spent(s); i++)
-        if (happens_once(s, inputs, n) != s->sure)
+        if (reproduce_once(s, inputs, n) != s->sure)
             return !s->sure;
     return s->sure && i == TIMES_TO_TRY;
 }
@@ -78,7 +78,7 @@ static bool replace(struct shrink *s, struct iw_hunt_input *with)
 
     s->f->inputs[s->i] = with;
     if (digest != s->failed && !iw_hunt_input_same(before, with) &&
-        happens(s, s->f->inputs, s->f->n_inputs)) {
+        reproduce(s, s->f->inputs, s->f->n_inputs)) {
         iw_hunt_input_free(before);
         return true;
     }
@@ -98,7 +98,7 @@ static void fewer_inputs(struct shrink *s)
 
             memcpy(left, f->inputs, at * sizeof(*left));
             memcpy(left + at, f->inputs + at + chunk, (f->n_inputs - at - chunk) * sizeof(*left));
-            if (!happens(s, left, f->n_inputs - chunk)) {
+            if (!reproduce(s, left, f->n_inputs - chunk)) {
                 at += chunk;
                 continue;
             }
@@ -271,7 +271,7 @@ void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f)
     s->sure = true;
     s->began = spending(h);
     for (int i = 0; i < SURE && s->sure; i++)
-        s->sure = happens_once(s, f->inputs, f->n_inputs);
+        s->sure = reproduce_once(s, f->inputs, f->n_inputs);
     fewer_inputs(s);
     for (; s->i < f->n_inputs; s->i++) {
         sooner(s);

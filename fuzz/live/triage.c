@@ -223,7 +223,7 @@ void iw_hunt_unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
 
 /* Gives the finding the key that its inputs make. Returns false, and frees it, if such a finding is
  * known; that is counted. */
-static bool is_news(struct iw_hunt *h, struct iw_hunt_finding *f)
+static bool give_key(struct iw_hunt *h, struct iw_hunt_finding *f)
 {
     free(f->key);
     f->key = key_of(f);
@@ -252,10 +252,10 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
         iw_hunt_unexplained(h, event, suspects, *h->stop ? n : 0);
         return;
     }
-    if (!is_news(h, f))
+    if (!give_key(h, f))
         return;
     iw_hunt_shrink(h, f);
-    if (!is_news(h, f)) /* after shrinking, the key may be another one */
+    if (!give_key(h, f)) /* after shrinking, the key may be another one */
         return;
     f->suppressed = iw_hunt_known(h, f->key, NULL);
     if (f->n_inputs == 1 && (event->kind == IW_HUNT_CRASH || event->kind == IW_HUNT_HANG))
