@@ -149,7 +149,7 @@ static void trim(struct shrink *s, enum iw_mutate_trim_stage last)
     t->best.single = true;
     if (!iw_mutate_trim_begin(t, s->octets, length))
         return;
-    for (size_t i = 0; i < t->best.count; i++)
+    for (size_t i = 0; i < t->best.count && t->best.count <= IW_HUNT_STEPS; i++)
         t->best.part[i].joined = false;
     length = iw_mutate_write(&t->best, s->octets, sizeof(s->octets));
     struct iw_hunt_input *with = iw_hunt_input_read(s->octets, length);
