@@ -30,8 +30,8 @@ int iw_hunt_open(struct iw_hunt *h)
         iw_hunt_loop_attach(h->loop);
         return 0;
     }
-    iw_complain("%s", h->world.error);
-    return opened == IW_TARGET_UNREACHED ? IW_EXIT_UNREACHED : IW_EXIT_TESTER;
+    return iw_complain_exit(opened == IW_TARGET_UNREACHED ? IW_EXIT_UNREACHED : IW_EXIT_TESTER,
+                            "%s", h->world.error);
 }
 
 void iw_hunt_close(struct iw_hunt *h)
@@ -188,8 +188,7 @@ static void triage(struct iw_hunt *h, const struct iw_hunt_event *e)
 
     iw_hunt_close(h);
     iw_hunt_triage(h, e, list, n);
-    for (size_t i = 0; i < n; i++)
-        iw_hunt_input_free(list[i]);
+    iw_hunt_inputs_free(list, n);
     iw_hunt_recent_clear(&h->recent); /* what came before has been looked into */
 }
 
@@ -199,7 +198,7 @@ static void look_after(struct iw_hunt *h)
     h->last_look = h->last_glance = h->over;
     h->look_at = iw_transport_now() + LOOK_NS;
     h->suspicious = false;
-    struct iw_hunt_event e = iw_hunt_look(h);
+    struct iw_hunt_event e = iw_hunt_look(h, false);
     if (e.kind != IW_HUNT_NOTHING)
         triage(h, &e);
     h->well = h->started;
@@ -268,13 +267,12 @@ static int begin(struct iw_hunt *h)
 
     if (status)
         return status;
-    struct iw_hunt_event e = iw_hunt_look(h);
+    struct iw_hunt_event e = iw_hunt_look(h, false);
     if (e.kind == IW_HUNT_NOTHING)
         return 0;
-    iw_complain("--target %s: %s", h->spec->text,
-                e.kind == IW_HUNT_REFUSAL && *h->world.why ? h->world.why : e.text);
     iw_hunt_close(h);
-    return IW_EXIT_UNREACHED;
+    return iw_complain_exit(IW_EXIT_UNREACHED, "--target %s: %s", h->spec->text,
+                            e.kind == IW_HUNT_REFUSAL && *h->world.why ? h->world.why : e.text);
 }
 
 void iw_hunt_make_parts(struct iw_hunt *h)

@@ -35,6 +35,8 @@ struct iw_hunt_options {
     double time_scale;
     bool hazards, blind, coverage, resume;
     const char *try; /* inside: a file with sequences to be tried once */
+    char **words;    /* all of these as they were given */
+    int n_words;
 };
 
 enum iw_hunt_kind {
@@ -79,6 +81,11 @@ struct iw_hunt_kept {
     uint64_t chosen;
 };
 
+/* How far a hunt got: of its graph, of its corpus, and in the peer (--coverage). */
+struct iw_hunt_counts {
+    size_t states, edges, kept, places;
+};
+
 struct iw_hunt {
     const struct iw_hunt_options *o;
     const char *dir; /* of the results */
@@ -112,10 +119,8 @@ struct iw_hunt {
     struct iw_hunt_coverage *coverage; /* NULL: none */
     bool outside;                      /* the hunt goes on elsewhere: hunt_other_kernel.c */
     unsigned restarts;                 /* of what it goes on in */
-    struct {
-        size_t states, edges, kept, places;
-    } inside;           /* the highest numbers that a session there has reported */
-    volatile int *stop; /* a signal's number */
+    struct iw_hunt_counts inside;      /* the highest that a session there has reported */
+    const volatile int *stop;          /* a signal's number */
 };
 
 /* Returns the seconds since the hunt began. */
@@ -142,8 +147,9 @@ const char *iw_hunt_kind_name(enum iw_hunt_kind kind);
  * again if needed. Returns what happened first. */
 struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n,
                                  const struct iw_hunt_event *wanted, bool *requested);
-/* Checks whether the peer is well: it answers a correct Request, and memory is unchanged. */
-struct iw_hunt_event iw_hunt_look(struct iw_hunt *h);
+/* Checks whether the peer is well: it answers a correct Request, and memory is unchanged.
+ * `hanging`: a missing answer is no sign of its end. */
+struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging);
 /* Returns an event with its text as reported: valid UTF-8, cut off if it is too long. */
 struct iw_hunt_event iw_hunt_event_of(enum iw_hunt_kind kind, const char *text);
 enum { IW_HUNT_KEY = 700 };
@@ -179,6 +185,9 @@ void iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsign
 void iw_hunt_progress(struct iw_hunt *h, bool end);
 void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f);
 bool iw_hunt_report(struct iw_hunt *h);
+struct iw_hunt_counts iw_hunt_counts(const struct iw_hunt *h);
+/* Writes a JSON file and releases `o`. Returns false after printing an error. */
+bool iw_hunt_write_json(json_t *o, const char *path);
 /* Returns true for a file name that asks for JSON; else it is Graphviz. */
 bool iw_hunt_graph_is_json(const char *path);
 size_t iw_hunt_counted(const struct iw_hunt *h, bool all);
@@ -198,6 +207,8 @@ char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad);
 
 /* Returns the event that the members kind, check and text of `o` (NULL: NOTHING) say. */
 struct iw_hunt_event iw_hunt_event_read(const json_t *o);
+/* Adds a finding, which the hunt takes over, after all others. */
+void iw_hunt_finding_add(struct iw_hunt *h, struct iw_hunt_finding *f);
 void iw_hunt_finding_free(struct iw_hunt_finding *f);
 
 void iw_hunt_write_inputs(FILE *f, struct iw_hunt_input *const *inputs, size_t n);
@@ -213,9 +224,9 @@ void iw_hunt_load_findings(struct iw_hunt *h);
 /* Resumes a hunt with its corpus and its findings. Returns false after printing an error. */
 bool iw_hunt_resume(struct iw_hunt *h);
 
-/* hunt_other_kernel.c: returns true for a target that only a fuzzer elsewhere can reach. */
-bool iw_hunt_elsewhere(const struct iw_target_spec *spec);
-/* Runs the hunt there and watches it. Returns the exit status. */
+/* The variable of the environment that names the target which a fuzzer runs inside of. */
+#define IW_HUNT_INSIDE "IWARP_FUZZ_INSIDE"
+/* hunt_other_kernel.c: runs the hunt there and watches it. Returns the exit status. */
 int iw_hunt_watch(struct iw_hunt *h);
 struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input *const *inputs,
                                         size_t n, bool *requested);

@@ -2,26 +2,20 @@
 /* Targets that only a fuzzer elsewhere can reach, such as one in another kernel: a second instance
  * of this program runs the hunt in there, and is watched from here. If the kernel ends or hangs,
  * this file brings it back and looks for the cause: each try is a run of its own in there. */
-#include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text_tools.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
 #include "hunt.h"
+#include "target/other_kernel.h"
 
-static const char variable[] = "IWARP_FUZZ_INSIDE";
 static const double SOON = 0.1; /* seconds that a session has at least */
 
 enum {
@@ -31,132 +25,64 @@ enum {
     RESTARTS = 200,       /* with fewer than SEQUENCES for each, that is enough */
     SEQUENCES = 10,
     FRUITLESS = 3, /* sessions in a row */
-    SLICE_MS = 20,
-    NOT_A_COMMAND = 127,
-    SIGNALLED = 128
 };
-
-bool iw_hunt_elsewhere(const struct iw_target_spec *spec)
-{
-    const char *here = getenv(variable);
-
-    return spec->inside && !(here && !strcmp(here, spec->name));
-}
 
 /* ---- commands ---- */
 
-/* Runs a shell command. Returns its exit status; 128 and more: a signal ended it. Kills it, and
- * sets *stuck (may be NULL), if `alive` (NULL: nothing) has not changed for `seconds` (0: never).
- */
-static int execute(struct iw_hunt *h, const char *command, double seconds, const char *alive,
-                   bool *stuck)
-{
-    struct pollfd end = {.events = POLLIN};
-    uint64_t since = iw_transport_now();
-    struct stat at, last = {0};
-    bool passed_on = false;
-    int status = 0;
-    pid_t pid = fork();
-
-    if (pid < 0)
-        return NOT_A_COMMAND;
-    if (!pid) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody else would end a hunt inside */
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(NOT_A_COMMAND);
-    }
-    end.fd = (int)syscall(SYS_pidfd_open, pid, 0); /* -1: poll only sleeps */
-    while (!waitpid(pid, &status, WNOHANG)) {
-        poll(&end, 1, SLICE_MS);
-        if (*h->stop && !passed_on) {
-            kill(pid, *h->stop);
-            passed_on = true;
-        }
-        if (alive && !stat(alive, &at) &&
-            (at.st_mtim.tv_sec != last.st_mtim.tv_sec ||
-             at.st_mtim.tv_nsec != last.st_mtim.tv_nsec)) {
-            last = at;
-            since = iw_transport_now();
-        }
-        if (seconds > 0 && (double)(iw_transport_now() - since) / 1e9 > seconds) {
-            kill(pid, SIGKILL);
-            if (stuck)
-                *stuck = true;
-        }
-    }
-    if (end.fd >= 0)
-        close(end.fd);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status);
-}
-
-/* The same for a command (freed) that is to run inside. */
-static int execute_inside(struct iw_hunt *h, char *command, double seconds, const char *alive,
-                          bool *stuck)
+/* Runs a command (freed) inside. Returns its exit status. */
+static int run_inside(struct iw_hunt *h, char *command, struct iw_shell_watch *w)
 {
     char *folder = realpath(h->dir, NULL);
-    char *quoted = iw_text_shell(folder ? folder : h->dir);
-    char *filled = iw_text_fill(
-        h->spec->inside, (const char *const[]){"command", command, "writable", quoted, NULL});
-    int status = execute(h, filled, seconds, alive, stuck);
-
+    char *inside = iw_target_inside(h->spec, command, folder ? folder : h->dir);
+    int status = iw_shell_run(inside, h->stop, w);
     free(folder);
-    free(quoted);
+    free(inside);
     free(command);
-    free(filled);
     return status;
 }
 
+/* Begins the command that runs a program of our folder. */
 static char *program(const char *name)
 {
-    char *own = iw_own_folder();
+    char *own = iw_own_folder(), *command = NULL;
     char *path = iw_text_format("%s/%s", own, name);
-    char *quoted = iw_text_shell(path);
-
+    iw_text_join_word(&command, path);
     free(own);
     free(path);
-    return quoted;
+    return command;
 }
 
-/* Appends words, and the word that the format makes (NULL: none). */
-__attribute__((format(printf, 3, 4))) static void add(char **text, const char *words,
+/* Appends an option, and the value that the format makes. */
+__attribute__((format(printf, 3, 4))) static void add(char **command, const char *option,
                                                       const char *format, ...)
 {
-    char *value = NULL, *before = *text;
+    char *value = NULL;
     va_list arguments;
-
     va_start(arguments, format);
-    if (format && vasprintf(&value, format, arguments) < 0)
+    if (vasprintf(&value, format, arguments) < 0)
         iw_complain_memory();
     va_end(arguments);
-    char *quoted = iw_text_shell(value ? value : "");
-    *text = iw_text_format("%s %s%s%s", before, words, value ? " " : "", value ? quoted : "");
-    free(quoted);
+    iw_text_join(command, " ", option);
+    iw_text_join_word(command, value);
     free(value);
-    free(before);
 }
 
-/* Returns our own command line with the options that apply in there, too. */
+/* Returns our own command line. The caller adds what differs inside: the last of two options
+ * counts. */
 static char *own_command(const struct iw_hunt *h)
 {
-    char *text = program("iwarp-fuzz");
-
-    add(&text, "--target", "%s", h->o->target);
-    add(&text, "--results", "%s", h->dir);
-    add(&text, "--jobs", "%u", h->world.slots);
-    add(&text, "--time-scale", "%g", h->o->time_scale);
-    if (h->o->hazards)
-        add(&text, "--allow-hazard", NULL);
-    return text;
+    char *command = program("iwarp-fuzz");
+    for (int i = 0; i < h->o->n_words; i++)
+        iw_text_join_word(&command, h->o->words[i]);
+    add(&command, "--results", "%s", h->dir);
+    return command;
 }
 
 /* Returns true if the kernel around the target is still there. */
 static bool there(struct iw_hunt *h)
 {
-    bool stuck = false;
-    int status =
-        execute_inside(h, iw_text_copy("true"), TRY_SECONDS * h->o->time_scale, NULL, &stuck);
-
-    return status == 0 && !stuck;
+    struct iw_shell_watch w = {.seconds = TRY_SECONDS * h->o->time_scale};
+    return run_inside(h, iw_text_copy("true"), &w) == 0;
 }
 
 /* Brings it back. Returns false after printing an error. */
@@ -167,12 +93,7 @@ static bool restart(struct iw_hunt *h)
         iw_complain("--target %s: it has ended, and no command brings it back", h->spec->text);
         return false;
     }
-    int status = execute(h, h->spec->restart, 0, NULL, NULL);
-    if (*h->stop) /* it may have been interrupted, too */
-        return true;
-    if (status)
-        iw_complain("restart: '%s' ended with status %d", h->spec->restart, status);
-    return status == 0;
+    return iw_target_restart(h->spec, h->stop);
 }
 
 static struct iw_hunt_event kernel_event(const struct iw_hunt *h, bool stuck)
@@ -194,7 +115,8 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
     char *in = iw_text_format("%s/try", h->dir), *out = iw_text_format("%s/try.json", h->dir);
     char *command = own_command(h);
     FILE *f = fopen(in, "we");
-    bool stuck = false;
+    struct iw_shell_watch w = {.seconds =
+                                   (TRY_SECONDS + (double)n * SEQUENCE_SECONDS) * h->o->time_scale};
 
     unlink(out);
     if (f) {
@@ -202,9 +124,8 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
         fclose(f);
     }
     add(&command, "--try", "%s", in);
-    add(&command, "2>/dev/null", NULL);
-    execute_inside(h, command, (TRY_SECONDS + (double)n * SEQUENCE_SECONDS) * h->o->time_scale,
-                   NULL, &stuck);
+    iw_text_join(&command, " ", "2>/dev/null");
+    run_inside(h, command, &w);
     if (!access(out, R_OK)) {
         json_t *o = json_load_file(out, 0, NULL);
 
@@ -212,8 +133,8 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
         for (size_t i = 0; requested && i < n; i++)
             requested[i] = json_is_true(json_array_get(json_object_get(o, "requested"), i));
         json_decref(o);
-    } else if (!*h->stop && (stuck || !there(h))) {
-        e = kernel_event(h, stuck);
+    } else if (!*h->stop && (w.stuck || !there(h))) {
+        e = kernel_event(h, w.stuck);
         restart(h);
     }
     free(in);
@@ -231,26 +152,20 @@ int iw_hunt_try_file(struct iw_hunt *h)
     FILE *f = fopen(h->o->try, "re");
     size_t n = f ? iw_hunt_read_inputs(f, inputs, IW_HUNT_RECENT) : 0;
     json_t *list = iw_got(json_array());
-    int status = 0;
 
     if (f)
         fclose(f);
     iw_hunt_make_parts(h);
     struct iw_hunt_event e = iw_hunt_try(h, inputs, n, &any, n > IW_HUNT_ROW ? NULL : requested);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         json_array_append_new(list, json_boolean(requested[i]));
-        iw_hunt_input_free(inputs[i]);
-    }
+    iw_hunt_inputs_free(inputs, n);
     json_t *o = iw_got(json_pack("{s:s, s:s, s:o}", "kind", iw_hunt_kind_name(e.kind), "text",
                                  e.text, "requested", list));
-    if (json_dump_file(o, out, 0)) {
-        iw_complain("cannot write %s: %s", out, strerror(errno));
-        status = IW_EXIT_TESTER;
-    }
-    json_decref(o);
+    bool good = iw_hunt_write_json(o, out);
     free(out);
     iw_hunt_close(h);
-    return status;
+    return good ? 0 : IW_EXIT_TESTER;
 }
 
 /* Plays a case with iwarp-conform, which knows the way inside. */
@@ -258,19 +173,20 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
 {
     char *report = iw_text_format("%s/played/run.json", folder), *verdict = NULL;
     char *command = program("iwarp-conform");
+    struct iw_shell_watch w = {.seconds = 10 * TRY_SECONDS * h->o->time_scale};
     json_t *o = NULL, *played = NULL;
 
     add(&command, "run --target", "%s", h->o->target);
     add(&command, "--cases", "%s", path);
     add(&command, "--results", "%s/played", folder);
     add(&command, "--allow-hazard --time-scale", "%g", h->o->time_scale);
-    add(&command, ">/dev/null 2>&1", NULL);
+    iw_text_join(&command, " ", ">/dev/null 2>&1");
     /* The effect of the last try may show only now. */
     for (unsigned tries = 0; !played && tries < 2; tries++) {
         if (tries && (there(h) || !restart(h)))
             break;
         unlink(report);
-        execute(h, command, 10 * TRY_SECONDS * h->o->time_scale, NULL, NULL);
+        iw_shell_run(command, h->stop, &w);
         json_decref(o);
         o = json_load_file(report, 0, NULL);
         played = json_array_get(json_object_get(o, "cases"), 0);
@@ -299,29 +215,16 @@ static const char *graph_name(const struct iw_hunt *h)
 static char *session_command(const struct iw_hunt *h, unsigned session)
 {
     char *command = own_command(h);
-
-    add(&command, "--resume", NULL);
+    double left = h->o->time - iw_hunt_elapsed(h);
+    iw_text_join(&command, " ", "--resume");
     add(&command, "--json", "%s/session.json", h->dir);
     add(&command, "--seed", "%" PRIu64, h->o->seed + session);
-    double left = h->o->time - iw_hunt_elapsed(h);
     if (h->o->time > 0)
         add(&command, "--time", "%.1f", left < SOON ? SOON : left);
     if (h->o->count)
         add(&command, "--count", "%" PRIu64, h->o->count - h->over);
-    if (h->o->rate > 0)
-        add(&command, "--rate", "%g", h->o->rate);
-    if (h->o->findings)
-        add(&command, "--findings", "%u", h->o->findings);
-    if (h->o->suppress)
-        add(&command, "--suppress", "%s", h->o->suppress);
     if (h->o->graph)
         add(&command, "--graph", "%s/%s", h->dir, graph_name(h));
-    for (size_t i = 0; i < h->o->n_seeds; i++)
-        add(&command, "--seeds", "%s", h->o->seeds[i]);
-    if (h->o->blind)
-        add(&command, "--blind", NULL);
-    if (h->o->coverage)
-        add(&command, "--coverage", NULL);
     return command;
 }
 
@@ -329,7 +232,6 @@ static char *session_command(const struct iw_hunt *h, unsigned session)
 static size_t more(size_t most, const json_t *o, const char *name)
 {
     size_t n = (size_t)json_integer_value(json_object_get(o, name));
-
     return n > most ? n : most;
 }
 
@@ -351,12 +253,10 @@ static void add_up(struct iw_hunt *h, const char *progress)
  * status; cp prints errors. */
 static int take_graph(struct iw_hunt *h)
 {
-    char *command = iw_text_copy("cp"), *to = iw_text_shell(h->o->graph);
-
+    char *command = iw_text_copy("cp");
     add(&command, "--", "%s/%s", h->dir, graph_name(h));
-    add(&command, to, NULL);
-    int status = execute(h, command, 0, NULL, NULL) ? IW_EXIT_TESTER : 0;
-    free(to);
+    iw_text_join_word(&command, h->o->graph);
+    int status = iw_shell_run(command, h->stop, NULL) ? IW_EXIT_TESTER : 0;
     free(command);
     return status;
 }
@@ -371,8 +271,7 @@ static int explain(struct iw_hunt *h, bool stuck)
     iw_complain("%s; it is started again", e.text);
     bool back = restart(h);
     (back ? iw_hunt_triage : iw_hunt_unexplained)(h, &e, list, n);
-    for (size_t i = 0; i < n; i++)
-        iw_hunt_input_free(list[i]);
+    iw_hunt_inputs_free(list, n);
     return back ? 0 : IW_EXIT_TESTER;
 }
 
@@ -382,23 +281,13 @@ static int explain(struct iw_hunt *h, bool stuck)
 static int again(struct iw_hunt *h, int status, unsigned fruitless)
 {
     bool tries = h->spec->restart && fruitless < FRUITLESS && status != IW_EXIT_USAGE &&
-                 status != IW_EXIT_TESTER && status != NOT_A_COMMAND;
+                 status != IW_EXIT_TESTER && status != IW_SHELL_NOT_STARTED;
 
     iw_complain("the hunt inside ended with status %d%s", status,
                 tries ? "; everything is started again" : "");
     if (tries)
         return restart(h) ? 0 : IW_EXIT_TESTER;
-    return status < NOT_A_COMMAND ? status : IW_EXIT_TESTER;
-}
-
-/* The hunt inside says that it has found something. Returns the exit status: not 0 if it reported
- * no finding. */
-static int untold(const struct iw_hunt *h)
-{
-    if (iw_hunt_counted(h, false))
-        return 0;
-    iw_complain("the hunt inside has found something, but it is not in %s/findings.jsonl", h->dir);
-    return IW_EXIT_TESTER;
+    return status < IW_SHELL_NOT_STARTED ? status : IW_EXIT_TESTER;
 }
 
 /* Returns true if it ends so often that hardly anything is tried. */
@@ -410,50 +299,48 @@ static bool hopeless(const struct iw_hunt *h)
 int iw_hunt_watch(struct iw_hunt *h)
 {
     char *progress = iw_text_format("%s/progress.json", h->dir);
-    char *report = iw_text_format("%s/session.json", h->dir), *own = iw_own_folder();
-    const char *path = getenv("PATH");
-    char *longer = iw_text_format("%s:%s", path ? path : "/usr/bin:/bin", own);
+    char *report = iw_text_format("%s/session.json", h->dir);
+    struct iw_shell_watch w = {.path = progress, .seconds = STUCK_SECONDS * h->o->time_scale};
     unsigned fruitless = 0;
-    int status =
-        setenv("PATH", longer, 1) || setenv(variable, h->spec->name, 1) ? IW_EXIT_TESTER : 0;
+    int status = iw_target_go_inside(h->spec, IW_HUNT_INSIDE) ? 0 : IW_EXIT_TESTER;
 
     h->began = iw_transport_now();
-    if (!status && !there(h) && !*h->stop) {
-        iw_complain("--target %s: what it is inside of cannot be reached", h->spec->text);
-        status = IW_EXIT_UNREACHED;
-    }
+    if (!status && !there(h) && !*h->stop)
+        status =
+            iw_complain_exit(IW_EXIT_UNREACHED,
+                             "--target %s: what it is inside of cannot be reached", h->spec->text);
     for (unsigned session = 0; !status && !iw_hunt_is_over(h) && !hopeless(h); session++) {
-        bool stuck = false;
         uint64_t before = h->over;
 
         unlink(progress);
         unlink(report);
-        status = execute_inside(h, session_command(h, session), STUCK_SECONDS * h->o->time_scale,
-                                progress, &stuck);
+        status = run_inside(h, session_command(h, session), &w);
         add_up(h, progress);
         iw_hunt_load_findings(h);
         bool whole = !access(report, F_OK);
         /* After the last session nobody else would see the effect of its last sequences. */
         bool ended =
-            !*h->stop && ((!whole && stuck) || ((!whole || iw_hunt_is_over(h)) && !there(h)));
+            !*h->stop && ((!whole && w.stuck) || ((!whole || iw_hunt_is_over(h)) && !there(h)));
         fruitless = h->over > before ? 0 : fruitless + 1;
         if (ended)
-            status = explain(h, stuck);
+            status = explain(h, w.stuck);
+        else if (status == IW_EXIT_FAILURE && !iw_hunt_counted(h, false))
+            status = iw_complain_exit(
+                IW_EXIT_TESTER,
+                "the hunt inside has found something, but it is not in %s/findings.jsonl", h->dir);
         else if (status == IW_EXIT_FAILURE || *h->stop)
-            status = status == IW_EXIT_FAILURE ? untold(h) : 0;
+            status = 0;
         else if (status)
             status = again(h, status, fruitless);
     }
     if (h->o->graph && !status)
         status = take_graph(h);
-    if (!status && !iw_hunt_is_over(h)) {
-        iw_complain("everything has been started again %u times for %llu sequences: that is enough",
-                    h->restarts, (unsigned long long)h->over);
-        status = IW_EXIT_TESTER;
-    }
+    if (!status && !iw_hunt_is_over(h))
+        status = iw_complain_exit(IW_EXIT_TESTER,
+                                  "everything has been started again %u times for %" PRIu64
+                                  " sequences: that is enough",
+                                  h->restarts, h->over);
     free(progress);
     free(report);
-    free(own);
-    free(longer);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/places.h"
+#include "base/text_tools.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
@@ -56,11 +57,7 @@ static void put_hex(FILE *f, const uint8_t *octets, size_t length)
 static void put_text(FILE *f, const char *text)
 {
     fputc('"', f);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', f);
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, f);
-    }
+    iw_text_put(f, text, (const char *const[]){"\"", "\\\"", "\\", "\\\\", "\n", " ", NULL});
     fputc('"', f);
 }
 

@@ -23,6 +23,12 @@ void iw_hunt_input_free(struct iw_hunt_input *in)
     free(in);
 }
 
+void iw_hunt_inputs_free(struct iw_hunt_input **inputs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        iw_hunt_input_free(inputs[i]);
+}
+
 struct iw_hunt_input *iw_hunt_input_read(const uint8_t *octets, size_t length)
 {
     struct iw_hunt_input *in = iw_hunt_input_new();

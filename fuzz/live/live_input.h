@@ -53,6 +53,7 @@ struct iw_hunt_input *iw_hunt_input_new(void);
 struct iw_hunt_input *iw_hunt_input_read(const uint8_t *octets, size_t length);
 struct iw_hunt_input *iw_hunt_input_copy(const struct iw_hunt_input *in);
 void iw_hunt_input_free(struct iw_hunt_input *in);
+void iw_hunt_inputs_free(struct iw_hunt_input **inputs, size_t n);
 /* Writes the form of ../input/input.h; leaves out what does not fit into `room`. */
 size_t iw_hunt_input_write(const struct iw_hunt_input *in, uint8_t *octets, size_t room);
 bool iw_hunt_input_same(const struct iw_hunt_input *a, const struct iw_hunt_input *b);

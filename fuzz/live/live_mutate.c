@@ -68,11 +68,6 @@ struct iw_hunt_mutator *iw_hunt_mutator_new(void)
     return m;
 }
 
-void iw_hunt_mutator_free(struct iw_hunt_mutator *m)
-{
-    free(m);
-}
-
 static bool read_script(struct iw_hunt_mutator *m, struct iw_mutate_script *s,
                         const struct iw_hunt_input *in)
 {

@@ -5,10 +5,9 @@
 #include "live_input.h"
 #include "mutate/mutate.h"
 
-/* Scratch memory, some megabytes. */
+/* Scratch memory, some megabytes. Release it with free(). */
 struct iw_hunt_mutator;
 struct iw_hunt_mutator *iw_hunt_mutator_new(void);
-void iw_hunt_mutator_free(struct iw_hunt_mutator *m);
 
 /* Returns a new input: a copy of `in` that ../mutate has changed, or crossed with `other`; at times
  * also with writes cut, pauses made, or an end inserted. */

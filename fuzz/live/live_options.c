@@ -3,6 +3,7 @@
 #include "host/options.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "host/complain.h"
@@ -75,6 +76,8 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
                                   .seed = (uint64_t)now.tv_sec * 1000 +
                                           (uint64_t)now.tv_nsec / 1000000};
     int status = iw_options_read(&line, argc, argv, &first);
+    o->words = argv + 1;
+    o->n_words = first - 1 - !strcmp(argv[first - 1], "--"); /* more options may follow */
     if (o->time <= 0 && !o->count)
         o->time = 60;
     return status;

@@ -118,34 +118,44 @@ void iw_hunt_plan_free(struct iw_hunt_plan *p)
 
 /* ---- placeholders ---- */
 
-/* Adds the place if a placeholder is there. */
-static size_t place(const uint8_t *ulpdu, size_t length, size_t at, size_t to,
-                    struct iw_hunt_place *out)
+bool iw_hunt_named(const uint8_t *ulpdu, size_t length, struct iw_hunt_place *out)
 {
-    if (length < at + 4 || (to && length < to + 8))
-        return 0;
-    uint32_t stag = iw_get32(ulpdu + at);
-    if (stag != IW_HUNT_STAG_ASKED && stag - IW_HUNT_STAG >= IW_HUNT_MEMORIES)
-        return 0;
-    *out = (struct iw_hunt_place){
-        .at = at, .to = to, .memory = stag == IW_HUNT_STAG_ASKED ? -1 : (int)(stag - IW_HUNT_STAG)};
-    return 1;
+    unsigned opcode = length >= 2 ? ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE : 0;
+
+    if (length && ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T)
+        *out = (struct iw_hunt_place){.at = IW_AT_STAG, .to = IW_AT_TO};
+    else if (opcode == IW_OP_READ_REQUEST)
+        *out = (struct iw_hunt_place){.at = IW_IN_ULPDU(IW_AT_READ_SOURCE_STAG),
+                                      .to = IW_IN_ULPDU(IW_AT_READ_SOURCE_TO)};
+    else if (opcode == IW_OP_ATOMIC_REQUEST)
+        *out = (struct iw_hunt_place){.at = IW_IN_ULPDU(IW_AT_ATOMIC_STAG),
+                                      .to = IW_IN_ULPDU(IW_AT_ATOMIC_TO)};
+    else
+        return false;
+    return length >= out->to + 8;
+}
+
+/* Sets what the STag there stands for. Returns false if it is no placeholder. */
+static bool identify(const uint8_t *ulpdu, struct iw_hunt_place *p)
+{
+    uint32_t stag = iw_get32(ulpdu + p->at);
+    bool asked = stag == IW_HUNT_STAG_ASKED;
+
+    p->memory = asked ? -1 : (int)(stag - IW_HUNT_STAG);
+    return asked || stag - IW_HUNT_STAG < IW_HUNT_MEMORIES;
 }
 
 size_t iw_hunt_places(const uint8_t *ulpdu, size_t length, struct iw_hunt_place out[2])
 {
+    size_t n = 0;
+
     if (length < IW_DDP_TAGGED_HEADER)
         return 0;
-    if (ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T)
-        return place(ulpdu, length, IW_AT_STAG, IW_AT_TO, out);
-    size_t n = place(ulpdu, length, IW_AT_INVALIDATE_STAG, 0, out); /* to be invalidated */
-    unsigned opcode = ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE;
-    if (opcode == IW_OP_READ_REQUEST)
-        n += place(ulpdu, length, IW_IN_ULPDU(IW_AT_READ_SOURCE_STAG),
-                   IW_IN_ULPDU(IW_AT_READ_SOURCE_TO), out + n);
-    if (opcode == IW_OP_ATOMIC_REQUEST)
-        n += place(ulpdu, length, IW_IN_ULPDU(IW_AT_ATOMIC_STAG), IW_IN_ULPDU(IW_AT_ATOMIC_TO),
-                   out + n);
+    out[0] = (struct iw_hunt_place){.at = IW_AT_INVALIDATE_STAG}; /* to be invalidated */
+    if (!(ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T) && identify(ulpdu, &out[0]))
+        n++;
+    if (iw_hunt_named(ulpdu, length, &out[n]) && identify(ulpdu, &out[n]))
+        n++;
     return n;
 }
 

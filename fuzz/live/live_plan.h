@@ -53,6 +53,9 @@ struct iw_hunt_place {
     size_t to;  /* of the TO; 0: none */
     int memory; /* -1: the peer's Read Request */
 };
+/* Finds where a message names memory of its receiver by STag and TO. Returns false if it does not.
+ */
+bool iw_hunt_named(const uint8_t *ulpdu, size_t length, struct iw_hunt_place *out);
 /* Finds the placeholders of a ULPDU, at most two. Returns their number. */
 size_t iw_hunt_places(const uint8_t *ulpdu, size_t length, struct iw_hunt_place out[2]);
 

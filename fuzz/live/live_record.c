@@ -8,6 +8,7 @@
 #include "iwarp/capture.h"
 #include "iwarp/octets.h"
 #include "iwarp/wire.h"
+#include "live_plan.h"
 #include "seeds.h"
 
 enum { CONNECTIONS = 512, STREAM = 16384 /* octets of a side */, FEW_MS = 20 };
@@ -64,31 +65,25 @@ static int segment(void *context, const struct iw_segment *s)
 /* Replaces the peer's STags that our side names, the first three of them, by placeholders. */
 static void name_places(uint8_t *ulpdu, size_t length, uint32_t *stags, size_t *n)
 {
-    unsigned opcode = length >= 2 ? ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE : 0;
-    bool tagged = length >= 1 && ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T;
+    struct iw_hunt_place p;
+    if (!iw_hunt_named(ulpdu, length, &p))
+        return;
+    bool tagged = ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T;
     uint32_t stag = IW_HUNT_STAG_ASKED;
     uint64_t to = 0;
-    size_t at, k = 0;
-
-    if (tagged && length >= IW_DDP_TAGGED_HEADER)
-        at = IW_AT_STAG;
-    else if (length >= IW_IN_ULPDU(IW_RDMAP_READ_REQUEST) && opcode == IW_OP_READ_REQUEST)
-        at = IW_IN_ULPDU(IW_AT_READ_SOURCE_STAG);
-    else if (length >= IW_IN_ULPDU(IW_AT_ATOMIC_TO) + 8 && opcode == IW_OP_ATOMIC_REQUEST)
-        at = IW_IN_ULPDU(IW_AT_ATOMIC_STAG);
-    else
-        return;
-    if (!tagged || opcode != IW_OP_READ_RESPONSE) {
-        while (k < *n && stags[k] != iw_get32(ulpdu + at))
+    if (!tagged || (ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE) != IW_OP_READ_RESPONSE) {
+        size_t k = 0;
+        while (k < *n && stags[k] != iw_get32(ulpdu + p.at))
             k++;
         if (k == IW_HUNT_MEMORIES)
             return;
         if (k == *n)
-            stags[(*n)++] = iw_get32(ulpdu + at);
+            stags[(*n)++] = iw_get32(ulpdu + p.at);
         stag = IW_HUNT_STAG + (uint32_t)k;
         to = IW_HUNT_TO(k);
     }
-    (void)iw_put64(iw_put32(ulpdu + at, stag), to);
+    (void)iw_put32(ulpdu + p.at, stag);
+    (void)iw_put64(ulpdu + p.to, to);
 }
 
 static struct iw_hunt_input *input_of(const struct pair *p, enum iw_side own)

@@ -14,19 +14,15 @@
 enum { SCREEN_NS = 500000000, ROWS = 6, SAVE_NS = 1000000000 };
 static const uint64_t line_ns = 5000000000;
 
-static size_t states(const struct iw_hunt *h)
+struct iw_hunt_counts iw_hunt_counts(const struct iw_hunt *h)
 {
-    return h->outside ? h->inside.states : iw_hunt_graph_states(h->graph);
-}
-
-static size_t edges(const struct iw_hunt *h)
-{
-    return h->outside ? h->inside.edges : iw_hunt_graph_edges(h->graph);
-}
-
-static size_t places(const struct iw_hunt *h)
-{
-    return h->outside ? h->inside.places : iw_hunt_coverage_places(h->coverage);
+    if (h->outside)
+        return h->inside;
+    return (struct iw_hunt_counts){.states = iw_hunt_graph_states(h->graph),
+                                   .edges = iw_hunt_graph_edges(h->graph),
+                                   .kept = h->n_corpus,
+                                   .places =
+                                       h->coverage ? iw_hunt_coverage_places(h->coverage) : 0};
 }
 
 size_t iw_hunt_counted(const struct iw_hunt *h, bool all)
@@ -49,6 +45,7 @@ static void screen(const struct iw_hunt *h, bool first)
 {
     size_t all = iw_hunt_counted(h, true);
     const struct iw_hunt_finding *last = h->findings;
+    struct iw_hunt_counts c = iw_hunt_counts(h);
 
     while (last && last->next)
         last = last->next;
@@ -57,9 +54,9 @@ static void screen(const struct iw_hunt *h, bool first)
     fprintf(stderr, "\033[K  target     %s\n", h->spec->text);
     fprintf(stderr, "\033[K  sequences  %" PRIu64 ", %.0f a second, %.0f s, seed %" PRIu64 "\n",
             h->over, rate(h), iw_hunt_elapsed(h), h->o->seed);
-    fprintf(stderr, "\033[K  states     %zu, %zu edges", states(h), edges(h));
+    fprintf(stderr, "\033[K  states     %zu, %zu edges", c.states, c.edges);
     if (h->o->coverage)
-        fprintf(stderr, ", %zu places in the peer", places(h));
+        fprintf(stderr, ", %zu places in the peer", c.places);
     fprintf(stderr, "\n\033[K  kept       %zu sequences, %zu seeds\n", h->n_corpus, h->seeds.n);
     fprintf(stderr, "\033[K  target     started %u times, %zu KiB\n", h->world.starts,
             iw_hunt_world_resident(&h->world));
@@ -69,10 +66,12 @@ static void screen(const struct iw_hunt *h, bool first)
 
 static void line(const struct iw_hunt *h)
 {
+    struct iw_hunt_counts c = iw_hunt_counts(h);
+
     fprintf(stderr, "%.0f s: %" PRIu64 " sequences (%.0f/s), %zu states, %zu edges",
-            iw_hunt_elapsed(h), h->over, rate(h), states(h), edges(h));
+            iw_hunt_elapsed(h), h->over, rate(h), c.states, c.edges);
     if (h->o->coverage)
-        fprintf(stderr, ", %zu places", places(h));
+        fprintf(stderr, ", %zu places", c.places);
     fprintf(stderr, ", %zu findings\n", iw_hunt_counted(h, true));
 }
 
@@ -105,6 +104,9 @@ static size_t steps_of(const struct iw_hunt_finding *f)
 
 void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
 {
+    const char *const known[][2] = {
+        {"case", f->file}, {"capture", f->pcap}, {"verdict", f->verdict}, {"known", f->suppressed}};
+
     if (isatty(2))
         h->next_line = 0; /* the screen begins again below */
     printf("%s %s\n", f->suppressed ? "known" : "FOUND", iw_hunt_kind_name(f->event.kind));
@@ -115,14 +117,9 @@ void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
                f->n_inputs == 1 ? "" : "s");
     else
         printf("  how       not found: what was sent before does not do it again\n");
-    if (f->file)
-        printf("  case      %s\n", f->file);
-    if (f->pcap)
-        printf("  capture   %s\n", f->pcap);
-    if (f->verdict)
-        printf("  verdict   %s\n", f->verdict);
-    if (f->suppressed)
-        printf("  known     %s\n", f->suppressed);
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (known[i][1])
+            printf("  %-9s %s\n", known[i][0], known[i][1]);
     fflush(stdout);
     iw_hunt_save_finding(h, f);
 }
@@ -154,6 +151,7 @@ json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
 static json_t *whole(const struct iw_hunt *h)
 {
     char digest[20];
+    struct iw_hunt_counts c = iw_hunt_counts(h);
     json_t *list = iw_got(json_array());
 
     for (const struct iw_hunt_finding *f = h->findings; f; f = f->next)
@@ -164,12 +162,11 @@ static json_t *whole(const struct iw_hunt *h)
         "schema", 1, "tool", "iwarp-fuzz", "version", IW_VERSION, "target",
         iw_json_text(h->spec->text), "seed", (json_int_t)h->o->seed, "sequences",
         (json_int_t)h->over, "seconds", iw_hunt_elapsed(h), "rate", rate(h), "states",
-        (json_int_t)states(h), "edges", (json_int_t)edges(h), "kept",
-        (json_int_t)(h->outside ? h->inside.kept : h->n_corpus), "starts",
+        (json_int_t)c.states, "edges", (json_int_t)c.edges, "kept", (json_int_t)c.kept, "starts",
         (json_int_t)h->world.starts, "lingered",
         (json_int_t)(h->outside ? 0 : iw_hunt_loop_lingered(h->loop)), "digest", digest, "findings",
         list, "restarts", h->outside ? json_integer((json_int_t)h->restarts) : NULL, "places",
-        h->o->coverage ? json_integer((json_int_t)places(h)) : NULL));
+        h->o->coverage ? json_integer((json_int_t)c.places) : NULL));
 }
 
 bool iw_hunt_graph_is_json(const char *path)
@@ -189,26 +186,30 @@ static bool write_graph(const struct iw_hunt *h)
     return iw_close_output(f, h->o->graph);
 }
 
+bool iw_hunt_write_json(json_t *o, const char *path)
+{
+    bool good = !json_dump_file(o, path, JSON_INDENT(1));
+
+    if (!good)
+        iw_complain("cannot write %s: %s", path, strerror(errno));
+    json_decref(o);
+    return good;
+}
+
 bool iw_hunt_report(struct iw_hunt *h)
 {
     size_t all = iw_hunt_counted(h, true), known = all - iw_hunt_counted(h, false);
     bool good = true;
 
-    if (h->o->json) {
-        json_t *o = whole(h);
-
-        if (json_dump_file(o, h->o->json, JSON_INDENT(1))) {
-            iw_complain("cannot write %s: %s", h->o->json, strerror(errno));
-            good = false;
-        }
-        json_decref(o);
-    }
+    if (h->o->json)
+        good = iw_hunt_write_json(whole(h), h->o->json);
     if (h->o->graph && !h->outside && !write_graph(h))
         good = false;
     if (h->o->resume)
         return good; /* the watching program reports the rest */
+    struct iw_hunt_counts c = iw_hunt_counts(h);
     printf("%" PRIu64 " sequences in %.1f s (%.0f a second), %zu states, %zu edges, %zu findings",
-           h->over, iw_hunt_elapsed(h), rate(h), states(h), edges(h), all);
+           h->over, iw_hunt_elapsed(h), rate(h), c.states, c.edges, all);
     if (known)
         printf(" (%zu of them known)", known);
     if (h->outside)

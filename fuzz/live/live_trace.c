@@ -84,11 +84,6 @@ struct iw_hunt_graph *iw_hunt_graph_new(void)
     return g;
 }
 
-void iw_hunt_graph_free(struct iw_hunt_graph *g)
-{
-    free(g);
-}
-
 /* Returns where in `at` the key is, or else the free place that it gets. */
 static size_t place_of(const struct table *t, uint64_t key)
 {

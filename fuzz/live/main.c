@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-fuzz: fuzzes a live iWARP peer. */
 #include <errno.h>
-#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,19 +9,14 @@
 #include <unistd.h>
 
 #include "base/places.h"
+#include "host/address.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
 #include "hunt.h"
+#include "target/other_kernel.h"
 
 enum { ELSEWHERE = 8 /* connections at a time */ };
-
-static volatile int stopped;
-
-static void on_signal(int number)
-{
-    stopped = number;
-}
 
 /* Returns true if the peer is the initiator: it has no listener. */
 static bool connects(const struct iw_target_spec *s)
@@ -38,21 +32,20 @@ static int read_target(struct iw_hunt *h)
     int status = 0;
 
     h->spec = iw_target_parse(h->o->target, agent, targets, error, sizeof(error));
-    if (!h->spec) {
-        iw_complain("%s", error);
-        status = IW_EXIT_USAGE;
-    } else if (h->spec->embedded && access(agent, X_OK)) {
-        iw_complain("cannot start the embedded target %s: %s", agent, strerror(errno));
-        status = IW_EXIT_TESTER;
-    } else if (h->spec->ask && !h->spec->host) {
-        iw_complain("--target %s: somebody has to make it connect: expected a command that "
-                    "does",
-                    h->o->target);
-        status = IW_EXIT_USAGE;
-    } else if (h->o->coverage && h->spec->inside && !h->spec->coverage) {
-        iw_complain("--coverage: expected a target file that says where it is told (coverage)");
-        status = IW_EXIT_USAGE;
-    }
+    if (!h->spec)
+        status = iw_complain_exit(IW_EXIT_USAGE, "%s", error);
+    else if (h->spec->embedded && access(agent, X_OK))
+        status = iw_complain_exit(IW_EXIT_TESTER, "cannot start the embedded target %s: %s", agent,
+                                  strerror(errno));
+    else if (h->spec->ask && !h->spec->host)
+        status = iw_complain_exit(
+            IW_EXIT_USAGE,
+            "--target %s: somebody has to make it connect: expected a command that does",
+            h->o->target);
+    else if (h->o->coverage && h->spec->inside && !h->spec->coverage)
+        status = iw_complain_exit(
+            IW_EXIT_USAGE,
+            "--coverage: expected a target file that says where it is told (coverage)");
     if (!status && connects(h->spec))
         h->seeds.side = IW_SIDE_RESPONDER;
     free(agent);
@@ -63,19 +56,13 @@ static int read_target(struct iw_hunt *h)
 
 static bool on_loopback(const char *host)
 {
-    struct addrinfo *list = NULL;
-
-    if (getaddrinfo(host, NULL, NULL, &list))
+    char text[64];
+    struct addrinfo *list = iw_address_resolve(host, 0, false, text, sizeof(text));
+    if (!list)
         return false; /* will be said when it is reached */
-    const struct sockaddr *to = list->ai_addr;
-    bool loopback =
-        to->sa_family == AF_INET6
-            ? IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)to)->sin6_addr)
-            : to->sa_family == AF_INET &&
-                  ntohl(((const struct sockaddr_in *)(const void *)to)->sin_addr.s_addr) >> 24 ==
-                      127;
+    iw_address_numeric(list->ai_addr, list->ai_addrlen, text, sizeof(text));
     freeaddrinfo(list);
-    return loopback;
+    return !strncmp(text, "127.", 4) || !strncmp(text, "[::1]", 5);
 }
 
 /* Returns true if the peer is on this host. An agent is on its peer's. */
@@ -94,10 +81,10 @@ static int ask_consent(const struct iw_hunt *h)
 
     if (s->embedded || s->start || h->o->hazards || on_this_host(s))
         return 0;
-    iw_complain("--target %s: a peer on another host that is not started from here may be "
-                "wedged for good; expected --allow-hazard",
-                h->o->target);
-    return IW_EXIT_USAGE;
+    return iw_complain_exit(IW_EXIT_USAGE,
+                            "--target %s: a peer on another host that is not started from here "
+                            "may be wedged for good; expected --allow-hazard",
+                            h->o->target);
 }
 
 static char *make_folder(const struct iw_hunt *h)
@@ -118,10 +105,8 @@ static int read_seeds(struct iw_hunt *h)
     char error[1024];
 
     for (size_t i = 0; i < h->o->n_seeds; i++)
-        if (iw_hunt_seeds_record(&h->seeds, h->o->seeds[i], error, sizeof(error)) < 0) {
-            iw_complain("--seeds %s", error);
-            return IW_EXIT_USAGE;
-        }
+        if (iw_hunt_seeds_record(&h->seeds, h->o->seeds[i], error, sizeof(error)) < 0)
+            return iw_complain_exit(IW_EXIT_USAGE, "--seeds %s", error);
     iw_hunt_seeds_generate(&h->seeds, h->spec->class);
     return 0;
 }
@@ -132,18 +117,16 @@ static int prepare(struct iw_hunt *h)
     int status = read_target(h);
 
     free(iw_hunt_known(h, "", &bad));
-    if (!status && bad)
-        return IW_EXIT_USAGE;
     if (!status)
-        status = ask_consent(h);
-    return status ? status : read_seeds(h);
+        status = bad ? IW_EXIT_USAGE : ask_consent(h);
+    return status || h->o->try ? status : read_seeds(h);
 }
 
 static void dispose(struct iw_hunt *h)
 {
     iw_hunt_loop_free(h->loop);
-    iw_hunt_graph_free(h->graph);
-    iw_hunt_mutator_free(h->mutator);
+    free(h->graph);
+    free(h->mutator);
     for (size_t i = 0; i < h->n_corpus; i++)
         iw_hunt_input_free(h->corpus[i].input);
     free(h->corpus);
@@ -193,20 +176,15 @@ static bool writable(const char *path)
     return true;
 }
 
-/* Opens the map of the peer's coverage if it is wanted. Returns false after printing an error. */
-static bool open_coverage(struct iw_hunt *h)
-{
-    if (h->o->coverage && !h->outside)
-        h->coverage = iw_hunt_coverage_open(h->spec->coverage, h->dir);
-    return h->coverage || !h->o->coverage || h->outside;
-}
-
 static int run(struct iw_hunt *h)
 {
-    if (!open_coverage(h))
-        return IW_EXIT_TESTER;
     if (h->o->try)
         return iw_hunt_try_file(h);
+    if (h->o->coverage && !h->outside) {
+        h->coverage = iw_hunt_coverage_open(h->spec->coverage, h->dir);
+        if (!h->coverage)
+            return IW_EXIT_TESTER;
+    }
     if (!h->o->resume)
         iw_hunt_forget_findings(h);
     if (h->outside)
@@ -216,8 +194,8 @@ static int run(struct iw_hunt *h)
 
 static int hunt(struct iw_hunt *h)
 {
-    /* A hunt inside reports its end by writing its report. */
-    bool good = h->o->resume || (writable(h->o->json) && writable(h->o->graph));
+    /* A hunt inside reports its end by writing its report, and a try writes none. */
+    bool good = h->o->resume || h->o->try || (writable(h->o->json) && writable(h->o->graph));
     char *dir = good ? make_folder(h) : NULL;
 
     if (!dir)
@@ -230,7 +208,7 @@ static int hunt(struct iw_hunt *h)
                                       .slots = jobs(h),
                                       .side = h->seeds.side,
                                       .listener = -1};
-    h->outside = iw_hunt_elsewhere(h->spec);
+    h->outside = iw_target_elsewhere(h->spec, IW_HUNT_INSIDE);
     int status = run(h);
     bool ran = status == IW_EXIT_GOOD || status == IW_EXIT_FAILURE;
     if (!h->o->try && (ran || h->over || h->findings)) {
@@ -248,15 +226,11 @@ static int hunt(struct iw_hunt *h)
 int main(int argc, char **argv)
 {
     struct iw_hunt_options o;
-    struct iw_hunt h = {.o = &o, .stop = &stopped, .lasting = -1};
-    struct sigaction action = {.sa_handler = on_signal}, before;
+    struct iw_hunt h = {.o = &o, .lasting = -1};
     int status = iw_hunt_parse(&o, argc, argv);
 
     if (status < 0) {
-        sigaction(SIGINT, &action, NULL);
-        sigaction(SIGTERM, &action, NULL);
-        if (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN) /* nohup */
-            sigaction(SIGHUP, &action, NULL);
+        h.stop = iw_shell_signals();
         signal(SIGPIPE, SIG_IGN);
         status = prepare(&h);
         if (!status)

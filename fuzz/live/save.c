@@ -169,8 +169,7 @@ struct iw_hunt_event iw_hunt_event_read(const json_t *o)
 
 void iw_hunt_finding_free(struct iw_hunt_finding *f)
 {
-    for (size_t i = 0; i < f->n_inputs; i++)
-        iw_hunt_input_free(f->inputs[i]);
+    iw_hunt_inputs_free(f->inputs, f->n_inputs);
     free(f->inputs);
     free(f->requested);
     free(f->key);
@@ -181,16 +180,22 @@ void iw_hunt_finding_free(struct iw_hunt_finding *f)
     free(f);
 }
 
-static void take_finding(struct iw_hunt *h, const json_t *o)
+void iw_hunt_finding_add(struct iw_hunt *h, struct iw_hunt_finding *f)
 {
     struct iw_hunt_finding **last = &h->findings;
+
+    while (*last)
+        last = &(*last)->next;
+    *last = f;
+}
+
+static void take_finding(struct iw_hunt *h, const json_t *o)
+{
     const json_t *pattern = json_object_get(o, "pattern");
 
     if (!json_is_string(json_object_get(o, "key")) || !json_is_string(json_object_get(o, "kind")))
         return;
-    while (*last)
-        last = &(*last)->next;
-    struct iw_hunt_finding *f = *last = iw_got(calloc(1, sizeof(*f)));
+    struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f)));
     f->event = iw_hunt_event_read(o);
     f->key = text_of(o, "key");
     f->number = (uint64_t)number_of(o, "sequence");
@@ -207,6 +212,7 @@ static void take_finding(struct iw_hunt *h, const json_t *o)
     f->verdict = text_of(o, "verdict");
     f->suppressed = text_of(o, "known");
     f->before = true;
+    iw_hunt_finding_add(h, f);
 }
 
 void iw_hunt_forget_findings(const struct iw_hunt *h)
@@ -246,13 +252,12 @@ void iw_hunt_save_progress(struct iw_hunt *h)
     if (!lasts(h))
         return;
     char *path = iw_text_format("%s/progress.json", h->dir);
-    json_t *places =
-        h->coverage ? json_integer((json_int_t)iw_hunt_coverage_places(h->coverage)) : NULL;
-    json_t *o =
-        iw_got(json_pack("{s:I, s:I, s:I, s:I, s:I, s:o*}", "sequences", (json_int_t)h->over,
-                         "states", (json_int_t)iw_hunt_graph_states(h->graph), "edges",
-                         (json_int_t)iw_hunt_graph_edges(h->graph), "kept", (json_int_t)h->n_corpus,
-                         "starts", (json_int_t)h->world.starts, "places", places));
+    struct iw_hunt_counts c = iw_hunt_counts(h);
+    json_t *places = h->coverage ? json_integer((json_int_t)c.places) : NULL;
+    json_t *o = iw_got(json_pack("{s:I, s:I, s:I, s:I, s:I, s:o*}", "sequences",
+                                 (json_int_t)h->over, "states", (json_int_t)c.states, "edges",
+                                 (json_int_t)c.edges, "kept", (json_int_t)c.kept, "starts",
+                                 (json_int_t)h->world.starts, "places", places));
     json_dump_file(o, path, JSON_COMPACT);
     json_decref(o);
     free(path);

@@ -17,8 +17,7 @@ void iw_hunt_seeds_add(struct iw_hunt_seeds *seeds, struct iw_hunt_input *input)
 
 void iw_hunt_seeds_free(struct iw_hunt_seeds *seeds)
 {
-    for (size_t i = 0; i < seeds->n; i++)
-        iw_hunt_input_free(seeds->list[i]);
+    iw_hunt_inputs_free(seeds->list, seeds->n);
     free(seeds->list);
     *seeds = (struct iw_hunt_seeds){0};
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Delta debugging of a finding: sequences, steps, pauses, fields, octets. A change stays if the
- * same thing still happens. */
+/* Delta debugging of a finding: sequences, pauses, frames and steps (mutate/trim.h), fields,
+ * octets. A change stays if the same thing still happens. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "frames.h"
 #include "host/text.h"
 #include "hunt.h"
 #include "iwarp/octets.h"
 #include "iwarp/transport.h"
 #include "iwarp/wire.h"
+#include "mutate/trim.h"
 
 enum {
     SECONDS = 60,     /* of waiting; of all the time if each try starts something elsewhere */
@@ -23,8 +23,11 @@ struct shrink {
     struct iw_hunt_finding *f;
     size_t i; /* of the input that is worked on */
     unsigned tries;
-    bool sure;      /* it happened each time, and has to go on so */
-    uint64_t began; /* spending() then */
+    bool sure;       /* it happened each time, and has to go on so */
+    uint64_t began;  /* spending() then */
+    uint64_t failed; /* digest of the sequence that was tried last, and did not do */
+    struct iw_mutate_trim trim;
+    uint8_t octets[IW_MUTATE_INPUT_MAX];
 };
 
 /* Returns the ns spent waiting in vain, which does not depend on the speed of the machine. */
@@ -41,7 +44,7 @@ static bool spent(const struct shrink *s)
            (s->tries >= AT_LEAST && spending(s->h) - s->began > most);
 }
 
-static bool happens_once(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
+static bool reproduce_once(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
 {
     struct iw_hunt_event e = iw_hunt_try(s->h, inputs, n, &s->f->event, NULL);
 
@@ -52,16 +55,14 @@ static bool happens_once(struct shrink *s, struct iw_hunt_input *const *inputs, 
     return true;
 }
 
-static bool happens(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
+/* Tries for as long as chance may decide. */
+static bool reproduce(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
 {
-    int times = 0;
-
-    for (int i = 0; i < TIMES_TO_TRY && !spent(s); i++) {
-        times += happens_once(s, inputs, n);
-        if (s->sure ? times <= i : times)
-            break;
-    }
-    return times >= (s->sure ? TIMES_TO_TRY : 1);
+    int i = 0;
+    for (; i < TIMES_TO_TRY && !spent(s); i++)
+        if (reproduce_once(s, inputs, n) != s->sure)
+            return !s->sure;
+    return s->sure && i == TIMES_TO_TRY;
 }
 
 static struct iw_hunt_input *current(const struct shrink *s)
@@ -73,12 +74,15 @@ static struct iw_hunt_input *current(const struct shrink *s)
 static bool replace(struct shrink *s, struct iw_hunt_input *with)
 {
     struct iw_hunt_input *before = current(s);
+    uint64_t digest = iw_hunt_input_digest(IW_HUNT_DIGEST, with);
 
     s->f->inputs[s->i] = with;
-    if (!iw_hunt_input_same(before, with) && happens(s, s->f->inputs, s->f->n_inputs)) {
+    if (digest != s->failed && !iw_hunt_input_same(before, with) &&
+        reproduce(s, s->f->inputs, s->f->n_inputs)) {
         iw_hunt_input_free(before);
         return true;
     }
+    s->failed = digest;
     s->f->inputs[s->i] = before;
     iw_hunt_input_free(with);
     return false;
@@ -94,7 +98,7 @@ static void fewer_inputs(struct shrink *s)
 
             memcpy(left, f->inputs, at * sizeof(*left));
             memcpy(left + at, f->inputs + at + chunk, (f->n_inputs - at - chunk) * sizeof(*left));
-            if (!happens(s, left, f->n_inputs - chunk)) {
+            if (!reproduce(s, left, f->n_inputs - chunk)) {
                 at += chunk;
                 continue;
             }
@@ -123,73 +127,41 @@ static void sooner(struct shrink *s)
     }
 }
 
-/* Tries without `count` steps; also with the later messages renumbered, which a peer would not
- * accept otherwise. */
-static bool without(struct shrink *s, size_t at, size_t count)
+/* Sends octets together that left one by one. */
+static void together(struct shrink *s)
 {
-    struct iw_hunt_input *with = iw_hunt_input_copy(current(s));
-
-    iw_hunt_drop(with, at, count);
-    struct iw_hunt_input *anew = iw_hunt_input_copy(with);
-    iw_hunt_frames_renumber(anew);
-    bool same = iw_hunt_input_same(with, anew), gone = replace(s, with);
-    if (!gone && !same && !spent(s))
-        return replace(s, anew);
-    iw_hunt_input_free(anew);
-    return gone;
-}
-
-/* Removes steps until none can go: a step may have stayed only for the sake of a later one that is
- * gone, or by chance. */
-static void fewer_steps(struct shrink *s)
-{
-    size_t before;
-
-    do {
-        before = current(s)->n;
-        for (size_t chunk = before / 2 + 1; chunk > 0; chunk /= 2)
-            for (size_t at = 0; at < current(s)->n && !spent(s);)
-                if (!without(s, at, chunk))
-                    at += chunk;
-    } while (current(s)->n < before);
-}
-
-/* Joins step `at` and the next that sends, which is the rest of the same frame or a part of it. */
-static bool join(struct shrink *s, size_t at)
-{
-    const struct iw_hunt_input *in = current(s);
-    size_t next = at + 1;
-
-    while (next < in->n && in->steps[next].kind == IW_FUZZ_TIME)
-        next++;
-    if (next == in->n || !iw_hunt_sends(&in->steps[at]) || !iw_hunt_sends(&in->steps[next]) ||
-        iw_hunt_frames_begins(in, next))
-        return false;
-    size_t n = in->steps[at].length, m = in->steps[next].length;
-    if (n + m > UINT16_MAX)
-        return false;
-    uint8_t *both = iw_got(malloc(n + m + 1));
-    memcpy(both, in->steps[at].octets, n);
-    memcpy(both + n, in->steps[next].octets, m);
-    struct iw_hunt_input *with = iw_hunt_input_copy(in);
-    iw_hunt_drop(with, at, next - at + 1);
-    iw_hunt_insert(with, at, IW_FUZZ_A, both, n + m);
-    free(both);
-    return replace(s, with);
-}
-
-/* Sends octets together that left one by one, and joins writes that were cut. */
-static void joined(struct shrink *s)
-{
-    for (size_t at = 0; at < current(s)->n && !spent(s); at++) {
+    for (size_t at = 0; at < current(s)->n && !spent(s); at++)
         if (current(s)->steps[at].kind == IW_FUZZ_B) {
             struct iw_hunt_input *with = iw_hunt_input_copy(current(s));
-
             with->steps[at].kind = IW_FUZZ_A;
             replace(s, with);
         }
-        while (!spent(s) && join(s, at))
-            ;
+}
+
+/* Goes through these stages of trimming, up to `last`: leaves out frames and steps, joins frames
+ * that were cut, shortens them. Each frame becomes a step of its own: the borders between steps
+ * mean nothing to a socket. */
+static void trim(struct shrink *s, enum iw_mutate_trim_stage last)
+{
+    struct iw_mutate_trim *t = &s->trim;
+    size_t length = iw_hunt_input_write(current(s), s->octets, sizeof(s->octets));
+    s->octets[0] |= IW_FUZZ_CRC; /* regular FPDUs have one */
+    t->best.single = true;
+    if (!iw_mutate_trim_begin(t, s->octets, length))
+        return;
+    for (size_t i = 0; i < t->best.count && t->best.count <= IW_HUNT_STEPS; i++)
+        t->best.part[i].joined = false;
+    length = iw_mutate_write(&t->best, s->octets, sizeof(s->octets));
+    struct iw_hunt_input *with = iw_hunt_input_read(s->octets, length);
+    bool same = iw_hunt_input_same(current(s), with); /* a pause may have been inside a frame */
+    if (!replace(s, with) && !same)
+        return;
+    while (!spent(s) && iw_mutate_trim_try(t, s->octets, sizeof(s->octets), &length) &&
+           t->stage <= last) {
+        bool useful = t->stage != IW_MUTATE_TRIM_JOIN &&
+                      (t->stage != IW_MUTATE_TRIM_SHORT ||
+                       t->tried.part[t->at].kind != IW_MUTATE_OTHER); /* a time is no payload */
+        iw_mutate_trim_verdict(t, useful && replace(s, iw_hunt_input_read(s->octets, length)));
     }
 }
 
@@ -224,19 +196,7 @@ static bool change(struct shrink *s, size_t at, size_t from, size_t count, uint6
     return say_instead(s, at, fpdu, iw_hunt_fpdu(fpdu + 2, length, fpdu));
 }
 
-/* Tries without the last `count` octets of the ULPDU in step `at`. */
-static bool cut(struct shrink *s, size_t at, size_t count)
-{
-    size_t length = length_at(s, at) - count;
-
-    if (spent(s))
-        return false;
-    size_t size = iw_hunt_fpdu(current(s)->steps[at].octets + 2, length, fpdu);
-    return say_instead(s, at, fpdu, size);
-}
-
-/* Simplifies a regular FPDU: less payload, then each field as a correct sender sets it, then zeros.
- */
+/* Simplifies a regular FPDU: each field as a correct sender sets it, then zeros. */
 static void plain_fpdu(struct shrink *s, size_t at)
 {
     static const uint8_t fields[][2] = {{IW_AT_STAG, 4},
@@ -253,12 +213,6 @@ static void plain_fpdu(struct shrink *s, size_t at)
         current(s)->steps[at].octets[IW_MPA_LENGTH_FIELD + IW_AT_DDP_CONTROL] & IW_DDP_T;
     size_t header = tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
 
-    while (length_at(s, at) > header) {
-        size_t more = length_at(s, at) - header;
-
-        if (!cut(s, at, more - more / 2))
-            break;
-    }
     change(s, at, IW_AT_DDP_CONTROL, 1, tagged | IW_DDP_L | 1);
     change(s, at, IW_AT_RDMAP_CONTROL, 1,
            0x40u | (current(s)->steps[at].octets[IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL] &
@@ -271,17 +225,9 @@ static void plain_fpdu(struct shrink *s, size_t at)
         change(s, at, k, 4, 0);
 }
 
-/* Simplifies octets that are no regular FPDU: fewer of them, then zeros. */
+/* Replaces octets that are no regular FPDU by zeros. */
 static void plain_octets(struct shrink *s, size_t at)
 {
-    for (size_t chunk = current(s)->steps[at].length / 2; chunk > 0 && !spent(s); chunk /= 2) {
-        struct iw_hunt_input *with = iw_hunt_input_copy(current(s));
-
-        with->steps[at].length -= (uint32_t)chunk;
-        replace(s, with);
-        if (chunk > current(s)->steps[at].length)
-            chunk = current(s)->steps[at].length;
-    }
     for (size_t k = 0; k < current(s)->steps[at].length && !spent(s); k++) {
         struct iw_hunt_input *with = iw_hunt_input_copy(current(s));
 
@@ -319,17 +265,20 @@ static void plainer(struct shrink *s)
 
 void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f)
 {
-    struct shrink s = {.h = h, .f = f, .sure = true, .began = spending(h)};
-
-    for (int i = 0; i < SURE && s.sure; i++)
-        s.sure = happens_once(&s, f->inputs, f->n_inputs);
-    fewer_inputs(&s);
-    for (; s.i < f->n_inputs; s.i++) {
-        sooner(&s);
-        iw_hunt_frames_apart(current(&s));
-        fewer_steps(&s);
-        joined(&s);
-        plainer(&s);
-        fewer_steps(&s);
+    struct shrink *s = iw_got(calloc(1, sizeof(*s)));
+    s->h = h;
+    s->f = f;
+    s->sure = true;
+    s->began = spending(h);
+    for (int i = 0; i < SURE && s->sure; i++)
+        s->sure = reproduce_once(s, f->inputs, f->n_inputs);
+    fewer_inputs(s);
+    for (; s->i < f->n_inputs; s->i++) {
+        sooner(s);
+        together(s);
+        trim(s, IW_MUTATE_TRIM_REPAIR);
+        plainer(s);
+        trim(s, IW_MUTATE_TRIM_DROP); /* what had to stay only for what is gone */
     }
+    free(s);
 }

@@ -28,67 +28,69 @@ static bool count_known(struct iw_hunt *h, const char *key)
     return false;
 }
 
-/* Halves the row of suspects as long as one of the halves reproduces the event. */
-static struct iw_hunt_event halve(struct iw_hunt *h, const struct iw_hunt_event *event,
-                                  struct iw_hunt_input *const *suspects, size_t *from,
-                                  size_t *count)
+/* The search for what caused an event. */
+struct search {
+    struct iw_hunt *h;
+    const struct iw_hunt_event *event;
+    struct iw_hunt_input *const *suspects;
+    size_t n;
+    struct iw_hunt_event again; /* as it was reproduced */
+};
+
+/* Tries these. Returns true if they reproduce the event. */
+static bool reproduce(struct search *s, struct iw_hunt_input *const *inputs, size_t n)
 {
-    struct iw_hunt_event last = {.kind = IW_HUNT_NOTHING}, e;
+    struct iw_hunt_event e = iw_hunt_try(s->h, inputs, n, s->event, NULL);
+    if (!iw_hunt_same(&e, s->event))
+        return false;
+    s->again = e;
+    return true;
+}
 
-    for (int i = 0; i < AGAIN && !iw_hunt_same(&last, event) && !*h->stop; i++)
-        last = iw_hunt_try(h, suspects + *from, *count, event, NULL);
-    while (iw_hunt_same(&last, event) && *count > 1 && !*h->stop) {
+/* Halves the row of suspects as long as one of the halves reproduces the event. Returns false if
+ * the whole row does not. */
+static bool halve(struct search *s, size_t *from, size_t *count)
+{
+    bool found = false;
+    for (int i = 0; i < AGAIN && !found && !*s->h->stop; i++)
+        found = reproduce(s, s->suspects + *from, *count);
+    while (found && *count > 1 && !*s->h->stop) {
         size_t half = *count / 2;
-
-        e = iw_hunt_try(h, suspects + *from + half, *count - half, event, NULL);
-        if (iw_hunt_same(&e, event)) {
+        if (reproduce(s, s->suspects + *from + half, *count - half)) {
             *from += half;
             *count -= half;
-            continue;
-        }
-        e = iw_hunt_try(h, suspects + *from, half, event, NULL);
-        if (!iw_hunt_same(&e, event))
+        } else if (reproduce(s, s->suspects + *from, half)) {
+            *count = half;
+        } else {
             break; /* it takes both */
-        *count = half;
+        }
     }
-    return last;
+    return found;
 }
 
 /* Finds the newest suspect that reproduces the event alone; sets *from to its place. */
-static struct iw_hunt_event alone(struct iw_hunt *h, const struct iw_hunt_event *event,
-                                  struct iw_hunt_input *const *suspects, size_t n, size_t *from)
+static bool find_one(struct search *s, size_t *from)
 {
-    struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
-
-    for (*from = n; *from > 0 && n - *from < NEWEST && !iw_hunt_same(&e, event) && !*h->stop;) {
-        --*from;
-        e = iw_hunt_try(h, suspects + *from, 1, event, NULL);
-    }
-    return e;
+    bool found = false;
+    for (*from = s->n; *from > 0 && s->n - *from < NEWEST && !found && !*s->h->stop;)
+        found = reproduce(s, s->suspects + --*from, 1);
+    return found;
 }
 
 /* Tries the newest suspects without waiting for answers, as a peer that was slow in the hunt may
- * have let an answer's time run out. Sets *input to a new one that reproduces the event. */
-static struct iw_hunt_event hurried(struct iw_hunt *h, const struct iw_hunt_event *event,
-                                    struct iw_hunt_input *const *suspects, size_t n,
-                                    struct iw_hunt_input **input)
+ * have let an answer's time run out. Returns a new one that reproduces the event, or NULL. */
+static struct iw_hunt_input *hurried(struct search *s)
 {
-    struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
-
-    for (size_t i = n; i > 0 && n - i < HURRIED && !*h->stop; i--) {
-        struct iw_hunt_input *in = iw_hunt_input_copy(suspects[i - 1]);
-
+    for (size_t i = s->n; i > 0 && s->n - i < HURRIED && !*s->h->stop; i--) {
+        struct iw_hunt_input *in = iw_hunt_input_copy(s->suspects[i - 1]);
         for (size_t k = in->n; k > 0; k--)
             if (in->steps[k - 1].kind == IW_FUZZ_TIME)
                 iw_hunt_drop(in, k - 1, 1);
-        e = iw_hunt_try(h, &in, 1, event, NULL);
-        if (iw_hunt_same(&e, event)) {
-            *input = in;
-            break;
-        }
+        if (reproduce(s, &in, 1))
+            return in;
         iw_hunt_input_free(in);
     }
-    return e;
+    return NULL;
 }
 
 /* Returns a finding of now with copies of these inputs, without a key. */
@@ -114,31 +116,26 @@ static struct iw_hunt_finding *finding_of(struct iw_hunt *h, const struct iw_hun
 static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_event *event,
                                        struct iw_hunt_input *const *suspects, size_t n)
 {
+    struct search s = {.h = h, .event = event, .suspects = suspects, .n = n};
     size_t from = n, count = 1;
-    struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
-    struct iw_hunt_input *quick = NULL;
-
     h->patience = 0;
-    if (!h->outside)
-        e = alone(h, event, suspects, n, &from);
-    if (!iw_hunt_same(&e, event)) {
+    bool found = !h->outside && find_one(&s, &from);
+    if (!found) {
         h->patience = h->world.scale * IW_HUNT_PATIENCE_MS / 1e3;
-        e = alone(h, event, suspects, n, &from);
+        found = find_one(&s, &from);
     }
-    for (size_t row = n < NEWEST ? n : NEWEST; row && !iw_hunt_same(&e, event) && !*h->stop;) {
+    for (size_t row = n < NEWEST ? n : NEWEST; row && !found && !*h->stop;) {
         from = n - row;
         count = row;
-        e = halve(h, event, suspects, &from, &count);
+        found = halve(&s, &from, &count);
         if (row == n)
             break;
         row = n / MORE > row ? row * MORE : n;
     }
-    if (iw_hunt_same(&e, event))
-        return finding_of(h, &e, suspects + from, count);
-    e = hurried(h, event, suspects, n, &quick);
-    if (!quick)
-        return NULL;
-    struct iw_hunt_finding *f = finding_of(h, &e, &quick, 1);
+    if (found)
+        return finding_of(h, &s.again, suspects + from, count);
+    struct iw_hunt_input *quick = hurried(&s);
+    struct iw_hunt_finding *f = quick ? finding_of(h, &s.again, &quick, 1) : NULL;
     iw_hunt_input_free(quick);
     return f;
 }
@@ -169,15 +166,6 @@ static char *key_of(const struct iw_hunt_finding *f)
             snprintf(said, sizeof(said), ", after odd octets");
     }
     return iw_text_format("%s%s", key, said);
-}
-
-static void append(struct iw_hunt *h, struct iw_hunt_finding *f)
-{
-    struct iw_hunt_finding **last = &h->findings;
-
-    while (*last)
-        last = &(*last)->next;
-    *last = f;
 }
 
 /* Returns true if the finding is known whatever was sent last: another look would bring nothing. */
@@ -227,7 +215,7 @@ void iw_hunt_unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
     struct iw_hunt_finding *f = finding_of(h, event, suspects + skip, n - skip);
     f->key = iw_text_copy(key);
     f->suppressed = iw_hunt_known(h, f->key, NULL);
-    append(h, f);
+    iw_hunt_finding_add(h, f);
     if (n)
         iw_hunt_write_unplayed(h, f, (unsigned)iw_hunt_counted(h, true));
     iw_hunt_tell(h, f);
@@ -235,7 +223,7 @@ void iw_hunt_unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
 
 /* Gives the finding the key that its inputs make. Returns false, and frees it, if such a finding is
  * known; that is counted. */
-static bool is_news(struct iw_hunt *h, struct iw_hunt_finding *f)
+static bool give_key(struct iw_hunt *h, struct iw_hunt_finding *f)
 {
     free(f->key);
     f->key = key_of(f);
@@ -264,15 +252,15 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
         iw_hunt_unexplained(h, event, suspects, *h->stop ? n : 0);
         return;
     }
-    if (!is_news(h, f))
+    if (!give_key(h, f))
         return;
     iw_hunt_shrink(h, f);
-    if (!is_news(h, f)) /* after shrinking, the key may be another one */
+    if (!give_key(h, f)) /* after shrinking, the key may be another one */
         return;
     f->suppressed = iw_hunt_known(h, f->key, NULL);
     if (f->n_inputs == 1 && (event->kind == IW_HUNT_CRASH || event->kind == IW_HUNT_HANG))
         f->n_pattern = iw_hunt_pattern(f->inputs[0], f->pattern, IW_HUNT_PATTERN);
-    append(h, f);
+    iw_hunt_finding_add(h, f);
     unsigned number = (unsigned)iw_hunt_counted(h, true);
     if (!iw_hunt_write_case(h, f, number))
         iw_complain("finding %u (%s) could not be shown again by its case", number, f->key);

@@ -7,6 +7,7 @@
 
 #include "host/text.h"
 #include "hunt.h"
+#include "target/other_kernel.h"
 
 enum {
     PATIENCE_MS = 3000,
@@ -174,8 +175,7 @@ static enum iw_hunt_answer first(const struct iw_hunt_row *row)
     return row->n ? (enum iw_hunt_answer)(row->at[0].code >> 24) : IW_ANSWER_NONE;
 }
 
-/* Checks the peer. `hanging`: a missing answer is no sign of its end. */
-static struct iw_hunt_event look(struct iw_hunt *h, bool hanging)
+struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging)
 {
     static const char *const unanswered[2][2] = {
         [IW_SIDE_INITIATOR] = {"connections are not accepted any more",
@@ -209,11 +209,6 @@ static struct iw_hunt_event look(struct iw_hunt *h, bool hanging)
         return crashed(h, how);
     return iw_hunt_event_of(connected ? IW_HUNT_HANG : IW_HUNT_REFUSAL,
                             unanswered[h->world.side][connected]);
-}
-
-struct iw_hunt_event iw_hunt_look(struct iw_hunt *h)
-{
-    return look(h, false);
 }
 
 struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n,
@@ -251,7 +246,7 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
     }
     if (wanted->kind == IW_HUNT_RULE && !iw_hunt_world_death(&h->world))
         return e;
-    e = look(h, wanted->kind == IW_HUNT_HANG);
+    e = iw_hunt_look(h, wanted->kind == IW_HUNT_HANG);
     if (e.kind == IW_HUNT_HANG)
         iw_hunt_world_kill(&h->world);
     if (e.kind != IW_HUNT_NOTHING)

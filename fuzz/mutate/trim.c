@@ -3,6 +3,17 @@
 
 #include "iwarp/wire.h"
 
+/* Goes on to the next stage that has anything to try. */
+static void next_stage(struct iw_mutate_trim *t)
+{
+    do {
+        t->stage++;
+        t->at = t->stage == IW_MUTATE_TRIM_JOIN ? 1 : 0;
+    } while (t->stage < IW_MUTATE_TRIM_REPAIR && t->at >= t->best.count);
+    t->width = 2; /* SHORT: the payload is divided by it */
+    t->plain = false;
+}
+
 bool iw_mutate_trim_begin(struct iw_mutate_trim *t, const uint8_t *data, size_t size)
 {
     t->stage = IW_MUTATE_TRIM_DROP;
@@ -13,6 +24,8 @@ bool iw_mutate_trim_begin(struct iw_mutate_trim *t, const uint8_t *data, size_t 
     if (!iw_mutate_read(&t->best, data, size))
         return false;
     t->width = t->best.count / 2 > 0 ? t->best.count / 2 : 1;
+    if (t->best.count == 0)
+        next_stage(t);
     return true;
 }
 
@@ -28,14 +41,6 @@ static size_t header(const struct iw_mutate_script *s, const struct iw_mutate_pa
                : IW_DDP_UNTAGGED_HEADER;
 }
 
-static void next_stage(struct iw_mutate_trim *t)
-{
-    t->stage++;
-    t->at = t->stage == IW_MUTATE_TRIM_JOIN ? 1 : 0;
-    t->width = 2; /* SHORT: the payload is divided by it */
-    t->plain = false;
-}
-
 /* DROP: goes on with shorter rows if this was the last of its length. */
 static void next_width(struct iw_mutate_trim *t)
 {
@@ -43,7 +48,7 @@ static void next_width(struct iw_mutate_trim *t)
         return;
     t->at = 0;
     t->width /= 2;
-    if (t->width == 0)
+    if (t->width == 0 || t->best.count == 0)
         next_stage(t);
 }
 
@@ -119,16 +124,9 @@ static void advance(struct iw_mutate_trim *t)
         next_stage(t);
 }
 
-static bool ended(struct iw_mutate_trim *t)
-{
-    while (t->stage < IW_MUTATE_TRIM_REPAIR && t->at >= t->best.count)
-        next_stage(t);
-    return t->stage == IW_MUTATE_TRIM_DONE;
-}
-
 bool iw_mutate_trim_try(struct iw_mutate_trim *t, uint8_t *out, size_t room, size_t *length)
 {
-    while (!ended(t)) {
+    while (t->stage != IW_MUTATE_TRIM_DONE) {
         iw_mutate_duplicate(&t->tried, &t->best);
         if (attempt(t)) {
             *length = iw_mutate_write(&t->tried, out, room);

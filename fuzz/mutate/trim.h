@@ -3,8 +3,8 @@
 #define IW_FUZZ_MUTATE_TRIM_H
 
 /*
- * Makes an input smaller. The caller judges the result: the engine (same coverage?), or the
- * minimiser (still failing?).
+ * Makes an input smaller. The caller judges the result: the engine (same coverage?), the minimiser
+ * (still failing?), or iwarp-fuzz (does the peer do it again?).
  *
  *     iw_mutate_trim_begin(&t, data, size);
  *     while (iw_mutate_trim_try(&t, out, room, &length))

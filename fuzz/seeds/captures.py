@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Captures of iWARP: TCP connections, their start-up frames and FPDUs. No more of pcap, pcapng, TCP and MPA than seeds need."""
+import contextlib
 import struct
 
 REQUEST = b"MPA ID Req Frame"
@@ -69,10 +70,10 @@ def segments(octets):
 
 
 class Fpdu:
-    """One FPDU: its place on the stream, its ULPDU, and what its CRC field is xored with."""
+    """One FPDU: where it ends on the stream, its ULPDU, and what its CRC field is xored with."""
 
-    def __init__(self, at, end, ulpdu, wrong):
-        self.at, self.end, self.ulpdu, self.wrong = at, end, ulpdu, wrong
+    def __init__(self, end, ulpdu, wrong):
+        self.end, self.ulpdu, self.wrong = end, ulpdu, wrong
         self.tagged = len(ulpdu) > 0 and ulpdu[0] & 0x80 != 0
         self.last = len(ulpdu) > 0 and ulpdu[0] & 0x40 != 0
         self.opcode = ulpdu[1] & 15 if len(ulpdu) > 1 else None
@@ -80,13 +81,13 @@ class Fpdu:
 
 
 def content(octets, at, begin, markers, count):
-    """`count` octets that are no Markers, and where they end."""
+    """`count` octets that are no Markers, and where they end. Raises EOFError if they are not all there."""
     out = bytearray()
     while len(out) < count:
         if markers and (at - begin) % 512 == 0:
             at += 4
         if at >= len(octets):
-            return None, at
+            raise EOFError
         run = count - len(out)
         if markers:
             run = min(run, 512 - (at - begin) % 512)
@@ -97,43 +98,28 @@ def content(octets, at, begin, markers, count):
 
 def read_fpdus(octets, begin, markers, crc):
     found, at = [], begin
-    while True:
-        field, after = content(octets, at, begin, markers, 2)
-        if field is None:
-            return found
-        length = field[0] << 8 | field[1]
-        pad = (2 - length) % 4
-        body, crc_at = content(octets, after, begin, markers, length + pad)
-        if body is None:
-            return found
-        mark, end = content(octets, crc_at, begin, markers, 4)
-        if mark is None or len(mark) < 4 or end > len(octets):
-            return found
-        wrong = 0
-        if crc and length < 20000:
-            wrong = crc32c(octets[at:end - 4]) ^ struct.unpack("<I", mark)[0]
-        found.append(Fpdu(at, end, body[:length], wrong))
-        at = end
+    with contextlib.suppress(EOFError):
+        while True:
+            field, after = content(octets, at, begin, markers, 2)
+            length = field[0] << 8 | field[1]
+            body, crc_at = content(octets, after, begin, markers, length + (2 - length) % 4)
+            mark, end = content(octets, crc_at, begin, markers, 4)
+            wrong = crc32c(octets[at:end - 4]) ^ struct.unpack("<I", mark)[0] if crc and length < 20000 else 0
+            found.append(Fpdu(end, body[:length], wrong))
+            at = end
+    return found
 
 
 def frame(ulpdu, pos, markers, crc, wrong=0):
     """Returns the FPDU at `pos` octets after the start-up frame."""
-    out, header = bytearray(), [0]
-
-    def put(octets, first=False):
-        for octet in octets:
-            if markers and (pos + len(out)) % 512 == 0:
-                out.extend(struct.pack(">I", 0 if first else len(out) - header[0]))
-            if first:
-                header[0], first = len(out), False
+    out, header = bytearray(), None
+    for octet in [*struct.pack(">H", len(ulpdu)), *ulpdu, *bytes((2 - len(ulpdu)) % 4), None]:  # None: the CRC comes here
+        if markers and (pos + len(out)) % 512 == 0:
+            out += struct.pack(">I", 0 if header is None else len(out) - header)
+        header = len(out) if header is None else header
+        if octet is not None:
             out.append(octet)
-
-    put(struct.pack(">H", len(ulpdu)), True)
-    put(ulpdu + bytes((2 - len(ulpdu)) % 4))
-    if markers and (pos + len(out)) % 512 == 0:
-        out.extend(struct.pack(">I", len(out) - header[0]))
-    out.extend(struct.pack("<I", (crc32c(out) if crc else 0) ^ wrong))
-    return bytes(out)
+    return bytes(out + struct.pack("<I", (crc32c(out) if crc else 0) ^ wrong))
 
 
 class Side:

@@ -5,7 +5,7 @@
 Writes a seed for each class of bugs that iWARP stacks have had, or are likely to have: FOLDER/HARNESS/NAME. They lie in fuzz/regress,
 where no merge drops them: in code that is right most of them reach nothing new.
 """
-import os
+import pathlib
 import struct
 import sys
 
@@ -222,11 +222,10 @@ def main():
     every = {"endpoint-responder": [*of_endpoint(), *of_startup(False)], "endpoint-initiator": [*of_endpoint(), *of_startup(True)],
              "segments": [*of_endpoint()], "deframer": [*of_deframer()]}
     for harness, classes in every.items():
-        folder = os.path.join(sys.argv[1], harness)
-        os.makedirs(folder, exist_ok=True)
+        folder = pathlib.Path(sys.argv[1], harness)
+        folder.mkdir(parents=True, exist_ok=True)
         for name, octets in classes:
-            with open(os.path.join(folder, f"class-{name}"), "wb") as f:
-                f.write(octets)
+            (folder / f"class-{name}").write_bytes(octets)
         print(f"{harness}: {len(classes)}")
 
 

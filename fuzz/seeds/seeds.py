@@ -5,8 +5,9 @@
 Makes seeds for the harnesses from captures: FOLDER/HARNESS/SHA1. For those of whole endpoints a capture is translated: what one side
 did becomes local operations, what the other sent stays as it was, but for STags and TOs, which become those of input/local.h.
 """
+import collections
 import hashlib
-import os
+import pathlib
 import struct
 import sys
 
@@ -223,18 +224,16 @@ def bent(octets, check, what, initiator):
 
 class Seeds:
     def __init__(self, folder):
-        self.folder, self.count = folder, {}
+        self.folder, self.count = pathlib.Path(folder), collections.Counter()
 
     def put(self, harness, octets):
         if len(octets) > LARGE:
             return
-        where = os.path.join(self.folder, harness)
-        os.makedirs(where, exist_ok=True)
-        path = os.path.join(where, hashlib.sha1(octets).hexdigest())
-        if not os.path.exists(path):
-            self.count[harness] = self.count.get(harness, 0) + 1
-            with open(path, "wb") as f:
-                f.write(octets)
+        path = self.folder / harness / hashlib.sha1(octets).hexdigest()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            self.count[harness] += 1
+            path.write_bytes(octets)
 
     def of_connection(self, connection):
         for own, harness in enumerate(("endpoint-initiator", "endpoint-responder")):
@@ -260,7 +259,7 @@ class Seeds:
                     self.put("rdmap", f.ulpdu[f.header:])
 
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 # One of each verb of the control protocol; the first four are what the others need.
@@ -279,13 +278,11 @@ REQUESTS = [
 
 def plain(seeds):
     """For harnesses of plain octets that are no wire's: the case files, and the examples of the control protocol."""
-    for where, _, names in os.walk(os.path.join(ROOT, "conformance", "cases")):
-        for name in names:
-            with open(os.path.join(where, name), "rb") as f:
-                text = f.read()
-            seeds.put("case", text if len(text) < 4096 else text[:text.rfind(b"\n\n", 0, 4096) + 1])
-    with open(os.path.join(ROOT, "proto", "control", "PROTOCOL.md"), "rb") as f:
-        lines = [line[4:] for line in f if line.startswith((b"    > {", b"    < {"))]
+    for path in filter(pathlib.Path.is_file, (ROOT / "conformance" / "cases").rglob("*")):
+        text = path.read_bytes()
+        seeds.put("case", text if len(text) < 4096 else text[:text.rfind(b"\n\n", 0, 4096) + 1])
+    protocol = (ROOT / "proto" / "control" / "PROTOCOL.md").read_bytes().splitlines(keepends=True)
+    lines = [line[4:] for line in protocol if line.startswith((b"    > {", b"    < {"))]
     for harness, sign in (("agent", b">"), ("control", b"<")):
         own = [line[2:] for line in lines if line.startswith(sign)]
         for count in range(1, len(own) + 1):
@@ -300,24 +297,18 @@ def plain(seeds):
 
 
 def files(paths):
-    for path in paths:
-        if os.path.isdir(path):
-            for where, folders, names in os.walk(path):
-                folders.sort()
-                yield from (os.path.join(where, name) for name in sorted(names) if name.endswith((".pcap", ".pcapng")))
-        else:
-            yield path
+    for path in map(pathlib.Path, paths):
+        yield from sorted(p for p in path.rglob("*") if p.suffix in (".pcap", ".pcapng")) if path.is_dir() else [path]
 
 
 def switched(seeds, folder):
     """Every switch with some of the operations between two endpoints; those that do not apply are left out by the merge."""
-    checks = len(open(os.path.join(ROOT, "proto", "rules", "checks.csv"), encoding="utf-8").readlines())
+    checks = len((ROOT / "proto" / "rules" / "checks.csv").read_text(encoding="utf-8").splitlines())
     for name in ("rev1-crc-nomarkers", "rev1-crc-markers", "rev2-crc-nomarkers"):
-        path = os.path.join(folder, "golden", "operations", name + ".pcapng")
-        if not os.path.exists(path):
+        path = pathlib.Path(folder, "golden", "operations", name + ".pcapng")
+        if not path.exists():
             continue
-        with open(path, "rb") as f:
-            connection = captures.connections(f.read())[0]
+        connection = captures.connections(path.read_bytes())[0]
         for own in (0, 1):
             base = endpoint(connection, own)
             for check in range(1, checks):
@@ -330,8 +321,7 @@ def main():
         sys.exit(__doc__)
     seeds = Seeds(sys.argv[1])
     for path in files(sys.argv[2:]):
-        with open(path, "rb") as f:
-            octets = f.read()
+        octets = path.read_bytes()
         for connection in captures.connections(octets):
             seeds.of_connection(connection)
         if len(octets) <= 4096:

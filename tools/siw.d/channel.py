@@ -24,13 +24,13 @@ import subprocess
 import sys
 
 PART = 2048  # octets of a frame; a line holds several
-HEAD = 5
+HEAD = struct.Struct(">cI")
 FAILED = 125  # exit status: the command could not be run inside
 GONE = 3  # exit status: there is no kernel, or no longer one (iwarp-conform: the target was never reached)
 
 
 def frame(kind, rest=b""):
-    return kind + struct.pack(">I", len(rest)) + rest
+    return HEAD.pack(kind, len(rest)) + rest
 
 
 def frames(kind, data):
@@ -50,12 +50,12 @@ class Frames:
 
     def take(self, data):
         self.data += data
-        while len(self.data) >= HEAD:
-            end = HEAD + struct.unpack_from(">I", self.data, 1)[0]
-            if len(self.data) < end:
+        while len(self.data) >= HEAD.size:
+            kind, length = HEAD.unpack_from(self.data)
+            rest = self.data[HEAD.size:HEAD.size + length]
+            if len(rest) < length:
                 return
-            kind, rest = self.data[:1], self.data[HEAD:end]
-            self.data = self.data[end:]
+            self.data = self.data[HEAD.size + length:]
             yield kind, rest
 
 
@@ -180,14 +180,11 @@ def free_line(state):
     names = sorted(glob.glob(os.path.join(glob.escape(state), "*.in")))
     for name in names:
         lock = os.open(name + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
-        try:
+        with contextlib.suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            continue
-        return os.open(name, os.O_RDWR), os.open(name[:-2] + "out", os.O_RDWR), lock
-    die("all %d command channels are in use" % len(names) if names else "siw is not up")
-    return None
+            return os.open(name, os.O_RDWR), os.open(name[:-2] + "out", os.O_RDWR), lock
+        os.close(lock)
+    return die("all %d command channels are in use" % len(names) if names else "siw is not up")
 
 
 def begin(to, source, kernel):
@@ -223,22 +220,16 @@ def execute(state, pid, writable, argv):
         signal.signal(number, lambda n, _: write_all(to, frame(b"S", b"%d" % n)))
     write_all(to, frames(b"R", json.dumps(request).encode()) + frame(b"G"))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, passed_on)
-    incoming, status = Frames(), None
-    while status is None:
+    incoming, outputs = Frames(), {b"o": 1, b"e": 2}
+    while True:
         for kind, data in incoming.take(rest):
-            if kind == b"o":
-                write_all(1, data)
-            elif kind == b"e":
-                write_all(2, data)
-            elif kind == b"x":
-                status = int(data)
-        if status is None:
-            ready = select.select([source, kernel], [], [])[0]
-            if source not in ready:
-                die("the kernel has ended under the command; its last words: tools/siw console")
-            rest = os.read(source, 65536)
-    os.close(lock)
-    return status
+            if kind == b"x":
+                os.close(lock)
+                return int(data)
+            write_all(outputs[kind], data)
+        if source not in select.select([source, kernel], [], [])[0]:
+            die("the kernel has ended under the command; its last words: tools/siw console")
+        rest = os.read(source, 65536)
 
 
 def main(arguments):

@@ -16,6 +16,7 @@ Exit status: 0 all caught, 1 not all, 3 no kernel, 70 a line no longer fits or a
 """
 import argparse
 import csv
+import functools
 import json
 import os
 import pathlib
@@ -49,7 +50,7 @@ class Bench:
         os.makedirs(self.results, exist_ok=True)
         self.folder = tempfile.mkdtemp(prefix="iwarp-siw-faults-")
         self.source = os.path.abspath(source) if source else os.path.join(self.folder, "source")
-        self.clean = {}  # target -> cases of the run against siw as it is
+        self.clean_run = functools.cache(lambda target: self.run(target, None, "clean"))  # siw as it is
 
     def close(self):
         self.call(SIW, "down")
@@ -101,11 +102,6 @@ class Bench:
             give_up("%s, %s: iwarp-conform ended with status %d; see %s/output" % (name, target, status, folder))
         with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
             return {case["id"]: case for case in json.load(f)["cases"]}
-
-    def clean_run(self, target):
-        if target not in self.clean:
-            self.clean[target] = self.run(target, None, "clean")
-        return self.clean[target]
 
 
 def differ(clean, bent):

@@ -42,16 +42,12 @@ static struct miscdevice coverage_device = {
 static int __init coverage_begin(void)
 {
     u8 *m = vmalloc_user(1 << PLACES_BITS);
-    int error;
+    int error = m ? misc_register(&coverage_device) : -ENOMEM;
 
-    if (!m)
-        return -ENOMEM;
-    map = m;
-    error = misc_register(&coverage_device);
-    if (error) {
-        map = NULL;
+    if (error)
         vfree(m);
-    }
+    else
+        map = m; /* nobody has the device open before init runs */
     return error;
 }
 device_initcall(coverage_begin);

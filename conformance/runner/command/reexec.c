@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A run inside another kernel. If that ends or hangs, it is brought back, the case under way has
+ * failed, and the run goes on. */
 #include "reexec.h"
 
 #include <errno.h>
@@ -13,7 +15,8 @@
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
-#include "supervise.h"
+#include "run/journal.h"
+#include "target/other_kernel.h"
 
 /* Says whose command this runner was started by: there it stays. */
 static const char variable[] = "IWARP_CONFORM_INSIDE";
@@ -49,6 +52,8 @@ static char *own_command(const char *option, const char *value)
     return text;
 }
 
+/* ---- the way inside ---- */
+
 /* Adds a folder to a list, separated by colons. */
 static void add_folder(char **list, const char *folder)
 {
@@ -57,97 +62,124 @@ static void add_folder(char **list, const char *folder)
         iw_text_join(list, ":", path);
 }
 
-static void add_folder_of(char **list, const char *file)
-{
-    char *copy = iw_text_copy(file);
-    if (file != NULL)
-        add_folder(list, dirname(copy));
-    free(copy);
-}
-
 /* The folders that this run writes to; those of its own are made. */
 static char *writable(const struct iw_command *c, const char *results)
 {
+    const char *const files[] = {c->junit, c->json, c->html, c->write_baseline};
     char *list = NULL;
     if (iw_folder_create(results))
         iw_complain("cannot make the folder %s: %s", results, strerror(errno));
     add_folder(&list, results);
     if (c->head.pcap_dir && !iw_folder_create(c->head.pcap_dir))
         add_folder(&list, c->head.pcap_dir);
-    add_folder_of(&list, c->junit);
-    add_folder_of(&list, c->json);
-    add_folder_of(&list, c->html);
-    add_folder_of(&list, c->write_baseline);
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        char *copy = iw_text_copy(files[i]);
+        if (copy)
+            add_folder(&list, dirname(copy));
+        free(copy);
+    }
     return list;
 }
 
-/* What belongs to this program is found by its name. */
-static void extend_path(void)
-{
-    char *own = iw_own_folder();
-    const char *path = getenv("PATH");
-    char *longer = iw_text_format("%s:%s", path ? path : "/usr/bin:/bin", own);
-    if (setenv("PATH", longer, 1))
-        iw_complain("PATH: %s", strerror(errno));
-    free(longer);
-    free(own);
-}
-
-/* The command that takes `command` (freed) inside. */
+/* Returns the command that takes `command` (freed) inside. */
 static char *enter(const struct iw_target_spec *spec, const struct iw_command *c, char *command,
                    const char *results)
 {
     char *folders = writable(c, results);
-    char *quoted = iw_text_shell(folders ? folders : "");
-    char *filled =
-        iw_text_fill(spec->inside, (const char *const[]){"command", command ? command : "",
-                                                         "writable", quoted, NULL});
+    char *inside = iw_target_inside(spec, command ? command : "", folders ? folders : "");
     free(folders);
-    free(quoted);
     free(command);
-    return filled;
+    return inside;
 }
 
-/* A run that may have to go on has its folder from the beginning. */
-static int supervised(const struct iw_target_spec *spec, const struct iw_command *c)
+/* ---- a run whose kernel may end under it ---- */
+
+enum {
+    RESTARTS = 30,      /* in one run */
+    STUCK_SECONDS = 60, /* without a word in the journal, above what the case may take */
+};
+
+struct run {
+    struct iw_shell_watch watch; /* of the journal */
+    double scale;                /* --time-scale */
+    char *begun;                 /* the case under way; NULL: none */
+};
+
+/* Reads the journal again. */
+static void look(struct iw_shell_watch *watch)
 {
-    bool resumes = c->resume != NULL;
+    struct run *r = (struct run *)watch;
+    double seconds = 0;
+    free(r->begun);
+    r->begun = iw_journal_begun(watch->path, &seconds);
+    watch->seconds = r->begun ? (STUCK_SECONDS + 2 * seconds) * r->scale : 0;
+}
+
+/* The case under way gets its verdict, and the target's kernel is brought back. */
+static int recover(const struct iw_target_spec *spec, const struct run *r, const volatile int *stop)
+{
+    char *reason = r->watch.stuck
+                       ? iw_text_format("the target's kernel was stuck for %g s", r->watch.seconds)
+                       : iw_target_kernel_ended(spec);
+    iw_complain("%s: %s; it is started again", r->begun, reason);
+    bool good = iw_journal_append(r->watch.path, r->begun, reason);
+    free(reason);
+    good = good && iw_target_restart(spec, stop) && !setenv(GOES_ON, "1", 1);
+    return good ? 0 : IW_EXIT_TESTER;
+}
+
+/* Carries out the run, and what goes on with it. It has its folder from the beginning. Returns the
+ * exit status. */
+static int supervise(const struct iw_target_spec *spec, const struct iw_command *c)
+{
+    bool resumes = c->resume != NULL, over = false;
     char *dir = iw_results_create(c, spec->name);
     if (!dir)
         return IW_EXIT_TESTER;
     char *first = enter(spec, c, own_command(resumes || c->results ? NULL : "--results", dir), dir);
-    char *filled = enter(spec, c, own_command(resumes ? NULL : "--resume", dir), dir);
-    char *again = iw_text_format("export " GOES_ON "=1; %s", filled);
-    int status = iw_supervise(spec, &(struct iw_supervised){.first = first,
-                                                            .again = again,
-                                                            .dir = dir,
-                                                            .resumes = resumes,
-                                                            .scale = c->head.time_scale});
+    char *again = enter(spec, c, own_command(resumes ? NULL : "--resume", dir), dir);
+    char *journal = iw_text_format("%s/journal.jsonl", dir);
+    char *report = iw_text_format("%s/run.json", dir);
+    struct run r = {.watch = {.path = journal, .changed = look},
+                    .scale = c->head.time_scale > 0 ? c->head.time_scale : 1};
+    const volatile int *stop = iw_shell_signals();
+    int status = 0, restarts = 0;
+    if ((unlink(report) && errno != ENOENT) || (!resumes && unlink(journal) && errno != ENOENT))
+        iw_complain("%s: %s", dir, strerror(errno));
+    while (!over) {
+        status = iw_shell_run(restarts ? again : first, stop, &r.watch);
+        look(&r.watch);
+        over = *stop || !access(report, F_OK) || !r.begun;
+        if (!over && restarts++ >= RESTARTS)
+            status = iw_complain_exit(
+                IW_EXIT_TESTER, "the target's kernel has ended %d times; to go on: --resume %s",
+                restarts, dir);
+        else if (!over)
+            status = recover(spec, &r, stop);
+        over = over || status || *stop;
+    }
+    free(r.begun);
     free(first);
-    free(filled);
     free(again);
+    free(journal);
+    free(report);
     free(dir);
-    return status;
+    return status ? status : *stop ? IW_SHELL_SIGNALLED + *stop : 0;
 }
 
 int iw_reexec(const struct iw_command *c, const struct iw_target_spec *spec)
 {
-    const char *here = getenv(variable);
-    char *filled;
-    if (!spec->inside || (here && !strcmp(here, spec->name)))
+    if (!iw_target_elsewhere(spec, variable))
         return -1;
-    extend_path();
     fflush(stdout);
-    if (setenv(variable, spec->name, 1)) {
-        iw_complain("%s: %s", variable, strerror(errno));
+    if (!iw_target_go_inside(spec, variable))
         return IW_EXIT_TESTER;
-    }
     if (spec->restart && !strcmp(c->name, "run"))
-        return supervised(spec, c);
-    filled =
+        return supervise(spec, c);
+    char *inside =
         enter(spec, c, own_command(NULL, NULL), c->results ? c->results : "iwarp-conform-results");
-    execl("/bin/sh", "sh", "-c", filled, (char *)NULL);
-    iw_complain("cannot execute %s: %s", filled, strerror(errno));
-    free(filled);
+    execl("/bin/sh", "sh", "-c", inside, (char *)NULL);
+    iw_complain("cannot execute %s: %s", inside, strerror(errno));
+    free(inside);
     return IW_EXIT_TESTER;
 }

@@ -60,11 +60,6 @@ struct iw_target_spec *iw_target_parse(const char *text, const char *program, co
                                        char *error, size_t room);
 void iw_target_free(struct iw_target_spec *spec);
 
-/* kernel_console.c: in a line that begins so, that what the target is inside of has ended, and what
- * it last said if there is a console. The caller frees it. */
-#define IW_TARGET_KERNEL_ENDED "the target's kernel ended"
-char *iw_target_kernel_ended(const struct iw_target_spec *spec);
-
 /* Adds a capability ("crc.off"), or refuses it. Words said first win. */
 void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability);
 /* The three answers about CRC and Markers ("on", "off") and the revision ("1", "2") in terms of

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "frames.h"
+/* How minimising sees the frames of an input: as parts of a script, wherever steps begin and end.
+ */
+#include "live_input.h"
+#include "mutate/mutate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,6 +38,24 @@ static struct iw_hunt_input *input(const char *octets, const size_t *lengths)
     return in;
 }
 
+static struct iw_mutate_script script;
+static uint8_t room[IW_MUTATE_INPUT_MAX];
+
+static void read_script(const struct iw_hunt_input *in)
+{
+    script.single = true;
+    assert_true(iw_mutate_read(&script, room, iw_hunt_input_write(in, room, sizeof(room))));
+}
+
+/* Numbers the messages of an input (freed) anew. */
+static struct iw_hunt_input *renumbered(struct iw_hunt_input *in)
+{
+    read_script(in);
+    iw_hunt_input_free(in);
+    iw_mutate_renumber(&script);
+    return iw_hunt_input_read(room, iw_mutate_write(&script, room, sizeof(room)));
+}
+
 static void is(struct iw_hunt_input *in, const char *octets, const size_t *lengths)
 {
     struct iw_hunt_input *other = input(octets, lengths);
@@ -50,30 +71,41 @@ static void messages_are_counted_from_one(void **state)
     struct iw_hunt_input *in = input(SEND_3 READ_2 SEND_7 SEND_2_PART SEND_7, lengths);
 
     (void)state;
-    iw_hunt_frames_renumber(in);
+    in = renumbered(in);
     is(in, SEND_1 READ_1 SEND_2 SEND_3_PART SEND_3, lengths);
 }
 
 static void also_where_a_step_ends_inside_one(void **state)
 {
     const size_t lengths[] = {5, FPDU, FPDU - 6, 1, 0};
-    struct iw_hunt_input *in = input(SEND_2 SEND_3, lengths);
+    const size_t cut[] = {5, FPDU - 5, 5, FPDU - 6, 1, 0};
+    struct iw_hunt_input *in = renumbered(input(SEND_2 SEND_3, lengths));
+    struct iw_hunt_input *expected = input(SEND_1 SEND_2, cut);
 
     (void)state;
-    iw_hunt_frames_renumber(in);
-    is(in, SEND_1 SEND_2, lengths);
+    /* A pause inside a frame comes after it, but the frame stays cut. */
+    for (size_t i = 1; i < expected->n;)
+        if (expected->steps[i].kind == IW_FUZZ_TIME)
+            iw_hunt_drop(expected, i, 1);
+        else
+            i++;
+    for (size_t i = in->n; i > 0; i--)
+        if (in->steps[i - 1].kind == IW_FUZZ_TIME)
+            iw_hunt_drop(in, i - 1, 1);
+    assert_true(iw_hunt_input_same(in, expected));
+    iw_hunt_input_free(expected);
+    iw_hunt_input_free(in);
 }
 
 static void what_counts_on_no_queue_stays(void **state)
 {
-    const size_t lengths[] = {FPDU, FPDU, FPDU, 4, 0};
-    struct iw_hunt_input *in = input(QUEUE_4 WRONG_CRC SEND_1 "\x00\x12\x41\x43", lengths);
+    const size_t lengths[] = {FPDU, 4, FPDU, FPDU, 4, 0};
+    const char *octets = QUEUE_4 "\xff\xff\xff\xff" WRONG_CRC SEND_1 "\x00\x12\x41\x43";
+    struct iw_hunt_input *in = renumbered(input(octets, lengths));
 
     (void)state;
-    iw_hunt_frames_renumber(in);
-    is(in, QUEUE_4 WRONG_CRC SEND_1 "\x00\x12\x41\x43", lengths);
-    in = iw_hunt_input_new();
-    iw_hunt_frames_renumber(in);
+    is(in, octets, lengths);
+    in = renumbered(iw_hunt_input_new());
     assert_int_equal(in->n, 0);
     iw_hunt_input_free(in);
 }
@@ -82,20 +114,18 @@ static void a_step_for_each_frame(void **state)
 {
     const size_t lengths[] = {2 * FPDU + 5, FPDU - 5, 0};
     struct iw_hunt_input *in = input(SEND_1 SEND_2 SEND_3, lengths);
-    const size_t apart[] = {FPDU, FPDU, 5, 2, FPDU - 5};
+    const uint8_t kinds[] = {IW_MUTATE_FPDU, IW_MUTATE_FPDU, IW_MUTATE_FPDU, IW_MUTATE_OTHER};
 
     (void)state;
-    iw_hunt_frames_apart(in);
-    assert_int_equal(in->n, sizeof(apart) / sizeof(*apart));
-    for (size_t i = 0; i < in->n; i++)
-        assert_int_equal(in->steps[i].length, apart[i]);
-    assert_true(iw_hunt_frames_begins(in, 0));
-    assert_true(iw_hunt_frames_begins(in, 1));
-    assert_true(iw_hunt_frames_begins(in, 2));
-    assert_int_equal(in->steps[3].kind, IW_FUZZ_TIME);
-    assert_false(iw_hunt_frames_begins(in, 3));
-    assert_false(iw_hunt_frames_begins(in, 4));
+    read_script(in);
     iw_hunt_input_free(in);
+    assert_int_equal(script.count, sizeof(kinds));
+    for (size_t i = 0; i < script.count; i++) {
+        assert_int_equal(script.part[i].kind, kinds[i]);
+        assert_int_equal(script.part[i].joined, i == 1 || i == 2);
+        assert_int_equal(script.part[i].cuts, i == 2);
+    }
+    assert_int_equal(script.part[2].cut[0], 5);
 }
 
 int main(void)

@@ -84,7 +84,7 @@ static int begin(void **state)
 
 static int finish(void **state)
 {
-    iw_hunt_graph_free(hunt.graph);
+    free(hunt.graph);
     return support_clean(state);
 }
 

@@ -386,7 +386,7 @@ static void progress_is_kept(void **state)
     is_file("progress.json", "{\"sequences\":7,\"states\":4,\"edges\":5,\"kept\":2,\"starts\":3,"
                              "\"places\":0}");
     iw_hunt_coverage_close(hunt.coverage);
-    iw_hunt_graph_free(hunt.graph);
+    free(hunt.graph);
     end();
     begin(false);
     iw_hunt_save_progress(&hunt);

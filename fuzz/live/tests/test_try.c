@@ -133,7 +133,7 @@ static int begin(void **state)
 static void looks(enum iw_hunt_kind kind, const char *expected)
 {
     *waits = 0;
-    assert_int_equal(iw_hunt_look(&hunt).kind, kind);
+    assert_int_equal(iw_hunt_look(&hunt, false).kind, kind);
     assert_string_equal(waits, expected);
     assert_true(patience <= 0 && linger <= 0); /* as usual again */
 }
