@@ -120,11 +120,6 @@ static void flush(struct recorded *c, enum iw_side side)
     c->partial[side] = NULL;
 }
 
-static void seen_startup(struct recorded *c, const struct iw_observation *o)
-{
-    add_now(c, o->side, iw_item_startup(o));
-}
-
 /* Whether a segment goes on where the message that is not whole yet has ended so far. */
 static bool continues(const struct iw_ddp_header *before, size_t payload,
                       const struct iw_ddp_header *now)
@@ -170,7 +165,7 @@ static void seen(void *context, const struct iw_observation *o)
         return;
     switch (o->kind) {
     case IW_OBSERVED_STARTUP:
-        seen_startup(c, o);
+        add_now(c, o->side, iw_item_startup(o));
         break;
     case IW_OBSERVED_SEGMENT:
         seen_segment(c, o);
@@ -274,31 +269,26 @@ static void walk(struct recording *r, const char *path)
 
 /* ---- to tables ---- */
 
+static const char *const sides[] = {
+    [IW_SIDE_INITIATOR] = "initiator", [IW_SIDE_RESPONDER] = "responder"};
+
 static void push_thing(lua_State *L, const struct thing *thing)
 {
     iw_script_push_item(L, thing->item);
-    lua_pushstring(L, thing->side == IW_SIDE_INITIATOR ? "initiator" : "responder");
-    lua_setfield(L, -2, "side");
-    lua_pushinteger(L, (lua_Integer)thing->frame);
-    lua_setfield(L, -2, "frame");
-    lua_pushinteger(L, (lua_Integer)thing->time);
-    lua_setfield(L, -2, "time");
+    iw_script_set_text(L, "side", sides[thing->side]);
+    iw_script_set_integer(L, "frame", thing->frame);
+    iw_script_set_integer(L, "time", thing->time);
 }
 
 /* {initiator = {check = true, ...}, responder = {...}} */
 static void push_findings(lua_State *L, const struct recorded *c)
 {
-    static const char *const sides[] = {
-        [IW_SIDE_INITIATOR] = "initiator", [IW_SIDE_RESPONDER] = "responder"};
-
     lua_createtable(L, 0, 2);
     for (int side = 0; side < 2; side++) {
         lua_newtable(L);
         for (int check = 0; check < IW_CHECK_COUNT; check++) {
-            if (!c->found[side][check])
-                continue;
-            lua_pushboolean(L, 1);
-            lua_setfield(L, -2, iw_check_info((enum iw_check)check)->name);
+            if (c->found[side][check])
+                iw_script_set_boolean(L, iw_check_info((enum iw_check)check)->name, true);
         }
         lua_setfield(L, -2, sides[side]);
     }
@@ -312,11 +302,12 @@ static void push_connection(lua_State *L, const struct recording *r, size_t numb
     lua_Integer n = 0;
 
     lua_createtable(L, 0, 3);
-    lua_pushstring(L, iw_address_print(text, &tcp->address[c->initiator], tcp->port[c->initiator]));
-    lua_setfield(L, -2, "initiator");
-    lua_pushstring(L,
-                   iw_address_print(text, &tcp->address[!c->initiator], tcp->port[!c->initiator]));
-    lua_setfield(L, -2, "responder");
+    iw_script_set_text(
+        L, "initiator",
+        iw_address_print(text, &tcp->address[c->initiator], tcp->port[c->initiator]));
+    iw_script_set_text(
+        L, "responder",
+        iw_address_print(text, &tcp->address[!c->initiator], tcp->port[!c->initiator]));
     lua_newtable(L);
     for (const struct thing *thing = c->things; thing; thing = thing->next) {
         push_thing(L, thing);
@@ -368,20 +359,12 @@ static int l_capture(lua_State *L)
     lua_Integer first = luaL_optinteger(L, 2, 1);
     lua_Integer last = luaL_optinteger(L, 3, first + CONNECTIONS - 1);
     bool all = lua_isnoneornil(L, 2);
-    size_t total, count;
     char path[PATH_MAX];
-    struct recording *r;
 
     luaL_argcheck(L, first >= 1 && first <= TABLE, 2, "no number of a connection");
     luaL_argcheck(L, last >= first && last - first < CONNECTIONS, 3, "too many connections");
     resolve(L, name, path);
-    r = lua_newuserdatauv(L, sizeof(*r), 0);
-    memset(r, 0, sizeof(*r));
-    if (luaL_newmetatable(L, "iw.recording")) {
-        lua_pushcfunction(L, l_collect);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
+    struct recording *r = iw_script_push_owned(L, "iw.recording", sizeof(*r), l_collect);
     r->name = name;
     r->first = (size_t)first - 1;
     r->count = (size_t)(last - first) + 1;
@@ -391,10 +374,10 @@ static int l_capture(lua_State *L)
     iw_script_check_time(L);
     if (*r->error)
         return luaL_error(L, "%s", r->error);
-    total = iw_connections_count(r->table);
+    size_t total = iw_connections_count(r->table);
     if (all && total > r->count)
         return luaL_error(L, "%s: more than %d TCP connections", name, CONNECTIONS);
-    count = total > r->first ? total - r->first : 0;
+    size_t count = total > r->first ? total - r->first : 0;
     lua_newtable(L);
     for (size_t i = 0; i < r->count && i < count; i++) {
         push_connection(L, r, i);

@@ -22,22 +22,22 @@ static void allow(struct iw_script *s, double seconds, double scale)
 
 void iw_script_allow_reading(struct iw_script *s)
 {
-    double scale = s->options->time_scale, deadline = s->options->deadline;
+    double scale = iw_script_scale(s), deadline = s->options->deadline;
 
     allow(s, deadline > 0 ? deadline : CASE_SECONDS, scale > 1 ? scale : 1);
 }
 
 static void allow_playing(struct iw_script *s, double seconds)
 {
-    allow(s, seconds, s->options->time_scale > 0 ? s->options->time_scale : 1);
+    allow(s, seconds, iw_script_scale(s));
 }
 
 void iw_script_pause(struct iw_script *s)
 {
     uint64_t now = iw_transport_now();
-    double scale = s->options->time_scale;
+    double scale = iw_script_scale(s);
 
-    if (!(scale > 0 && scale < 1) || s->deadline <= now)
+    if (scale >= 1 || s->deadline <= now)
         return;
     s->left = s->deadline - now;
     s->deadline = now + (uint64_t)((double)s->left / scale);
@@ -82,6 +82,7 @@ static void take_result(lua_State *L, struct iw_result *out)
 static void set_error(struct iw_result *out, const char *reason)
 {
     out->verdict = IW_VERDICT_ERROR;
+    free(out->reason);
     out->reason = strdup(reason);
 }
 
@@ -112,13 +113,12 @@ static void play(struct iw_script *s, struct iw_result *out)
 {
     lua_State *L = s->L;
     int vocabulary = lua_gettop(L) - 1;
-    double patience = s->options->patience > 0 ? s->options->patience : 3;
 
     lua_getfield(L, vocabulary, "play");
     lua_rawgeti(L, -2, (lua_Integer)s->playing->index + 1);
     if (iw_script_call(s, 1, 0))
         lua_pushnil(L);
-    allow_playing(s, 4 * patience + 2);
+    allow_playing(s, 4 * iw_script_patience(s) + 2);
     end_step(s, vocabulary, "close");
     end_step(s, vocabulary, "alive");
     lua_getfield(L, vocabulary, "ending");
@@ -148,7 +148,6 @@ static void save(const struct iw_exchange *x, const struct iw_case *c,
     }
     snprintf(reason, sizeof(reason), "the capture could not be written: %s", error);
     if (out->verdict != IW_VERDICT_ERROR) {
-        free(out->reason);
         set_error(out, reason);
     }
 }

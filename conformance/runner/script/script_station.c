@@ -31,13 +31,6 @@ static void push(lua_State *L, void *what, const char *type)
     luaL_setmetatable(L, type);
 }
 
-static double patience(lua_State *L)
-{
-    double seconds = iw_script_of(L)->options->patience;
-
-    return seconds > 0 ? seconds : 3;
-}
-
 /* What no socket does. */
 static const char *const own_tcp[] = {"isn", "window", "acknowledge"};
 
@@ -75,16 +68,14 @@ static int l_connect(lua_State *L)
     uint16_t port = (uint16_t)luaL_checkinteger(L, 2);
     struct iw_craft_options options = options_of(L, 3);
     char error[256];
-    struct iw_conn *c =
-        iw_station_connect(station_of(L), host, port, &options, iw_script_until(L, 4, patience(L)),
-                           error, sizeof(error));
+    struct iw_conn *c = iw_station_connect(
+        station_of(L), host, port, &options,
+        iw_script_until(L, 4, iw_script_patience(iw_script_of(L))), error, sizeof(error));
 
     if (!c) {
         iw_script_check_time(L);
         iw_script_of(L)->target->refused = true;
-        lua_pushnil(L);
-        lua_pushstring(L, error);
-        return 2;
+        return iw_script_push_failure(L, error);
     }
     push(L, c, CONN);
     return 1;
@@ -98,11 +89,8 @@ static int l_listen(lua_State *L)
     struct iw_station_listener *l =
         iw_station_listen(station_of(L), luaL_checkstring(L, 1), &options, error, sizeof(error));
 
-    if (!l) {
-        lua_pushnil(L);
-        lua_pushstring(L, error);
-        return 2;
-    }
+    if (!l)
+        return iw_script_push_failure(L, error);
     push(L, l, LISTENER);
     lua_pushinteger(L, iw_station_listener_port(l));
     return 2;
@@ -112,7 +100,8 @@ static int l_listen(lua_State *L)
 static int l_accept(lua_State *L)
 {
     struct iw_station_listener *l = *(struct iw_station_listener **)luaL_checkudata(L, 1, LISTENER);
-    struct iw_conn *c = iw_station_listener_accept(l, iw_script_until(L, 2, patience(L)));
+    struct iw_conn *c =
+        iw_station_listener_accept(l, iw_script_until(L, 2, iw_script_patience(iw_script_of(L))));
 
     if (!c) {
         iw_script_check_time(L);
@@ -130,14 +119,13 @@ static int l_await(lua_State *L)
     struct iw_station_listener *l = *(struct iw_station_listener **)luaL_checkudata(L, 1, LISTENER);
     struct iw_script *s = iw_script_of(L);
     struct iw_target *t = s->target;
-    uint64_t began = iw_transport_now(), until;
+    uint64_t began = iw_transport_now();
     const char *why = NULL;
     struct iw_conn *c;
 
     if (!t || !t->not_called)
         return luaL_error(L, "nothing makes this target connect");
-    until = began + (uint64_t)(t->connect_within *
-                               (s->options->time_scale > 0 ? s->options->time_scale : 1) * 1e9);
+    uint64_t until = began + (uint64_t)(t->connect_within * iw_script_scale(s) * 1e9);
     for (;;) {
         uint64_t look = iw_transport_now() + LOOK_MS * 1000000u;
 
@@ -155,9 +143,7 @@ static int l_await(lua_State *L)
         push(L, c, CONN);
         return 1;
     }
-    lua_pushnil(L);
-    lua_pushstring(L, why ? why : t->not_called(t, true));
-    return 2;
+    return iw_script_push_failure(L, why ? why : t->not_called(t, true));
 }
 
 /* The octets of one write. */
@@ -211,7 +197,7 @@ static int c_write(lua_State *L)
     const char *octets = luaL_checklstring(L, 2, &length);
     const struct iw_writes *w = writes_of(L, 3, &writes);
 
-    iw_conn_write(c, octets, length, w, iw_script_until(L, 4, patience(L)));
+    iw_conn_write(c, octets, length, w, iw_script_until(L, 4, iw_script_patience(iw_script_of(L))));
     iw_script_check_time(L);
     return 0;
 }
@@ -225,7 +211,8 @@ static int c_startup(lua_State *L)
     const char *octets = luaL_checklstring(L, 2, &length);
     const struct iw_writes *w = writes_of(L, 3, &writes);
 
-    iw_conn_send_startup(c, octets, length, w, iw_script_until(L, 4, patience(L)));
+    iw_conn_send_startup(c, octets, length, w,
+                         iw_script_until(L, 4, iw_script_patience(iw_script_of(L))));
     iw_script_check_time(L);
     return 0;
 }
@@ -292,7 +279,8 @@ static int c_ulpdu(lua_State *L)
     bool broken = lua_toboolean(L, 4);
     const struct iw_writes *w = writes_of(L, 5, &writes);
 
-    iw_conn_send_ulpdu(c, octets, length, &bend, broken, w, iw_script_until(L, 6, patience(L)));
+    iw_conn_send_ulpdu(c, octets, length, &bend, broken, w,
+                       iw_script_until(L, 6, iw_script_patience(iw_script_of(L))));
     iw_script_check_time(L);
     return 0;
 }
@@ -310,7 +298,7 @@ static int c_uncork(lua_State *L)
     struct iw_writes writes;
     const struct iw_writes *w = writes_of(L, 2, &writes);
 
-    iw_conn_uncork(c, w, iw_script_until(L, 3, patience(L)));
+    iw_conn_uncork(c, w, iw_script_until(L, 3, iw_script_patience(iw_script_of(L))));
     iw_script_check_time(L);
     return 0;
 }
@@ -320,7 +308,7 @@ static int c_release(lua_State *L)
 {
     size_t length = (size_t)luaL_checkinteger(L, 2);
 
-    iw_conn_release(conn_of(L), length, iw_script_until(L, 3, patience(L)));
+    iw_conn_release(conn_of(L), length, iw_script_until(L, 3, iw_script_patience(iw_script_of(L))));
     iw_script_check_time(L);
     return 0;
 }
@@ -358,14 +346,16 @@ static int c_segment(lua_State *L)
  */
 static int c_answered(lua_State *L)
 {
-    lua_pushboolean(L, iw_conn_answered(conn_of(L), iw_script_until(L, 2, patience(L))));
+    lua_pushboolean(L, iw_conn_answered(
+                           conn_of(L), iw_script_until(L, 2, iw_script_patience(iw_script_of(L)))));
     return 1;
 }
 
 /* conn:repeated([seconds]): whether it has sent octets again since conn:acknowledge. */
 static int c_repeated(lua_State *L)
 {
-    lua_pushboolean(L, iw_conn_repeated(conn_of(L), iw_script_until(L, 2, patience(L))));
+    lua_pushboolean(L, iw_conn_repeated(
+                           conn_of(L), iw_script_until(L, 2, iw_script_patience(iw_script_of(L)))));
     return 1;
 }
 
@@ -402,7 +392,8 @@ static int c_streamed(lua_State *L)
     const uint8_t *octets;
 
     luaL_argcheck(L, length > 0, 2, "expected a number of octets above 0");
-    octets = iw_conn_streamed(c, (size_t)length, iw_script_until(L, 3, patience(L)));
+    octets = iw_conn_streamed(c, (size_t)length,
+                              iw_script_until(L, 3, iw_script_patience(iw_script_of(L))));
     if (!octets) {
         iw_script_check_time(L);
         return 0;
@@ -428,7 +419,8 @@ static int c_reset(lua_State *L)
 static int c_next(lua_State *L)
 {
     struct iw_conn *c = conn_of(L);
-    const struct iw_item *item = iw_conn_next(c, iw_script_until(L, 2, patience(L)));
+    const struct iw_item *item =
+        iw_conn_next(c, iw_script_until(L, 2, iw_script_patience(iw_script_of(L))));
 
     if (!item) {
         iw_script_check_time(L);
@@ -444,7 +436,8 @@ static int c_next(lua_State *L)
 /* conn:drain([seconds]): reads until the peer has ended its direction; whether it has. */
 static int c_drain(lua_State *L)
 {
-    lua_pushboolean(L, iw_conn_drain(conn_of(L), iw_script_until(L, 2, patience(L))));
+    lua_pushboolean(
+        L, iw_conn_drain(conn_of(L), iw_script_until(L, 2, iw_script_patience(iw_script_of(L)))));
     return 1;
 }
 
@@ -461,18 +454,6 @@ static int c_comment_received(lua_State *L)
     return 0;
 }
 
-static void set_integer(lua_State *L, const char *field, uint64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, field);
-}
-
-static void set_boolean(lua_State *L, const char *field, bool value)
-{
-    lua_pushboolean(L, value);
-    lua_setfield(L, -2, field);
-}
-
 /* conn:state(): a table; `own` and `peer` are start-up frames. */
 static int c_state(lua_State *L)
 {
@@ -480,22 +461,23 @@ static int c_state(lua_State *L)
 
     iw_conn_get_state(conn_of(L), &s);
     lua_createtable(L, 0, 14);
-    set_integer(L, "number", (uint64_t)s.number);
-    set_boolean(L, "initiator", s.initiator);
-    set_boolean(L, "markers",
-                iw_conn_consortium(&s) || (s.got_startup && s.peer.flags & IW_MPA_FLAG_M));
-    set_boolean(L, "peer_markers",
-                iw_conn_consortium(&s) || (s.sent_startup && s.own.flags & IW_MPA_FLAG_M));
-    set_boolean(L, "crc",
-                s.got_startup && s.sent_startup && (s.own.flags | s.peer.flags) & IW_MPA_FLAG_C);
-    set_integer(L, "sent", s.sent);
-    set_integer(L, "received", s.received);
-    set_integer(L, "mss", s.mss);
-    set_integer(L, "unacked", s.unacked);
-    set_integer(L, "acked", s.acked);
-    set_boolean(L, "ended", s.ended);
-    set_boolean(L, "reset", s.reset);
-    set_boolean(L, "shut", s.shut);
+    iw_script_set_integer(L, "number", (uint64_t)s.number);
+    iw_script_set_boolean(L, "initiator", s.initiator);
+    iw_script_set_boolean(
+        L, "markers", iw_conn_consortium(&s) || (s.got_startup && s.peer.flags & IW_MPA_FLAG_M));
+    iw_script_set_boolean(L, "peer_markers",
+                          iw_conn_consortium(&s) ||
+                              (s.sent_startup && s.own.flags & IW_MPA_FLAG_M));
+    iw_script_set_boolean(
+        L, "crc", s.got_startup && s.sent_startup && (s.own.flags | s.peer.flags) & IW_MPA_FLAG_C);
+    iw_script_set_integer(L, "sent", s.sent);
+    iw_script_set_integer(L, "received", s.received);
+    iw_script_set_integer(L, "mss", s.mss);
+    iw_script_set_integer(L, "unacked", s.unacked);
+    iw_script_set_integer(L, "acked", s.acked);
+    iw_script_set_boolean(L, "ended", s.ended);
+    iw_script_set_boolean(L, "reset", s.reset);
+    iw_script_set_boolean(L, "shut", s.shut);
     lua_pushnumber(L, (double)s.rtt / 1e9);
     lua_setfield(L, -2, "rtt");
     if (s.sent_startup) {
@@ -520,20 +502,16 @@ static int l_findings(lua_State *L)
         const struct iw_rule *rule = iw_check_rule(f->check);
 
         lua_createtable(L, 0, 8);
-        lua_pushstring(L, info->name);
-        lua_setfield(L, -2, "check");
-        lua_pushstring(L, info->text);
-        lua_setfield(L, -2, "text");
+        iw_script_set_text(L, "check", info->name);
+        iw_script_set_text(L, "text", info->text);
         if (rule) {
-            lua_pushstring(L, rule->id);
-            lua_setfield(L, -2, "rule");
-            lua_pushstring(L, iw_verdict_name(iw_rule_verdict(rule)));
-            lua_setfield(L, -2, "verdict");
+            iw_script_set_text(L, "rule", rule->id);
+            iw_script_set_text(L, "verdict", iw_verdict_name(iw_rule_verdict(rule)));
         }
-        set_integer(L, "connection", (uint64_t)f->connection);
-        set_integer(L, "position", f->position);
-        set_integer(L, "got", f->got);
-        set_integer(L, "want", f->want);
+        iw_script_set_integer(L, "connection", (uint64_t)f->connection);
+        iw_script_set_integer(L, "position", f->position);
+        iw_script_set_integer(L, "got", f->got);
+        iw_script_set_integer(L, "want", f->want);
         lua_rawseti(L, -2, ++n);
     }
     return 1;
@@ -557,7 +535,7 @@ static int l_flooded(lua_State *L)
 /* iw.patience(): seconds that an expectation waits. */
 static int l_patience(lua_State *L)
 {
-    lua_pushnumber(L, patience(L));
+    lua_pushnumber(L, iw_script_patience(iw_script_of(L)));
     return 1;
 }
 

@@ -5,24 +5,6 @@
 #include "iwarp/crc32c.h"
 #include "script_host.h"
 
-static void set_integer(lua_State *L, const char *field, uint64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, field);
-}
-
-static void set_boolean(lua_State *L, const char *field, bool value)
-{
-    lua_pushboolean(L, value);
-    lua_setfield(L, -2, field);
-}
-
-static void set_octets(lua_State *L, const char *field, const void *octets, size_t length)
-{
-    lua_pushlstring(L, octets, length);
-    lua_setfield(L, -2, field);
-}
-
 /* ---- to octets ---- */
 
 /* iw.ddp{t, l, rsvd, dv, rv, rsv, opcode, stag, to | invalidate, qn, msn, mo}: a DDP header. */
@@ -218,25 +200,24 @@ void iw_script_push_startup(lua_State *L, const struct iw_mpa_startup_header *h,
     static const char *const names[] = {"other", "request", "reply"};
 
     lua_createtable(L, 0, 16);
-    lua_pushstring(L, names[iw_wire_mpa_key(h->key)]);
-    lua_setfield(L, -2, "which");
-    set_octets(L, "key", h->key, sizeof(h->key));
-    set_integer(L, "flags", h->flags);
-    set_boolean(L, "markers", h->flags & IW_MPA_FLAG_M);
-    set_boolean(L, "crc", h->flags & IW_MPA_FLAG_C);
-    set_boolean(L, "rejected", h->flags & IW_MPA_FLAG_R);
-    set_boolean(L, "enhanced", h->flags & IW_MPA_FLAG_S);
-    set_integer(L, "reserved", h->flags & IW_MPA_FLAG_RES);
-    set_integer(L, "revision", h->revision);
-    set_integer(L, "pd_length", h->pd_length);
+    iw_script_set_text(L, "which", names[iw_wire_mpa_key(h->key)]);
+    iw_script_set_octets(L, "key", h->key, sizeof(h->key));
+    iw_script_set_integer(L, "flags", h->flags);
+    iw_script_set_boolean(L, "markers", h->flags & IW_MPA_FLAG_M);
+    iw_script_set_boolean(L, "crc", h->flags & IW_MPA_FLAG_C);
+    iw_script_set_boolean(L, "rejected", h->flags & IW_MPA_FLAG_R);
+    iw_script_set_boolean(L, "enhanced", h->flags & IW_MPA_FLAG_S);
+    iw_script_set_integer(L, "reserved", h->flags & IW_MPA_FLAG_RES);
+    iw_script_set_integer(L, "revision", h->revision);
+    iw_script_set_integer(L, "pd_length", h->pd_length);
     if (!(h->flags & IW_MPA_FLAG_S) || h->pd_length < IW_MPA_ENHANCED_LENGTH)
         return;
-    set_boolean(L, "a", e->peer_to_peer);
-    set_boolean(L, "b", e->rtr & IW_MPA_RTR_SEND);
-    set_boolean(L, "c", e->rtr & IW_MPA_RTR_WRITE);
-    set_boolean(L, "d", e->rtr & IW_MPA_RTR_READ);
-    set_integer(L, "ird", e->ird);
-    set_integer(L, "ord", e->ord);
+    iw_script_set_boolean(L, "a", e->peer_to_peer);
+    iw_script_set_boolean(L, "b", e->rtr & IW_MPA_RTR_SEND);
+    iw_script_set_boolean(L, "c", e->rtr & IW_MPA_RTR_WRITE);
+    iw_script_set_boolean(L, "d", e->rtr & IW_MPA_RTR_READ);
+    iw_script_set_integer(L, "ird", e->ird);
+    iw_script_set_integer(L, "ord", e->ord);
 }
 
 static void push_startup_item(lua_State *L, const struct iw_item *item)
@@ -250,38 +231,37 @@ static void push_startup_item(lua_State *L, const struct iw_item *item)
         iw_wire_get_enhanced(item->octets + header, item->length - (size_t)header, &e) > 0)
         skip += IW_MPA_ENHANCED_LENGTH;
     iw_script_push_startup(L, &h, &e);
-    set_octets(L, "private", item->octets + skip, item->length - skip);
+    iw_script_set_octets(L, "private", item->octets + skip, item->length - skip);
 }
 
 static void set_ddp(lua_State *L, const struct iw_ddp_header *h)
 {
-    set_boolean(L, "t", iw_ddp_tagged(h));
-    set_boolean(L, "l", iw_ddp_last(h));
-    set_integer(L, "rsvd", (h->ddp_control & IW_DDP_RSVD) >> 2);
-    set_integer(L, "dv", iw_ddp_version(h));
-    set_integer(L, "rv", iw_rdmap_version(h));
-    set_integer(L, "rsv", (unsigned)(h->rdmap_control & IW_RDMAP_RSV) >> 4);
-    set_integer(L, "opcode", iw_rdmap_op(h));
-    lua_pushstring(L, iw_wire_opcode_token(iw_rdmap_op(h)));
-    lua_setfield(L, -2, "op");
+    iw_script_set_boolean(L, "t", iw_ddp_tagged(h));
+    iw_script_set_boolean(L, "l", iw_ddp_last(h));
+    iw_script_set_integer(L, "rsvd", (h->ddp_control & IW_DDP_RSVD) >> 2);
+    iw_script_set_integer(L, "dv", iw_ddp_version(h));
+    iw_script_set_integer(L, "rv", iw_rdmap_version(h));
+    iw_script_set_integer(L, "rsv", (unsigned)(h->rdmap_control & IW_RDMAP_RSV) >> 4);
+    iw_script_set_integer(L, "opcode", iw_rdmap_op(h));
+    iw_script_set_text(L, "op", iw_wire_opcode_token(iw_rdmap_op(h)));
     if (iw_ddp_tagged(h)) {
-        set_integer(L, "stag", h->stag);
-        set_integer(L, "to", h->to);
+        iw_script_set_integer(L, "stag", h->stag);
+        iw_script_set_integer(L, "to", h->to);
         return;
     }
-    set_integer(L, "invalidate", h->invalidate_stag);
-    set_integer(L, "qn", h->qn);
-    set_integer(L, "msn", h->msn);
-    set_integer(L, "mo", h->mo);
+    iw_script_set_integer(L, "invalidate", h->invalidate_stag);
+    iw_script_set_integer(L, "qn", h->qn);
+    iw_script_set_integer(L, "msn", h->msn);
+    iw_script_set_integer(L, "mo", h->mo);
 }
 
 static void set_read_request(lua_State *L, const struct iw_rdmap_read_request *r)
 {
-    set_integer(L, "sink_stag", r->sink_stag);
-    set_integer(L, "sink_to", r->sink_to);
-    set_integer(L, "size", r->size);
-    set_integer(L, "source_stag", r->source_stag);
-    set_integer(L, "source_to", r->source_to);
+    iw_script_set_integer(L, "sink_stag", r->sink_stag);
+    iw_script_set_integer(L, "sink_to", r->sink_to);
+    iw_script_set_integer(L, "size", r->size);
+    iw_script_set_integer(L, "source_stag", r->source_stag);
+    iw_script_set_integer(L, "source_to", r->source_to);
 }
 
 static void set_terminate(lua_State *L, const uint8_t *payload, size_t length)
@@ -290,16 +270,16 @@ static void set_terminate(lua_State *L, const uint8_t *payload, size_t length)
 
     if (iw_wire_get_terminate(payload, length, &t) < 0)
         return;
-    set_integer(L, "layer", t.layer);
-    set_integer(L, "etype", t.etype);
-    set_integer(L, "code", t.code);
-    set_boolean(L, "m", t.flags & IW_TERM_M);
-    set_boolean(L, "d", t.flags & IW_TERM_D);
-    set_boolean(L, "r", t.flags & IW_TERM_R);
-    set_integer(L, "reserved", t.reserved);
-    set_integer(L, "trailing", t.trailing);
+    iw_script_set_integer(L, "layer", t.layer);
+    iw_script_set_integer(L, "etype", t.etype);
+    iw_script_set_integer(L, "code", t.code);
+    iw_script_set_boolean(L, "m", t.flags & IW_TERM_M);
+    iw_script_set_boolean(L, "d", t.flags & IW_TERM_D);
+    iw_script_set_boolean(L, "r", t.flags & IW_TERM_R);
+    iw_script_set_integer(L, "reserved", t.reserved);
+    iw_script_set_integer(L, "trailing", t.trailing);
     if (t.flags & IW_TERM_D) {
-        set_integer(L, "segment_length", t.segment_length);
+        iw_script_set_integer(L, "segment_length", t.segment_length);
         lua_createtable(L, 0, 12);
         set_ddp(L, &t.ddp);
         lua_setfield(L, -2, "segment");
@@ -318,19 +298,19 @@ static void set_atomics(lua_State *L, unsigned opcode, const uint8_t *payload, s
 
     if (opcode == IW_OP_ATOMIC_REQUEST &&
         iw_wire_get_atomic_request(payload, length, &request) > 0) {
-        set_integer(L, "atomic", request.opcode);
-        set_integer(L, "request_id", request.request_id);
-        set_integer(L, "remote_stag", request.remote_stag);
-        set_integer(L, "remote_to", request.remote_to);
-        set_integer(L, "add_swap", request.add_swap_data);
-        set_integer(L, "add_swap_mask", request.add_swap_mask);
-        set_integer(L, "compare", request.compare_data);
-        set_integer(L, "compare_mask", request.compare_mask);
+        iw_script_set_integer(L, "atomic", request.opcode);
+        iw_script_set_integer(L, "request_id", request.request_id);
+        iw_script_set_integer(L, "remote_stag", request.remote_stag);
+        iw_script_set_integer(L, "remote_to", request.remote_to);
+        iw_script_set_integer(L, "add_swap", request.add_swap_data);
+        iw_script_set_integer(L, "add_swap_mask", request.add_swap_mask);
+        iw_script_set_integer(L, "compare", request.compare_data);
+        iw_script_set_integer(L, "compare_mask", request.compare_mask);
     }
     if (opcode == IW_OP_ATOMIC_RESPONSE &&
         iw_wire_get_atomic_response(payload, length, &response) > 0) {
-        set_integer(L, "request_id", response.request_id);
-        set_integer(L, "value", response.original_value);
+        iw_script_set_integer(L, "request_id", response.request_id);
+        iw_script_set_integer(L, "value", response.original_value);
     }
 }
 
@@ -359,13 +339,13 @@ static void push_segment(lua_State *L, const uint8_t *ulpdu, const struct iw_ite
     int header = iw_wire_get_ddp(ulpdu, s->length, &h);
 
     lua_createtable(L, 0, 18);
-    set_octets(L, "ulpdu", ulpdu, s->length);
-    set_integer(L, "position", s->position);
-    set_boolean(L, "crc_good", s->crc_good);
+    iw_script_set_octets(L, "ulpdu", ulpdu, s->length);
+    iw_script_set_integer(L, "position", s->position);
+    iw_script_set_boolean(L, "crc_good", s->crc_good);
     if (header < 0)
         return;
     set_ddp(L, &h);
-    set_octets(L, "payload", ulpdu + header, s->length - (size_t)header);
+    iw_script_set_octets(L, "payload", ulpdu + header, s->length - (size_t)header);
 }
 
 static void push_message(lua_State *L, const struct iw_item *item)
@@ -383,12 +363,12 @@ static void push_message(lua_State *L, const struct iw_item *item)
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     lua_setfield(L, -2, "segments");
-    set_octets(L, "ulpdu", first, item->segments[0].length);
+    iw_script_set_octets(L, "ulpdu", first, item->segments[0].length);
     if (header < 0)
         return;
     set_ddp(L, &h);
     last = item->octets + item->segments[item->n_segments - 1].offset;
-    set_boolean(L, "l", *last & IW_DDP_L);
+    iw_script_set_boolean(L, "l", *last & IW_DDP_L);
     set_payload(L, item);
     length = item->segments[0].length - (size_t)header;
     if (iw_rdmap_op(&h) == IW_OP_READ_REQUEST &&
@@ -411,12 +391,10 @@ void iw_script_push_item(lua_State *L, const struct iw_item *item)
     else
         lua_newtable(L);
     iw_item_print(item, text, sizeof(text));
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, "text");
-    lua_pushstring(L, kinds[item->kind]);
-    lua_setfield(L, -2, "kind");
-    set_integer(L, "position", item->position);
-    set_integer(L, "finish", item->end);
+    iw_script_set_text(L, "text", text);
+    iw_script_set_text(L, "kind", kinds[item->kind]);
+    iw_script_set_integer(L, "position", item->position);
+    iw_script_set_integer(L, "finish", item->end);
 }
 
 void iw_script_add_wire(lua_State *L)
