@@ -7,12 +7,17 @@
 
 /* ---- to octets ---- */
 
+static int push_octets(lua_State *L, const uint8_t *octets, size_t length)
+{
+    lua_pushlstring(L, (const char *)octets, length);
+    return 1;
+}
+
 /* iw.ddp{t, l, rsvd, dv, rv, rsv, opcode, stag, to | invalidate, qn, msn, mo}: a DDP header. */
 static int l_ddp(lua_State *L)
 {
     struct iw_ddp_header h = {0};
     uint8_t out[IW_DDP_UNTAGGED_HEADER];
-    int n;
 
     luaL_checktype(L, 1, LUA_TTABLE);
     h.ddp_control =
@@ -28,9 +33,7 @@ static int l_ddp(lua_State *L)
     h.qn = (uint32_t)iw_script_number(L, 1, "qn", 0, UINT32_MAX);
     h.msn = (uint32_t)iw_script_number(L, 1, "msn", 0, UINT32_MAX);
     h.mo = (uint32_t)iw_script_number(L, 1, "mo", 0, UINT32_MAX);
-    n = iw_wire_put_ddp(out, sizeof(out), &h);
-    lua_pushlstring(L, (const char *)out, (size_t)n);
-    return 1;
+    return push_octets(L, out, (size_t)iw_wire_put_ddp(out, sizeof(out), &h));
 }
 
 static int l_read_request(lua_State *L)
@@ -45,8 +48,7 @@ static int l_read_request(lua_State *L)
     r.source_stag = (uint32_t)iw_script_number(L, 1, "source_stag", 0, UINT32_MAX);
     r.source_to = iw_script_number(L, 1, "source_to", 0, UINT64_MAX);
     iw_wire_put_read_request(out, sizeof(out), &r);
-    lua_pushlstring(L, (const char *)out, sizeof(out));
-    return 1;
+    return push_octets(L, out, sizeof(out));
 }
 
 static int l_atomic_request(lua_State *L)
@@ -64,8 +66,7 @@ static int l_atomic_request(lua_State *L)
     r.compare_data = iw_script_number(L, 1, "compare", 0, UINT64_MAX);
     r.compare_mask = iw_script_number(L, 1, "compare_mask", UINT64_MAX, UINT64_MAX);
     iw_wire_put_atomic_request(out, sizeof(out), &r);
-    lua_pushlstring(L, (const char *)out, sizeof(out));
-    return 1;
+    return push_octets(L, out, sizeof(out));
 }
 
 static int l_atomic_response(lua_State *L)
@@ -77,8 +78,7 @@ static int l_atomic_response(lua_State *L)
     r.request_id = (uint32_t)iw_script_number(L, 1, "request_id", 0, UINT32_MAX);
     r.original_value = iw_script_number(L, 1, "value", 0, UINT64_MAX);
     iw_wire_put_atomic_response(out, sizeof(out), &r);
-    lua_pushlstring(L, (const char *)out, sizeof(out));
-    return 1;
+    return push_octets(L, out, sizeof(out));
 }
 
 /* iw.terminate{layer, etype, code, m, d, r, reserved, segment_length}: the first 4 octets, and the
@@ -98,8 +98,7 @@ static int l_terminate(lua_State *L)
     t.code = (uint8_t)iw_script_number(L, 1, "code", 0, 255);
     t.segment_length = (uint16_t)iw_script_number(L, 1, "segment_length", 0, 65535);
     iw_wire_put_terminate(out, sizeof(out), &t);
-    lua_pushlstring(L, (const char *)out, t.flags & IW_TERM_D ? IW_AT_TERM_DDP : IW_AT_TERM_LENGTH);
-    return 1;
+    return push_octets(L, out, t.flags & IW_TERM_D ? IW_AT_TERM_DDP : IW_AT_TERM_LENGTH);
 }
 
 /* iw.startup{key, flags, revision, pd_length}: the 20 octets. */
@@ -107,12 +106,11 @@ static int l_startup(lua_State *L)
 {
     struct iw_mpa_startup_header h = {0};
     uint8_t out[IW_MPA_STARTUP_HEADER];
-    const char *key;
     size_t length;
 
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_getfield(L, 1, "key");
-    key = luaL_checklstring(L, -1, &length);
+    const char *key = luaL_checklstring(L, -1, &length);
     if (length != IW_MPA_KEY_LENGTH)
         return luaL_error(L, "the key must have 16 octets, not %I", (lua_Integer)length);
     memcpy(h.key, key, length);
@@ -120,8 +118,7 @@ static int l_startup(lua_State *L)
     h.revision = (uint8_t)iw_script_number(L, 1, "revision", 1, 255);
     h.pd_length = (uint16_t)iw_script_number(L, 1, "pd_length", 0, 65535);
     iw_wire_put_startup(out, sizeof(out), &h);
-    lua_pushlstring(L, (const char *)out, sizeof(out));
-    return 1;
+    return push_octets(L, out, sizeof(out));
 }
 
 /* iw.enhanced{a, b, c, d, ird, ord}: the RFC 6581 block. */
@@ -138,31 +135,28 @@ static int l_enhanced(lua_State *L)
     e.ird = (uint16_t)iw_script_number(L, 1, "ird", 0, 0x3fff);
     e.ord = (uint16_t)iw_script_number(L, 1, "ord", 0, 0x3fff);
     iw_wire_put_enhanced(out, sizeof(out), &e);
-    lua_pushlstring(L, (const char *)out, sizeof(out));
-    return 1;
+    return push_octets(L, out, sizeof(out));
 }
 
 /* iw.print_segment(ulpdu), iw.print_startup(frame): the one-line syntax. */
-static int l_print_segment(lua_State *L)
+static int print(lua_State *L, size_t (*write)(char *, size_t, const uint8_t *, size_t))
 {
     char text[512];
     size_t length;
     const char *octets = luaL_checklstring(L, 1, &length);
-
-    iw_wire_print_segment(text, sizeof(text), (const uint8_t *)octets, length);
+    write(text, sizeof(text), (const uint8_t *)octets, length);
     lua_pushstring(L, text);
     return 1;
+}
+
+static int l_print_segment(lua_State *L)
+{
+    return print(L, iw_wire_print_segment);
 }
 
 static int l_print_startup(lua_State *L)
 {
-    char text[512];
-    size_t length;
-    const char *octets = luaL_checklstring(L, 1, &length);
-
-    iw_wire_print_startup(text, sizeof(text), (const uint8_t *)octets, length);
-    lua_pushstring(L, text);
-    return 1;
+    return print(L, iw_wire_print_startup);
 }
 
 static int l_mulpdu(lua_State *L)
@@ -350,33 +344,34 @@ static void push_segment(lua_State *L, const uint8_t *ulpdu, const struct iw_ite
 
 static void push_message(lua_State *L, const struct iw_item *item)
 {
-    const uint8_t *first = item->octets, *last;
+    const uint8_t *first = item->octets;
+    const uint8_t *last = first + item->segments[item->n_segments - 1].offset;
+    size_t length = item->segments[0].length;
     struct iw_rdmap_read_request request;
     struct iw_ddp_header h;
-    int header = iw_wire_get_ddp(first, item->segments[0].length, &h);
-    size_t length;
+    int header = iw_wire_get_ddp(first, length, &h);
 
     lua_createtable(L, 0, 32);
     lua_createtable(L, (int)item->n_segments, 0);
     for (size_t i = 0; i < item->n_segments; i++) {
-        push_segment(L, item->octets + item->segments[i].offset, &item->segments[i]);
+        push_segment(L, first + item->segments[i].offset, &item->segments[i]);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     lua_setfield(L, -2, "segments");
-    iw_script_set_octets(L, "ulpdu", first, item->segments[0].length);
+    iw_script_set_octets(L, "ulpdu", first, length);
     if (header < 0)
         return;
     set_ddp(L, &h);
-    last = item->octets + item->segments[item->n_segments - 1].offset;
     iw_script_set_boolean(L, "l", *last & IW_DDP_L);
     set_payload(L, item);
-    length = item->segments[0].length - (size_t)header;
+    first += header;
+    length -= (size_t)header;
     if (iw_rdmap_op(&h) == IW_OP_READ_REQUEST &&
-        iw_wire_get_read_request(first + header, length, &request) > 0)
+        iw_wire_get_read_request(first, length, &request) > 0)
         set_read_request(L, &request);
     if (iw_rdmap_op(&h) == IW_OP_TERMINATE)
-        set_terminate(L, first + header, length);
-    set_atomics(L, iw_rdmap_op(&h), first + header, length);
+        set_terminate(L, first, length);
+    set_atomics(L, iw_rdmap_op(&h), first, length);
 }
 
 void iw_script_push_item(lua_State *L, const struct iw_item *item)
