@@ -226,11 +226,10 @@ static int on_segment(void *context, const struct iw_segment *s)
 {
     struct recording *r = context;
     uint64_t number = s->connection->number;
-    struct recorded *c;
 
     if (number < r->first || number - r->first >= r->count)
         return r->script->deadline && iw_transport_now() >= r->script->deadline;
-    c = &r->connection[number - r->first];
+    struct recorded *c = &r->connection[number - r->first];
     r->frame = s->frame->number;
     r->time = s->frame->time;
     if (!c->observer)
@@ -327,7 +326,6 @@ static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
     const char *folder = iw_script_of(L)->options->pcaps;
     char root[PATH_MAX];
     struct stat status = {0};
-    size_t n;
 
     if (!folder)
         luaL_error(L, "%s: this run has no folder of captures", name);
@@ -340,7 +338,7 @@ static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
         luaL_error(L, "%s: %s", folder, strerror(errno));
     if (!realpath(lua_tostring(L, -1), path) || stat(path, &status))
         luaL_error(L, "%s: %s", lua_tostring(L, -1), strerror(errno));
-    n = strlen(root);
+    size_t n = strlen(root);
     if (strncmp(path, root, n) != 0 || (path[n] != '/' && root[n - 1] != '/') ||
         !S_ISREG(status.st_mode))
         luaL_error(L, "%s: no file of the folder of captures", name);

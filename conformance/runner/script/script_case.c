@@ -8,10 +8,9 @@
 
 static void take_rules(lua_State *L, struct iw_case *c)
 {
-    size_t n;
 
     lua_getfield(L, -1, "rules");
-    n = (size_t)luaL_len(L, -1);
+    size_t n = (size_t)luaL_len(L, -1);
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): the list is one of pointers */
     c->rules = calloc(n + 1, sizeof(*c->rules));
     for (size_t i = 0; c->rules && i < n; i++) {
@@ -24,10 +23,9 @@ static void take_rules(lua_State *L, struct iw_case *c)
 
 static void take_tags(lua_State *L, struct iw_case *c)
 {
-    size_t n;
 
     lua_getfield(L, -1, "tags");
-    n = (size_t)luaL_len(L, -1);
+    size_t n = (size_t)luaL_len(L, -1);
     c->tags = calloc(n + 1, sizeof(*c->tags));
     for (size_t i = 0; c->tags && i < n; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
@@ -39,10 +37,9 @@ static void take_tags(lua_State *L, struct iw_case *c)
 
 static void take_needs(lua_State *L, struct iw_case *c)
 {
-    size_t n;
 
     lua_getfield(L, -1, "needs");
-    n = (size_t)luaL_len(L, -1);
+    size_t n = (size_t)luaL_len(L, -1);
     c->needs = calloc(n + 1, sizeof(*c->needs));
     for (size_t i = 0; c->needs && i < n; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
@@ -58,7 +55,6 @@ static bool take(lua_State *L, const char *file, struct iw_case *c)
 {
     char *role = iw_script_text(L, "role");
     char *worst = iw_script_text(L, "worst");
-    bool done;
 
     c->id = iw_script_text(L, "id");
     c->purpose = iw_script_text(L, "purpose");
@@ -71,7 +67,7 @@ static bool take(lua_State *L, const char *file, struct iw_case *c)
     take_rules(L, c);
     take_tags(L, c);
     take_needs(L, c);
-    done = role && worst && c->id && c->purpose && c->file && c->rules && c->tags && c->needs;
+    bool done = role && worst && c->id && c->purpose && c->file && c->rules && c->tags && c->needs;
     if (done) {
         c->role = strcmp(role, "initiator") ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
         iw_verdict_find(worst, &c->worst);
@@ -87,10 +83,9 @@ int iw_case_load(const char *file, const struct iw_run_options *options, struct 
     struct iw_script s = {.options = options, .file = file};
     struct iw_case *cases = NULL;
     size_t n = 0, taken = 0;
-    int failed;
 
     iw_script_allow_reading(&s);
-    failed = iw_script_open(&s, error, room) || iw_script_load(&s, error, room);
+    int failed = iw_script_open(&s, error, room) || iw_script_load(&s, error, room);
     if (!failed) {
         n = (size_t)luaL_len(s.L, -1);
         cases = calloc(n + 1, sizeof(*cases));

@@ -47,7 +47,6 @@ bool iw_script_where(lua_State *L, const struct iw_script *s, char *text, size_t
 static void *allocate(void *context, void *block, size_t old, size_t size)
 {
     struct iw_script *s = context;
-    void *more;
 
     if (!block)
         old = 0;
@@ -61,7 +60,7 @@ static void *allocate(void *context, void *block, size_t old, size_t size)
             iw_script_where(s->L, s, s->where, sizeof(s->where));
         return NULL;
     }
-    more = realloc(block, size);
+    void *more = realloc(block, size);
     if (more)
         s->used = s->used - old + size;
     return more;
@@ -333,7 +332,6 @@ static int l_near(lua_State *L)
 static int l_load(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
-    const char *path;
 
     if (!*name || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(name))
         return luaL_error(L, "bad name of a library file: '%s'", name);
@@ -341,7 +339,7 @@ static int l_load(lua_State *L)
     if (lua_getfield(L, -1, name) != LUA_TNIL)
         return 1;
     lua_pop(L, 1);
-    path = lua_pushfstring(L, "%s/%s.lua", iw_script_of(L)->options->library, name);
+    const char *path = lua_pushfstring(L, "%s/%s.lua", iw_script_of(L)->options->library, name);
     if (iw_script_load_file(L, path))
         return lua_error(L);
     lua_call(L, 0, 1);

@@ -156,11 +156,10 @@ static void save(const struct iw_exchange *x, const struct iw_case *c,
  * order in each state. */
 static bool is_case(lua_State *L, const struct iw_case *c)
 {
-    bool same;
 
     lua_rawgeti(L, -1, (lua_Integer)c->index + 1);
     lua_getfield(L, -1, "id");
-    same = !strcmp(lua_tostring(L, -1), c->id);
+    bool same = !strcmp(lua_tostring(L, -1), c->id);
     lua_pop(L, 2);
     return same;
 }

@@ -161,7 +161,6 @@ static size_t octets_of(lua_State *L, int index)
 static const struct iw_writes *writes_of(lua_State *L, int index, struct iw_writes *writes)
 {
     size_t *sizes;
-    size_t count;
 
     *writes = (struct iw_writes){0};
     lua_settop(L, index + 1);
@@ -172,7 +171,7 @@ static const struct iw_writes *writes_of(lua_State *L, int index, struct iw_writ
         return writes;
     }
     luaL_checktype(L, index, LUA_TTABLE);
-    count = (size_t)luaL_len(L, index);
+    size_t count = (size_t)luaL_len(L, index);
     if (count > WRITES)
         luaL_error(L, "more than %d writes in one list", WRITES);
     if (!count)

@@ -125,9 +125,7 @@ static size_t fpdu_fields(struct view *v, size_t at)
     uint64_t begin = line->position + at;
     struct plain p = {.length = 0};
     const uint8_t *ulpdu = p.octets + IW_MPA_LENGTH_FIELD;
-    size_t whole = SIZE_MAX, crc, ulpdu_end, next;
-    unsigned opcode;
-    bool tagged;
+    size_t whole = SIZE_MAX;
 
     for (; at < v->length && p.length < whole; at++) {
         uint64_t here = line->markers ? iw_mpa_position(line->start, begin, p.length) : 0;
@@ -144,15 +142,15 @@ static size_t fpdu_fields(struct view *v, size_t at)
     }
     if (p.length < IW_MPA_LENGTH_FIELD + IW_AT_STAG)
         return at;
-    crc = whole - IW_MPA_CRC_FIELD;
-    ulpdu_end = IW_MPA_LENGTH_FIELD + iw_get16(p.octets);
-    opcode = ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE;
-    tagged = (ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T) != 0;
+    size_t crc = whole - IW_MPA_CRC_FIELD;
+    size_t ulpdu_end = IW_MPA_LENGTH_FIELD + iw_get16(p.octets);
+    unsigned opcode = ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE;
+    bool tagged = (ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T) != 0;
     plain_field(v, &p, 0, IW_MPA_LENGTH_FIELD, "ULPDU_Length");
     plain_field(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_DDP_CONTROL, 1, "DDP control: T L DV");
     plain_field(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL, 1, "RDMAP control: RV opcode");
-    next = lay_out(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_STAG, ulpdu_end,
-                   tagged ? tagged_header : untagged_header);
+    size_t next = lay_out(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_STAG, ulpdu_end,
+                          tagged ? tagged_header : untagged_header);
     if (!tagged)
         next = lay_out(v, &p, next, ulpdu_end, header_of(opcode));
     if (ulpdu_end > next)
@@ -223,11 +221,10 @@ static json_t *line_json(const struct iw_exchange *x, const struct iw_exchange_l
 char *iw_sequence_json(const struct iw_exchange *x)
 {
     json_t *list = iw_got(json_array());
-    char *text;
 
     for (const struct iw_exchange_line *l = iw_exchange_lines(x); l; l = l->next)
         json_array_append_new(list, line_json(x, l));
-    text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(list);
     return text;
 }

@@ -129,13 +129,12 @@ static struct iw_craft *find(const struct iw_craft_host *h, const struct iw_pack
 static struct iw_craft *begin(struct iw_craft_host *h, const struct iw_packet *p)
 {
     struct iw_craft_listener *l = h->listeners;
-    struct iw_craft *c;
 
     if ((p->flags & (IW_TCP_SYN | IW_TCP_ACK | IW_TCP_RST)) != IW_TCP_SYN)
         return NULL;
     while (l && l->port != p->destination_port)
         l = l->next;
-    c = l ? iw_craft_new(h, &l->options) : NULL;
+    struct iw_craft *c = l ? iw_craft_new(h, &l->options) : NULL;
     if (!c)
         return NULL;
     c->listener = l;
@@ -152,13 +151,12 @@ static void input(struct iw_craft_host *h, const uint8_t *octets, size_t length,
                              .length = (uint32_t)length,
                              .original = (uint32_t)length};
     struct iw_packet p;
-    struct iw_craft *c;
     struct iw_craft_packet shown = {.from_peer = true, .data = octets, .length = length};
 
     if (iw_packet_decode(&frame, &p) != IW_DECODE_TCP || p.missing ||
         memcmp(&p.destination, &h->address, sizeof(h->address)) != 0)
         return;
-    c = find(h, &p);
+    struct iw_craft *c = find(h, &p);
     if (!c)
         c = begin(h, &p);
     if (!c) {

@@ -136,14 +136,13 @@ static int bind_any_port(int fd, const char *host, uint16_t *port)
     struct addrinfo *a = iw_address_resolve(host, 0, true, error, sizeof(error));
     struct sockaddr_storage own = {0};
     socklen_t length = sizeof(own);
-    int failed;
 
     if (!a) {
         errno = EADDRNOTAVAIL;
         return -1;
     }
-    failed = bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 16) ||
-             getsockname(fd, (struct sockaddr *)&own, &length);
+    int failed = bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 16) ||
+                 getsockname(fd, (struct sockaddr *)&own, &length);
     freeaddrinfo(a);
     if (failed)
         return -1;
@@ -172,12 +171,11 @@ int iw_tcp_listen(const char *host, uint16_t *port, uint16_t mss, char *error, s
 ssize_t iw_tcp_send(struct iw_tcp *t, uint64_t position, const void *octets, size_t length)
 {
     struct iw_craft_state state;
-    size_t n;
 
     if (!t->craft)
         return send(t->fd, octets, length, MSG_NOSIGNAL);
     iw_craft_pump(iw_craft_host_of(t->craft), iw_transport_now());
-    n = iw_craft_send(t->craft, position, octets, length);
+    size_t n = iw_craft_send(t->craft, position, octets, length);
     if (n)
         return (ssize_t)n;
     iw_craft_get_state(t->craft, &state);
@@ -188,12 +186,11 @@ ssize_t iw_tcp_send(struct iw_tcp *t, uint64_t position, const void *octets, siz
 ssize_t iw_tcp_receive(struct iw_tcp *t, void *octets, size_t room)
 {
     struct iw_craft_state state;
-    size_t n;
 
     if (!t->craft)
         return recv(t->fd, octets, room, 0);
     iw_craft_pump(iw_craft_host_of(t->craft), iw_transport_now());
-    n = iw_craft_receive(t->craft, octets, room);
+    size_t n = iw_craft_receive(t->craft, octets, room);
     if (n)
         return (ssize_t)n;
     iw_craft_get_state(t->craft, &state);
