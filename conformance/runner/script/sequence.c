@@ -100,23 +100,14 @@ static const struct layout atomic_request[] = {
     {8, "Compare data"}, {8, "Compare mask"},       {0, NULL}};
 static const struct layout atomic_response[] = {
     {4, "Original request identifier"}, {8, "Original remote data"}, {0, NULL}};
-static const struct layout no_header[] = {{0, NULL}};
 
-static const struct layout *header_of(unsigned opcode)
-{
-    switch (opcode) {
-    case IW_OP_READ_REQUEST:
-        return read_request;
-    case IW_OP_TERMINATE:
-        return terminate;
-    case IW_OP_ATOMIC_REQUEST:
-        return atomic_request;
-    case IW_OP_ATOMIC_RESPONSE:
-        return atomic_response;
-    default:
-        return no_header;
-    }
-}
+/* By the opcode of an untagged message. */
+static const struct layout *const headers[IW_RDMAP_OPCODE + 1] = {
+    [IW_OP_READ_REQUEST] = read_request,
+    [IW_OP_TERMINATE] = terminate,
+    [IW_OP_ATOMIC_REQUEST] = atomic_request,
+    [IW_OP_ATOMIC_RESPONSE] = atomic_response,
+};
 
 /* The FPDU at `at` in the view. Returns its end there. */
 static size_t fpdu_fields(struct view *v, size_t at)
@@ -151,8 +142,8 @@ static size_t fpdu_fields(struct view *v, size_t at)
     plain_field(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL, 1, "RDMAP control: RV opcode");
     size_t next = lay_out(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_STAG, ulpdu_end,
                           tagged ? tagged_header : untagged_header);
-    if (!tagged)
-        next = lay_out(v, &p, next, ulpdu_end, header_of(opcode));
+    if (!tagged && headers[opcode] != NULL)
+        next = lay_out(v, &p, next, ulpdu_end, headers[opcode]);
     if (ulpdu_end > next)
         plain_field(v, &p, next, ulpdu_end - next,
                     !tagged && opcode == IW_OP_TERMINATE ? "Terminated headers" : "Payload");
@@ -180,12 +171,8 @@ static json_t *remarks(const struct iw_exchange *x, const struct iw_exchange_lin
 static json_t *hexadecimal(const struct view *v)
 {
     char text[2 * IW_SEQUENCE_OCTETS + 1];
-
-    for (size_t i = 0; i < v->length; i++) {
-        text[2 * i] = "0123456789abcdef"[v->octets[i] >> 4];
-        text[2 * i + 1] = "0123456789abcdef"[v->octets[i] & 15];
-    }
-    return iw_got(json_stringn(text, 2 * v->length));
+    iw_text_hex(text, v->octets, v->length);
+    return iw_got(json_string(text));
 }
 
 static json_t *line_json(const struct iw_exchange *x, const struct iw_exchange_line *line)
