@@ -301,11 +301,10 @@ int *iw_craft_label(struct iw_craft *c)
     return &c->label;
 }
 
-void iw_craft_addresses(const struct iw_craft *c, struct iw_address *own, uint16_t *own_port,
-                        struct iw_address *peer, uint16_t *peer_port)
+void iw_craft_addresses(const struct iw_craft *c, unsigned own, struct iw_synth_tcp *out)
 {
-    *own = c->host->address;
-    *peer = c->peer;
-    *own_port = c->own_port;
-    *peer_port = c->peer_port;
+    out->address[own] = c->host->address;
+    out->port[own] = c->own_port;
+    out->address[!own] = c->peer;
+    out->port[!own] = c->peer_port;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "exchange.h"
 
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,35 +123,13 @@ static struct event *add(struct iw_exchange *x, enum event_kind kind, int connec
     return e;
 }
 
-static void take_address(struct iw_synth_tcp *tcp, unsigned side, const struct sockaddr *from)
-{
-    struct iw_address *to = &tcp->address[side];
-    if (from->sa_family == AF_INET6) {
-        struct sockaddr_in6 in6;
-
-        memcpy(&in6, from, sizeof(in6));
-        to->family = 6;
-        memcpy(to->octets, &in6.sin6_addr, 16);
-        tcp->port[side] = ntohs(in6.sin6_port);
-    } else {
-        struct sockaddr_in in;
-        memcpy(&in, from, sizeof(in));
-        to->family = 4;
-        memcpy(to->octets, &in.sin_addr, 4);
-        tcp->port[side] = ntohs(in.sin_port);
-    }
-}
-
-int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct sockaddr *station,
-                     const struct sockaddr *peer, uint16_t mss, uint64_t now)
+int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct iw_synth_tcp *tcp,
+                     uint64_t now)
 {
     int number = x->n_connections++;
     x->connections =
         iw_got(realloc(x->connections, (size_t)x->n_connections * sizeof(*x->connections)));
-    struct connection *c = &x->connections[number];
-    *c = (struct connection){.tcp.mss = mss, .station_connects = station_connects};
-    take_address(&c->tcp, station_connects ? 0 : 1, station);
-    take_address(&c->tcp, station_connects ? 1 : 0, peer);
+    x->connections[number] = (struct connection){.tcp = *tcp, .station_connects = station_connects};
     add(x, EVENT_OPEN, number, false, now, NULL, 0);
     return number;
 }

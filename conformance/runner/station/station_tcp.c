@@ -116,18 +116,22 @@ bool iw_tcp_connect_crafted(struct iw_tcp *t, struct iw_craft_host *h, const cha
     return state.established;
 }
 
-static uint16_t port_of(const struct sockaddr_storage *address)
+static void take_address(const struct sockaddr_storage *from, struct iw_address *to, uint16_t *port)
 {
-    if (address->ss_family == AF_INET6) {
-        struct sockaddr_in6 in6;
-
-        memcpy(&in6, address, sizeof(in6));
-        return ntohs(in6.sin6_port);
-    }
     struct sockaddr_in in;
+    struct sockaddr_in6 in6;
 
-    memcpy(&in, address, sizeof(in));
-    return ntohs(in.sin_port);
+    if (from->ss_family == AF_INET6) {
+        memcpy(&in6, from, sizeof(in6));
+        to->family = 6;
+        memcpy(to->octets, &in6.sin6_addr, sizeof(in6.sin6_addr));
+        *port = ntohs(in6.sin6_port);
+    } else {
+        memcpy(&in, from, sizeof(in));
+        to->family = 4;
+        memcpy(to->octets, &in.sin_addr, sizeof(in.sin_addr));
+        *port = ntohs(in.sin_port);
+    }
 }
 
 static int bind_any_port(int fd, const char *host, uint16_t *port)
@@ -146,7 +150,8 @@ static int bind_any_port(int fd, const char *host, uint16_t *port)
     freeaddrinfo(a);
     if (failed)
         return -1;
-    *port = port_of(&own);
+    struct iw_address address;
+    take_address(&own, &address, port);
     return 0;
 }
 
@@ -279,33 +284,19 @@ void iw_tcp_close(struct iw_tcp *t)
 
 /* ---- what is known ---- */
 
-static void put_address(struct sockaddr_storage *out, const struct iw_address *address,
-                        uint16_t port)
+void iw_tcp_addresses(const struct iw_tcp *t, unsigned own, struct iw_synth_tcp *out)
 {
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_storage ours = {0}, theirs = {0};
+    socklen_t our_length = sizeof(ours), their_length = sizeof(theirs);
 
-    memcpy(&in.sin_addr, address->octets, 4);
-    memcpy(out, &in, sizeof(in));
-}
-
-void iw_tcp_addresses(const struct iw_tcp *t, struct sockaddr_storage *own,
-                      struct sockaddr_storage *peer)
-{
-    socklen_t length = sizeof(*own);
-
-    *own = *peer = (struct sockaddr_storage){0};
     if (t->craft) {
-        struct iw_address ours, theirs;
-        uint16_t our_port, their_port;
-
-        iw_craft_addresses(t->craft, &ours, &our_port, &theirs, &their_port);
-        put_address(own, &ours, our_port);
-        put_address(peer, &theirs, their_port);
+        iw_craft_addresses(t->craft, own, out);
         return;
     }
-    getsockname(t->fd, (struct sockaddr *)own, &length);
-    length = sizeof(*peer);
-    getpeername(t->fd, (struct sockaddr *)peer, &length);
+    getsockname(t->fd, (struct sockaddr *)&ours, &our_length);
+    getpeername(t->fd, (struct sockaddr *)&theirs, &their_length);
+    take_address(&ours, &out->address[own], &out->port[own]);
+    take_address(&theirs, &out->address[!own], &out->port[!own]);
 }
 
 bool iw_tcp_get_info(const struct iw_tcp *t, struct iw_tcp_info *out)
