@@ -282,13 +282,14 @@ size_t iw_craft_receive(struct iw_craft *c, void *octets, size_t room)
     return n;
 }
 
-void iw_craft_get_state(const struct iw_craft *c, struct iw_craft_state *out)
+struct iw_craft_state iw_craft_get_state(const struct iw_craft *c)
 {
+    struct iw_craft_state state = c->state;
     const uint8_t *octets;
 
-    *out = c->state;
-    out->acked_all = c->state.acked == c->state.sent && (!c->fin_sent || c->fin_acked);
-    out->waiting = iw_stream_peek(&c->came, &octets);
+    state.acked_all = state.acked == state.sent && (!c->fin_sent || c->fin_acked);
+    state.waiting = iw_stream_peek(&c->came, &octets);
+    return state;
 }
 
 struct iw_craft_host *iw_craft_host_of(const struct iw_craft *c)

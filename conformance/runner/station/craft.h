@@ -101,7 +101,7 @@ struct iw_craft_state {
     size_t waiting;   /* octets to be received */
 };
 
-void iw_craft_get_state(const struct iw_craft *c, struct iw_craft_state *out);
+struct iw_craft_state iw_craft_get_state(const struct iw_craft *c);
 struct iw_craft_host *iw_craft_host_of(const struct iw_craft *c);
 /* A number of the caller's, -1 at first. */
 int *iw_craft_label(struct iw_craft *c);

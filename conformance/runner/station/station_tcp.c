@@ -106,7 +106,7 @@ bool iw_tcp_connect_crafted(struct iw_tcp *t, struct iw_craft_host *h, const cha
     }
     do {
         iw_craft_pump(h, iw_transport_now());
-        iw_craft_get_state(c, &state);
+        state = iw_craft_get_state(c);
     } while (!state.established && !state.reset && iw_tcp_wait_host(h, deadline));
     if (state.established)
         t->craft = c;
@@ -175,30 +175,25 @@ int iw_tcp_listen(const char *host, uint16_t *port, uint16_t mss, char *error, s
 
 ssize_t iw_tcp_send(struct iw_tcp *t, uint64_t position, const void *octets, size_t length)
 {
-    struct iw_craft_state state;
-
     if (!t->craft)
         return send(t->fd, octets, length, MSG_NOSIGNAL);
     iw_craft_pump(iw_craft_host_of(t->craft), iw_transport_now());
     size_t n = iw_craft_send(t->craft, position, octets, length);
     if (n)
         return (ssize_t)n;
-    iw_craft_get_state(t->craft, &state);
-    errno = state.reset ? ECONNRESET : EAGAIN;
+    errno = iw_craft_get_state(t->craft).reset ? ECONNRESET : EAGAIN;
     return -1;
 }
 
 ssize_t iw_tcp_receive(struct iw_tcp *t, void *octets, size_t room)
 {
-    struct iw_craft_state state;
-
     if (!t->craft)
         return recv(t->fd, octets, room, 0);
     iw_craft_pump(iw_craft_host_of(t->craft), iw_transport_now());
     size_t n = iw_craft_receive(t->craft, octets, room);
     if (n)
         return (ssize_t)n;
-    iw_craft_get_state(t->craft, &state);
+    struct iw_craft_state state = iw_craft_get_state(t->craft);
     if (state.ended)
         return 0;
     errno = state.reset ? ECONNRESET : EAGAIN;
@@ -207,11 +202,9 @@ ssize_t iw_tcp_receive(struct iw_tcp *t, void *octets, size_t room)
 
 bool iw_tcp_waiting(const struct iw_tcp *t)
 {
-    struct iw_craft_state state;
-
     if (!t->craft)
         return false;
-    iw_craft_get_state(t->craft, &state);
+    struct iw_craft_state state = iw_craft_get_state(t->craft);
     return state.waiting || state.ended || state.reset;
 }
 
@@ -220,15 +213,13 @@ bool iw_tcp_waiting(const struct iw_tcp *t)
 static int wait_crafted(struct iw_tcp *t, short events, uint64_t deadline)
 {
     struct iw_craft_host *h = iw_craft_host_of(t->craft);
-    struct iw_craft_state before, now;
+    uint64_t heard = iw_craft_get_state(t->craft).heard;
 
-    iw_craft_get_state(t->craft, &before);
     do {
         iw_craft_pump(h, iw_transport_now());
         if (events & POLLIN && iw_tcp_waiting(t))
             return POLLIN;
-        iw_craft_get_state(t->craft, &now);
-        if (events & POLLOUT && now.heard != before.heard)
+        if (events & POLLOUT && iw_craft_get_state(t->craft).heard != heard)
             return POLLOUT;
     } while (iw_tcp_wait_host(h, deadline));
     return 0;
@@ -301,12 +292,11 @@ void iw_tcp_addresses(const struct iw_tcp *t, unsigned own, struct iw_synth_tcp 
 
 bool iw_tcp_get_info(const struct iw_tcp *t, struct iw_tcp_info *out)
 {
-    struct iw_craft_state state;
     struct tcp_info info = {0};
     socklen_t length = sizeof(info);
 
     if (t->craft) {
-        iw_craft_get_state(t->craft, &state);
+        struct iw_craft_state state = iw_craft_get_state(t->craft);
         *out = (struct iw_tcp_info){
             .mss = state.mss, .unacked = !state.acked_all, .acked = state.acked, .rtt = state.rtt};
         return true;
