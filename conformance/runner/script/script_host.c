@@ -24,10 +24,13 @@ struct iw_script *iw_script_of(lua_State *L)
 
 /* ---- bounds ---- */
 
-bool iw_script_where(lua_State *L, const struct iw_script *s, char *text, size_t room)
+/* "file:line" of the innermost function of the case file on the call stack; s->line if there is
+ * none, or if it left its frame to a tail call while the file loads. NULL if neither is known. */
+static const char *find_where(lua_State *L, char where[IW_SCRIPT_WHERE])
 {
-    lua_Debug ar;
+    const struct iw_script *s = iw_script_of(L);
     int line = s->line;
+    lua_Debug ar;
 
     for (int level = 0; lua_getstack(L, level, &ar); level++) {
         if (!lua_getinfo(L, "Slt", &ar))
@@ -39,9 +42,10 @@ bool iw_script_where(lua_State *L, const struct iw_script *s, char *text, size_t
         if (s->loading && ar.istailcall)
             break; /* its caller left no frame: "return case{...}" in a function */
     }
-    if (line > 0)
-        snprintf(text, room, "%s:%d", s->file, line);
-    return line > 0;
+    if (line <= 0)
+        return NULL;
+    snprintf(where, IW_SCRIPT_WHERE, "%s:%d", s->file, line);
+    return where;
 }
 
 static void *allocate(void *context, void *block, size_t old, size_t size)
@@ -57,7 +61,7 @@ static void *allocate(void *context, void *block, size_t old, size_t size)
     }
     if (size > old && size - old > s->limit - s->used) {
         if (s->L)
-            iw_script_where(s->L, s, s->where, sizeof(s->where));
+            find_where(s->L, s->where);
         return NULL;
     }
     void *more = realloc(block, size);
@@ -88,12 +92,6 @@ static void push_error(lua_State *L, const char *verdict, const char *reason, co
     iw_script_set_text(L, "verdict", verdict);
     iw_script_set_text(L, "reason", reason);
     iw_script_set_text(L, "where", where);
-}
-
-/* Where the case is, as iw_script_where says; NULL if that is unknown. */
-static const char *find_where(lua_State *L, char where[IW_SCRIPT_WHERE])
-{
-    return iw_script_where(L, iw_script_of(L), where, IW_SCRIPT_WHERE) ? where : NULL;
 }
 
 uint64_t iw_script_computed(void)

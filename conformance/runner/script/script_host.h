@@ -60,10 +60,6 @@ int iw_script_load(struct iw_script *s, char *error, size_t room);
  * results, or that table, are on the stack. True if there was no error. */
 bool iw_script_call(struct iw_script *s, int arguments, int results);
 
-/* "file:line" of the innermost function of the case file on the call stack; s->line if there is
- * none, or if it left its frame to a tail call while the file loads. False if neither is known. */
-bool iw_script_where(lua_State *L, const struct iw_script *s, char *text, size_t room);
-
 /* Seconds from `argument` (scaled by the run's time scale; `standard` if absent) as an absolute
  * deadline, not beyond the script's own. */
 uint64_t iw_script_until(lua_State *L, int argument, double standard);

@@ -428,11 +428,8 @@ static int c_state(lua_State *L)
     lua_createtable(L, 0, 14);
     iw_script_set_integer(L, "number", (uint64_t)s.number);
     iw_script_set_boolean(L, "initiator", s.initiator);
-    iw_script_set_boolean(
-        L, "markers", iw_conn_consortium(&s) || (s.got_startup && s.peer.flags & IW_MPA_FLAG_M));
-    iw_script_set_boolean(L, "peer_markers",
-                          iw_conn_consortium(&s) ||
-                              (s.sent_startup && s.own.flags & IW_MPA_FLAG_M));
+    iw_script_set_boolean(L, "markers", iw_conn_markers(&s));
+    iw_script_set_boolean(L, "peer_markers", iw_conn_peer_markers(&s));
     iw_script_set_boolean(
         L, "crc", s.got_startup && s.sent_startup && (s.own.flags | s.peer.flags) & IW_MPA_FLAG_C);
     iw_script_set_integer(L, "sent", s.sent);

@@ -315,10 +315,22 @@ void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
     c->start = c->state.sent;
 }
 
-bool iw_conn_consortium(const struct iw_conn_state *s)
+/* True after a Reply of revision 0, with which Markers and CRCs go both ways whatever the Request
+ * says (RFC 5044 Appendix C). */
+static bool consortium(const struct iw_conn_state *s)
 {
     bool got = s->got_startup && s->initiator && s->peer.revision == 0;
     return got || (s->sent_startup && !s->initiator && s->own.revision == 0);
+}
+
+bool iw_conn_markers(const struct iw_conn_state *s)
+{
+    return consortium(s) || (s->got_startup && (s->peer.flags & IW_MPA_FLAG_M));
+}
+
+bool iw_conn_peer_markers(const struct iw_conn_state *s)
+{
+    return consortium(s) || (s->sent_startup && (s->own.flags & IW_MPA_FLAG_M));
 }
 
 void iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
@@ -327,8 +339,7 @@ void iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
 {
     size_t room = iw_frame_room(length, bend ? bend->pad_length : 0);
     uint8_t *fpdu = iw_got(malloc(room));
-    bool markers = iw_conn_consortium(&c->state) ||
-                   (c->state.got_startup && (c->state.peer.flags & IW_MPA_FLAG_M));
+    bool markers = iw_conn_markers(&c->state);
     char text[512];
     broken = broken || (bend && iw_frame_broken(bend));
     size_t size =

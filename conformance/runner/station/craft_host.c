@@ -61,7 +61,7 @@ uint64_t iw_craft_due(const struct iw_craft_host *h)
 }
 
 /* Ports follow each other, from one case to the next, so that none meets its predecessor. */
-uint16_t iw_craft_free_port(struct iw_craft_host *h)
+static uint16_t free_port(struct iw_craft_host *h)
 {
     uint16_t *last = &h->tun->last_port;
 
@@ -198,7 +198,7 @@ struct iw_craft *iw_craft_connect(struct iw_craft_host *h, const char *host, uin
         return NULL;
     c->peer = peer;
     c->active = true;
-    c->own_port = iw_craft_free_port(h);
+    c->own_port = free_port(h);
     c->peer_port = port;
     iw_craft_send_syn(c, now);
     return c;
@@ -213,7 +213,7 @@ struct iw_craft_listener *iw_craft_listen(struct iw_craft_host *h,
         return NULL;
     l->host = h;
     l->options = *options;
-    l->port = iw_craft_free_port(h);
+    l->port = free_port(h);
     l->next = h->listeners;
     h->listeners = l;
     h->count++;

@@ -40,8 +40,7 @@ static void enqueue(struct iw_conn *c, struct iw_item *item)
                                                 : IW_LINE_END,
         .connection = c->state.number,
         .from_peer = true,
-        .markers = iw_conn_consortium(&c->state) ||
-                   (c->state.sent_startup && (c->state.own.flags & IW_MPA_FLAG_M)),
+        .markers = iw_conn_peer_markers(&c->state),
         .start = c->peer_start,
         .position = item->position,
         .end = item->end,
