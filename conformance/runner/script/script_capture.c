@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "host/text.h"
 #include "iwarp/capture.h"
 #include "iwarp/crc32c.h"
 #include "iwarp/transport.h"
@@ -84,24 +85,24 @@ static void stop(struct recording *r, const char *why)
                  (unsigned long long)r->frame, why);
 }
 
-/* Takes over the item, which may be NULL for want of memory. One that was whole earlier than it was
- * known to be goes where it belongs. */
+/* Takes over the item. One that was whole earlier than it was known to be goes where it belongs. */
 static void add(struct recorded *c, enum iw_side side, struct iw_item *item, uint64_t frame,
                 uint64_t time)
 {
     struct recording *r = c->recording;
-    struct thing *thing = item ? calloc(1, sizeof(*thing)) : NULL;
     struct thing **at = c->last;
 
-    if (!thing || ++r->things > THINGS || (r->octets += item->length) > OCTETS) {
-        stop(r, thing ? "the recording is too large to be replayed" : "no memory");
+    r->things++;
+    r->octets += item->length;
+    if (r->things > THINGS || r->octets > OCTETS) {
+        stop(r, "the recording is too large to be replayed");
         iw_item_free(item);
-        free(thing);
         return;
     }
     if (frame != r->frame)
         for (at = &c->things; *at && (*at)->frame <= frame;)
             at = &(*at)->next;
+    struct thing *thing = iw_got(malloc(sizeof(*thing)));
     *thing = (struct thing){.next = *at, .side = side, .frame = frame, .time = time, .item = item};
     *at = thing;
     if (!thing->next)
@@ -198,9 +199,7 @@ static void open_connection(struct recording *r, struct recorded *c)
 
     c->recording = r;
     c->last = &c->things;
-    c->observer = iw_observer_new(&config);
-    if (!c->observer)
-        stop(r, "no memory");
+    c->observer = iw_got(iw_observer_new(&config));
 }
 
 static enum iw_side side_of(const struct recorded *c, const struct iw_segment *s)
@@ -226,21 +225,20 @@ static int on_segment(void *context, const struct iw_segment *s)
 {
     struct recording *r = context;
     uint64_t number = s->connection->number;
+    bool late = r->script->deadline && iw_transport_now() >= r->script->deadline;
 
     if (number < r->first || number - r->first >= r->count)
-        return r->script->deadline && iw_transport_now() >= r->script->deadline;
+        return late;
     struct recorded *c = &r->connection[number - r->first];
     r->frame = s->frame->number;
     r->time = s->frame->time;
     if (!c->observer)
         open_connection(r, c);
-    if (!c->observer)
-        return 1;
     if (s->kind == IW_SEGMENT_DATA)
         take_data(c, s);
     else if (s->kind != IW_SEGMENT_SYN)
         iw_observer_end(c->observer, side_of(c, s), s->pos, s->kind == IW_SEGMENT_RST);
-    return *r->error || (r->script->deadline && iw_transport_now() >= r->script->deadline);
+    return *r->error || late;
 }
 
 static void walk(struct recording *r, const char *path)
@@ -248,11 +246,7 @@ static void walk(struct recording *r, const char *path)
     struct iw_capture_counts counts = {0};
     char error[IW_CAPTURE_ERROR];
 
-    r->table = iw_connections_new(TABLE, on_segment, r);
-    if (!r->table) {
-        snprintf(r->error, sizeof(r->error), "%s: no memory", r->name);
-        return;
-    }
+    r->table = iw_got(iw_connections_new(TABLE, on_segment, r));
     if (iw_capture_walk(path, r->table, &counts, error) < 0)
         snprintf(r->error, sizeof(r->error), "%s", error);
     else if (!*r->error && counts.ignored)

@@ -83,7 +83,7 @@ static json_t *to_json(lua_State *L, int index, int depth)
 
 static void push_json(lua_State *L, const json_t *value, int depth)
 {
-    json_t *v = (json_t *)value;
+    json_t *v = depth > 0 ? (json_t *)value : NULL; /* what is nested too deep is empty */
     const char *key;
     json_t *member;
     size_t i;
@@ -92,8 +92,6 @@ static void push_json(lua_State *L, const json_t *value, int depth)
     switch (json_typeof(value)) {
     case JSON_OBJECT:
         lua_newtable(L);
-        if (depth == 0)
-            return;
         json_object_foreach(v, key, member)
         {
             push_json(L, member, depth - 1);
@@ -102,8 +100,6 @@ static void push_json(lua_State *L, const json_t *value, int depth)
         return;
     case JSON_ARRAY:
         lua_newtable(L);
-        if (depth == 0)
-            return;
         json_array_foreach(v, i, member)
         {
             push_json(L, member, depth - 1);

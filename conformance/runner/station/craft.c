@@ -227,10 +227,8 @@ static bool take_octets(struct iw_craft *c, const struct iw_packet *p)
 }
 
 /* A RST counts if it fits: in front of the handshake it answers the SYN. */
-static bool is_reset(const struct iw_craft *c, const struct iw_packet *p)
+static bool reset_fits(const struct iw_craft *c, const struct iw_packet *p)
 {
-    if (!(p->flags & IW_TCP_RST))
-        return false;
     if (!c->synchronised)
         return p->flags & IW_TCP_ACK && p->ack == c->options.isn + 1;
     return p->seq - (c->peer_isn + 1 + (uint32_t)in_order(c)) <= IW_CRAFT_ROOM;
@@ -240,7 +238,7 @@ void iw_craft_input(struct iw_craft *c, const struct iw_packet *p, uint64_t now)
 {
     c->state.heard++;
     if (p->flags & IW_TCP_RST) {
-        if (!is_reset(c, p))
+        if (!reset_fits(c, p))
             return;
         c->state.reset = true;
         c->state.refused = !c->state.established;
