@@ -497,13 +497,8 @@ uint64_t iw_script_number(lua_State *L, int table, const char *field, uint64_t s
     uint64_t value = standard;
 
     if (lua_getfield(L, table, field) != LUA_TNIL) {
-        int whole = 0;
-
-        value = (uint64_t)lua_tointegerx(L, -1, &whole);
-        if (lua_isboolean(L, -1)) {
-            value = (uint64_t)lua_toboolean(L, -1);
-            whole = 1;
-        }
+        int whole = lua_isboolean(L, -1);
+        value = (uint64_t)(whole ? lua_toboolean(L, -1) : lua_tointegerx(L, -1, &whole));
         if (!whole)
             luaL_error(L, "field '%s' is no whole number", field);
         if (value > most)

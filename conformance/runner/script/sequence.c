@@ -159,12 +159,11 @@ static json_t *remarks(const struct iw_exchange *x, const struct iw_exchange_lin
 {
     json_t *list = iw_got(json_array());
     const struct iw_exchange_remark *r = NULL;
-    const char *text;
-    uint64_t at;
 
-    while ((r = iw_exchange_remark(x, line, r, &at, &text)))
-        json_array_append_new(list, iw_got(json_pack("[I, o]", (json_int_t)(at - line->position),
-                                                     iw_json_text(text))));
+    while ((r = iw_exchange_remark(x, line, r)) != NULL)
+        json_array_append_new(list,
+                              iw_got(json_pack("[I, o]", (json_int_t)(r->position - line->position),
+                                               iw_json_text(r->text))));
     return list;
 }
 

@@ -16,7 +16,6 @@ struct iw_craft *iw_craft_new(struct iw_craft_host *h, const struct iw_craft_opt
         return NULL;
     c->host = h;
     c->options = *options;
-    c->withhold = options->withhold;
     c->label = -1;
     c->due = UINT64_MAX;
     c->state.mss = IW_CRAFT_MSS;
@@ -54,7 +53,7 @@ static void emit(struct iw_craft *c, uint8_t flags, uint64_t position, const voi
         .length = (uint32_t)length,
     };
 
-    if (!c->withhold)
+    if (!c->options.withhold)
         c->told = c->peer_isn + 1 + (uint32_t)next + c->state.ended;
     if (flags & IW_TCP_ACK)
         p.ack = c->told;
@@ -136,10 +135,10 @@ void iw_craft_reset(struct iw_craft *c)
 
 void iw_craft_acknowledge(struct iw_craft *c, bool on)
 {
-    bool before = !c->withhold;
+    bool withheld = c->options.withhold;
 
-    c->withhold = !on;
-    if (on && !before && alive(c))
+    c->options.withhold = !on;
+    if (on && withheld && alive(c))
         acknowledge(c);
 }
 
@@ -263,7 +262,7 @@ void iw_craft_input(struct iw_craft *c, const struct iw_packet *p, uint64_t now)
     if (!c->synchronised || !(p->flags & IW_TCP_ACK))
         return;
     take_ack(c, p, now);
-    if (alive(c) && take_octets(c, p) && !c->withhold)
+    if (alive(c) && take_octets(c, p) && !c->options.withhold)
         acknowledge(c);
 }
 

@@ -34,7 +34,6 @@ struct iw_craft {
     struct iw_craft_state state;
     bool active;       /* the station sent the first SYN */
     bool synchronised; /* the peer's SYN has come */
-    bool withhold;     /* acknowledgements */
     bool over;         /* we have reset it */
     uint32_t told;     /* the last acknowledgement */
     bool fin_sent, fin_acked;

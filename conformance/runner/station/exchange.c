@@ -24,14 +24,6 @@ struct event {
     uint8_t octets[];
 };
 
-struct iw_exchange_remark {
-    struct iw_exchange_remark *next;
-    int connection;
-    bool from_peer;
-    uint64_t position;
-    char *text;
-};
-
 /* Positions in ascending order. */
 struct cuts {
     uint64_t *at;
@@ -237,18 +229,13 @@ size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_p
 
 const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
                                                     const struct iw_exchange_line *line,
-                                                    const struct iw_exchange_remark *after,
-                                                    uint64_t *at, const char **text)
+                                                    const struct iw_exchange_remark *after)
 {
     const struct iw_exchange_remark *r = after ? after->next : x->remarks;
     while (r && (r->connection != line->connection || r->from_peer != line->from_peer ||
                  r->position < line->position ||
                  (r->position >= line->end && r->position != line->position)))
         r = r->next;
-    if (r) {
-        *at = r->position;
-        *text = r->text;
-    }
     return r;
 }
 
@@ -259,10 +246,8 @@ static void comment(const struct iw_exchange *x, struct iw_synth *s, const struc
     const struct iw_exchange_line line = {
         .connection = e->connection, .from_peer = e->from_peer, .position = at, .end = end};
     const struct iw_exchange_remark *r = NULL;
-    const char *text;
-    uint64_t position;
-    while ((r = iw_exchange_remark(x, &line, r, &position, &text)) != NULL)
-        iw_synth_comment(s, position - at < (end - at) / 2 ? span.first : span.last, text);
+    while ((r = iw_exchange_remark(x, &line, r)) != NULL)
+        iw_synth_comment(s, r->position - at < (end - at) / 2 ? span.first : span.last, r->text);
 }
 
 static void replay_data(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,

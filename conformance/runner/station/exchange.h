@@ -76,12 +76,19 @@ const struct iw_exchange_line *iw_exchange_lines(const struct iw_exchange *x);
  * their number. */
 size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_peer,
                         uint64_t position, uint8_t *out, size_t room);
-/* The next comment after `after` (NULL: the first) on this line. *at is its position. */
-struct iw_exchange_remark;
+
+struct iw_exchange_remark {
+    struct iw_exchange_remark *next;
+    int connection;
+    bool from_peer;
+    uint64_t position;
+    char *text;
+};
+
+/* The next comment after `after` (NULL: the first) on this line. */
 const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
                                                     const struct iw_exchange_line *line,
-                                                    const struct iw_exchange_remark *after,
-                                                    uint64_t *at, const char **text);
+                                                    const struct iw_exchange_remark *after);
 
 /* Writes a pcapng with `title` as the comment of its section. 0, or -1 with one line in `error`. */
 int iw_exchange_save(const struct iw_exchange *x, const char *path, const char *title, char *error,

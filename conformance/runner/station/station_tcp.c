@@ -26,13 +26,12 @@ int iw_tcp_fd(const struct iw_tcp *t)
 
 static int finish_connect(int fd, uint64_t deadline)
 {
-    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    struct iw_tcp t = {.fd = fd};
     socklen_t length = sizeof(int);
     int problem = 0;
 
-    while (poll(&p, 1, iw_station_ms(deadline)) <= 0)
-        if (iw_transport_now() >= deadline)
-            return ETIMEDOUT;
+    if (iw_tcp_wait(&t, POLLOUT, deadline) == 0)
+        return ETIMEDOUT;
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &length);
     return problem;
 }
