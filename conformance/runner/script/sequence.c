@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/result.h"
+#include "base/text_tools.h"
 #include "host/text.h"
 #include "iwarp/mpa.h"
 #include "iwarp/octets.h"
@@ -23,10 +24,9 @@ static void field(struct view *v, size_t offset, size_t length, const char *name
         return;
     if (length > v->length - offset)
         length = v->length - offset;
-    char *more = iw_text_format("%s%s%zu+%zu %s", v->fields ? v->fields : "", v->fields ? "|" : "",
-                                offset, length, name);
-    free(v->fields);
-    v->fields = more;
+    char *more = iw_text_format("%zu+%zu %s", offset, length, name);
+    iw_text_join(&v->fields, "|", more);
+    free(more);
 }
 
 /* ---- start-up frames (RFC 5044 §7.1.1, RFC 6581 §6) ---- */
