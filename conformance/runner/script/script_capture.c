@@ -262,13 +262,10 @@ static void walk(struct recording *r, const char *path)
 
 /* ---- to tables ---- */
 
-static const char *const sides[] = {
-    [IW_SIDE_INITIATOR] = "initiator", [IW_SIDE_RESPONDER] = "responder"};
-
 static void push_thing(lua_State *L, const struct thing *thing)
 {
     iw_script_push_item(L, thing->item);
-    iw_script_set_text(L, "side", sides[thing->side]);
+    iw_script_set_text(L, "side", iw_side_name(thing->side));
     iw_script_set_integer(L, "frame", thing->frame);
     iw_script_set_integer(L, "time", thing->time);
 }
@@ -279,11 +276,10 @@ static void push_findings(lua_State *L, const struct recorded *c)
     lua_createtable(L, 0, 2);
     for (int side = 0; side < 2; side++) {
         lua_newtable(L);
-        for (int check = 0; check < IW_CHECK_COUNT; check++) {
+        for (int check = 0; check < IW_CHECK_COUNT; check++)
             if (c->found[side][check])
                 iw_script_set_boolean(L, iw_check_info((enum iw_check)check)->name, true);
-        }
-        lua_setfield(L, -2, sides[side]);
+        lua_setfield(L, -2, iw_side_name((enum iw_side)side));
     }
 }
 
@@ -294,13 +290,12 @@ static void push_connection(lua_State *L, const struct recording *r, size_t numb
     char text[IW_ENDPOINT_TEXT];
     lua_Integer n = 0;
 
-    lua_createtable(L, 0, 3);
-    iw_script_set_text(
-        L, "initiator",
-        iw_address_print(text, &tcp->address[c->initiator], tcp->port[c->initiator]));
-    iw_script_set_text(
-        L, "responder",
-        iw_address_print(text, &tcp->address[!c->initiator], tcp->port[!c->initiator]));
+    lua_createtable(L, 0, 4);
+    for (int side = 0; side < 2; side++) {
+        unsigned end = side == IW_SIDE_INITIATOR ? c->initiator : !c->initiator;
+        iw_script_set_text(L, iw_side_name((enum iw_side)side),
+                           iw_address_print(text, &tcp->address[end], tcp->port[end]));
+    }
     lua_newtable(L);
     for (const struct thing *thing = c->things; thing; thing = thing->next) {
         push_thing(L, thing);

@@ -199,11 +199,10 @@ static int l_event(lua_State *L)
  * of it: {crc, markers, revision, enhanced}. */
 static int l_target(lua_State *L)
 {
-    static const char *const classes[] = {"bare", "rping", "agent"};
     const struct iw_target *t = target_of(L);
 
     lua_createtable(L, 0, 7);
-    iw_script_set_text(L, "class", classes[t->class]);
+    iw_script_set_text(L, "class", iw_target_class_name(t->class));
     iw_script_set_text(L, "name", t->name);
     iw_script_set_text(L, "host", t->host);
     iw_script_set_integer(L, "port", t->port);
