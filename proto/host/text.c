@@ -27,10 +27,9 @@ char *iw_text_format(const char *format, ...)
 {
     va_list arguments;
     char *text = NULL;
-    int length;
 
     va_start(arguments, format);
-    length = vasprintf(&text, format, arguments);
+    int length = vasprintf(&text, format, arguments);
     va_end(arguments);
     return iw_got(length < 0 ? NULL : text);
 }
@@ -39,7 +38,6 @@ char *iw_text_format(const char *format, ...)
  * control character: to a terminal those of C1 are commands as well. */
 static size_t character(const unsigned char *s)
 {
-    uint32_t code;
     size_t length = *s < 0x80   ? 1
                     : *s < 0xc2 ? 0
                     : *s < 0xe0 ? 2
@@ -49,7 +47,7 @@ static size_t character(const unsigned char *s)
 
     if (length < 2)
         return length && (*s >= 0x20 || *s == '\n') && *s != 0x7f ? 1 : 0;
-    code = *s & (0xffu >> (length + 1));
+    uint32_t code = *s & (0xffu >> (length + 1));
     for (size_t i = 1; i < length; i++) {
         if ((s[i] & 0xc0) != 0x80)
             return 0;

@@ -67,12 +67,6 @@ static void send_next(struct peer_connection *pc)
     peer_send(pc, e->out, e->size);
 }
 
-static void echo_established(struct peer_connection *pc)
-{
-    if (!pc->peer->listens)
-        send_next(pc);
-}
-
 static void server_completed(struct peer_connection *pc, const struct iw_completion *done)
 {
     struct echo *e = pc->state;
@@ -104,14 +98,6 @@ static void client_completed(struct peer_connection *pc, const struct iw_complet
     send_next(pc);
 }
 
-static void echo_completed(struct peer_connection *pc, const struct iw_completion *done)
-{
-    if (pc->peer->listens)
-        server_completed(pc, done);
-    else
-        client_completed(pc, done);
-}
-
 static void echo_close(struct peer_connection *pc)
 {
     struct echo *e = pc->state;
@@ -124,5 +110,5 @@ static void echo_close(struct peer_connection *pc)
     free(e);
 }
 
-const struct personality peer_echo = {"echo", echo_open, echo_established, echo_completed,
-                                      echo_close};
+const struct personality peer_echo = {
+    "echo", echo_open, send_next, {client_completed, server_completed}, echo_close};

@@ -203,7 +203,8 @@ static void handle_event(struct peer_connection *pc, const struct iw_event *even
         break;
     case IW_EVENT_ESTABLISHED:
         pc->was_established = true;
-        p->personality->established(pc);
+        if (!p->listens)
+            p->personality->begin(pc);
         break;
     case IW_EVENT_REJECTED:
         peer_fail(pc, "rejected by the peer");
@@ -234,6 +235,7 @@ static void handle_event(struct peer_connection *pc, const struct iw_event *even
 static void connection_ready(void *context, struct iw_connection *c)
 {
     struct peer_connection *pc = context;
+    const struct peer *p = pc->peer;
     struct iw_event event;
     struct iw_completion done;
     (void)c;
@@ -241,7 +243,7 @@ static void connection_ready(void *context, struct iw_connection *c)
         handle_event(pc, &event);
     while (iw_endpoint_poll(pc->ep, &done, 1) == 1)
         if (done.status == IW_STATUS_OK)
-            pc->peer->personality->completed(pc, &done);
+            p->personality->completed[p->listens](pc, &done);
 }
 
 void peer_forget(struct peer_connection *pc)

@@ -17,9 +17,10 @@ struct personality {
     /* The connection is made but not yet established: memory, first receives. Sets *state; it is
      * freed with `close`, also if this fails (-1). */
     int (*open)(struct peer_connection *pc);
-    void (*established)(struct peer_connection *pc);
-    /* Handles one completion with status ok. */
-    void (*completed)(struct peer_connection *pc, const struct iw_completion *completion);
+    /* Sends a connecting peer's first message: the connection is established. */
+    void (*begin)(struct peer_connection *pc);
+    /* Handles one completion with status ok: of a connecting peer, of a listening one. */
+    void (*completed[2])(struct peer_connection *pc, const struct iw_completion *completion);
     void (*close)(struct peer_connection *pc);
 };
 

@@ -195,12 +195,6 @@ static int rping_open(struct peer_connection *pc)
     return 0;
 }
 
-static void rping_established(struct peer_connection *pc)
-{
-    if (!pc->peer->listens)
-        client_begin(pc);
-}
-
 static void received(struct peer_connection *pc, const struct iw_completion *done)
 {
     struct rping *r = pc->state;
@@ -236,5 +230,5 @@ static void rping_close(struct peer_connection *pc)
     free(r);
 }
 
-const struct personality peer_rping = {"rping", rping_open, rping_established, rping_completed,
-                                       rping_close};
+const struct personality peer_rping = {
+    "rping", rping_open, client_begin, {rping_completed, rping_completed}, rping_close};

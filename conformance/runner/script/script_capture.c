@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "host/text.h"
 #include "iwarp/capture.h"
 #include "iwarp/crc32c.h"
 #include "iwarp/transport.h"
@@ -84,24 +85,24 @@ static void stop(struct recording *r, const char *why)
                  (unsigned long long)r->frame, why);
 }
 
-/* Takes over the item, which may be NULL for want of memory. One that was whole earlier than it was
- * known to be goes where it belongs. */
+/* Takes over the item. One that was whole earlier than it was known to be goes where it belongs. */
 static void add(struct recorded *c, enum iw_side side, struct iw_item *item, uint64_t frame,
                 uint64_t time)
 {
     struct recording *r = c->recording;
-    struct thing *thing = item ? calloc(1, sizeof(*thing)) : NULL;
     struct thing **at = c->last;
 
-    if (!thing || ++r->things > THINGS || (r->octets += item->length) > OCTETS) {
-        stop(r, thing ? "the recording is too large to be replayed" : "no memory");
+    r->things++;
+    r->octets += item->length;
+    if (r->things > THINGS || r->octets > OCTETS) {
+        stop(r, "the recording is too large to be replayed");
         iw_item_free(item);
-        free(thing);
         return;
     }
     if (frame != r->frame)
         for (at = &c->things; *at && (*at)->frame <= frame;)
             at = &(*at)->next;
+    struct thing *thing = iw_got(malloc(sizeof(*thing)));
     *thing = (struct thing){.next = *at, .side = side, .frame = frame, .time = time, .item = item};
     *at = thing;
     if (!thing->next)
@@ -118,11 +119,6 @@ static void flush(struct recorded *c, enum iw_side side)
     if (c->partial[side])
         add(c, side, c->partial[side], c->frame[side], c->time[side]);
     c->partial[side] = NULL;
-}
-
-static void seen_startup(struct recorded *c, const struct iw_observation *o)
-{
-    add_now(c, o->side, iw_item_startup(o));
 }
 
 /* Whether a segment goes on where the message that is not whole yet has ended so far. */
@@ -170,7 +166,7 @@ static void seen(void *context, const struct iw_observation *o)
         return;
     switch (o->kind) {
     case IW_OBSERVED_STARTUP:
-        seen_startup(c, o);
+        add_now(c, o->side, iw_item_startup(o));
         break;
     case IW_OBSERVED_SEGMENT:
         seen_segment(c, o);
@@ -203,9 +199,7 @@ static void open_connection(struct recording *r, struct recorded *c)
 
     c->recording = r;
     c->last = &c->things;
-    c->observer = iw_observer_new(&config);
-    if (!c->observer)
-        stop(r, "no memory");
+    c->observer = iw_got(iw_observer_new(&config));
 }
 
 static enum iw_side side_of(const struct recorded *c, const struct iw_segment *s)
@@ -231,22 +225,20 @@ static int on_segment(void *context, const struct iw_segment *s)
 {
     struct recording *r = context;
     uint64_t number = s->connection->number;
-    struct recorded *c;
+    bool late = r->script->deadline && iw_transport_now() >= r->script->deadline;
 
     if (number < r->first || number - r->first >= r->count)
-        return r->script->deadline && iw_transport_now() >= r->script->deadline;
-    c = &r->connection[number - r->first];
+        return late;
+    struct recorded *c = &r->connection[number - r->first];
     r->frame = s->frame->number;
     r->time = s->frame->time;
     if (!c->observer)
         open_connection(r, c);
-    if (!c->observer)
-        return 1;
     if (s->kind == IW_SEGMENT_DATA)
         take_data(c, s);
     else if (s->kind != IW_SEGMENT_SYN)
         iw_observer_end(c->observer, side_of(c, s), s->pos, s->kind == IW_SEGMENT_RST);
-    return *r->error || (r->script->deadline && iw_transport_now() >= r->script->deadline);
+    return *r->error || late;
 }
 
 static void walk(struct recording *r, const char *path)
@@ -254,11 +246,7 @@ static void walk(struct recording *r, const char *path)
     struct iw_capture_counts counts = {0};
     char error[IW_CAPTURE_ERROR];
 
-    r->table = iw_connections_new(TABLE, on_segment, r);
-    if (!r->table) {
-        snprintf(r->error, sizeof(r->error), "%s: no memory", r->name);
-        return;
-    }
+    r->table = iw_got(iw_connections_new(TABLE, on_segment, r));
     if (iw_capture_walk(path, r->table, &counts, error) < 0)
         snprintf(r->error, sizeof(r->error), "%s", error);
     else if (!*r->error && counts.ignored)
@@ -277,30 +265,21 @@ static void walk(struct recording *r, const char *path)
 static void push_thing(lua_State *L, const struct thing *thing)
 {
     iw_script_push_item(L, thing->item);
-    lua_pushstring(L, thing->side == IW_SIDE_INITIATOR ? "initiator" : "responder");
-    lua_setfield(L, -2, "side");
-    lua_pushinteger(L, (lua_Integer)thing->frame);
-    lua_setfield(L, -2, "frame");
-    lua_pushinteger(L, (lua_Integer)thing->time);
-    lua_setfield(L, -2, "time");
+    iw_script_set_text(L, "side", iw_side_name(thing->side));
+    iw_script_set_integer(L, "frame", thing->frame);
+    iw_script_set_integer(L, "time", thing->time);
 }
 
 /* {initiator = {check = true, ...}, responder = {...}} */
 static void push_findings(lua_State *L, const struct recorded *c)
 {
-    static const char *const sides[] = {
-        [IW_SIDE_INITIATOR] = "initiator", [IW_SIDE_RESPONDER] = "responder"};
-
     lua_createtable(L, 0, 2);
     for (int side = 0; side < 2; side++) {
         lua_newtable(L);
-        for (int check = 0; check < IW_CHECK_COUNT; check++) {
-            if (!c->found[side][check])
-                continue;
-            lua_pushboolean(L, 1);
-            lua_setfield(L, -2, iw_check_info((enum iw_check)check)->name);
-        }
-        lua_setfield(L, -2, sides[side]);
+        for (int check = 0; check < IW_CHECK_COUNT; check++)
+            if (c->found[side][check])
+                iw_script_set_boolean(L, iw_check_info((enum iw_check)check)->name, true);
+        lua_setfield(L, -2, iw_side_name((enum iw_side)side));
     }
 }
 
@@ -311,12 +290,12 @@ static void push_connection(lua_State *L, const struct recording *r, size_t numb
     char text[IW_ENDPOINT_TEXT];
     lua_Integer n = 0;
 
-    lua_createtable(L, 0, 3);
-    lua_pushstring(L, iw_address_print(text, &tcp->address[c->initiator], tcp->port[c->initiator]));
-    lua_setfield(L, -2, "initiator");
-    lua_pushstring(L,
-                   iw_address_print(text, &tcp->address[!c->initiator], tcp->port[!c->initiator]));
-    lua_setfield(L, -2, "responder");
+    lua_createtable(L, 0, 4);
+    for (int side = 0; side < 2; side++) {
+        unsigned end = side == IW_SIDE_INITIATOR ? c->initiator : !c->initiator;
+        iw_script_set_text(L, iw_side_name((enum iw_side)side),
+                           iw_address_print(text, &tcp->address[end], tcp->port[end]));
+    }
     lua_newtable(L);
     for (const struct thing *thing = c->things; thing; thing = thing->next) {
         push_thing(L, thing);
@@ -336,7 +315,6 @@ static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
     const char *folder = iw_script_of(L)->options->pcaps;
     char root[PATH_MAX];
     struct stat status = {0};
-    size_t n;
 
     if (!folder)
         luaL_error(L, "%s: this run has no folder of captures", name);
@@ -349,7 +327,7 @@ static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
         luaL_error(L, "%s: %s", folder, strerror(errno));
     if (!realpath(lua_tostring(L, -1), path) || stat(path, &status))
         luaL_error(L, "%s: %s", lua_tostring(L, -1), strerror(errno));
-    n = strlen(root);
+    size_t n = strlen(root);
     if (strncmp(path, root, n) != 0 || (path[n] != '/' && root[n - 1] != '/') ||
         !S_ISREG(status.st_mode))
         luaL_error(L, "%s: no file of the folder of captures", name);
@@ -368,20 +346,12 @@ static int l_capture(lua_State *L)
     lua_Integer first = luaL_optinteger(L, 2, 1);
     lua_Integer last = luaL_optinteger(L, 3, first + CONNECTIONS - 1);
     bool all = lua_isnoneornil(L, 2);
-    size_t total, count;
     char path[PATH_MAX];
-    struct recording *r;
 
     luaL_argcheck(L, first >= 1 && first <= TABLE, 2, "no number of a connection");
     luaL_argcheck(L, last >= first && last - first < CONNECTIONS, 3, "too many connections");
     resolve(L, name, path);
-    r = lua_newuserdatauv(L, sizeof(*r), 0);
-    memset(r, 0, sizeof(*r));
-    if (luaL_newmetatable(L, "iw.recording")) {
-        lua_pushcfunction(L, l_collect);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
+    struct recording *r = iw_script_push_owned(L, "iw.recording", sizeof(*r), l_collect);
     r->name = name;
     r->first = (size_t)first - 1;
     r->count = (size_t)(last - first) + 1;
@@ -391,10 +361,10 @@ static int l_capture(lua_State *L)
     iw_script_check_time(L);
     if (*r->error)
         return luaL_error(L, "%s", r->error);
-    total = iw_connections_count(r->table);
+    size_t total = iw_connections_count(r->table);
     if (all && total > r->count)
         return luaL_error(L, "%s: more than %d TCP connections", name, CONNECTIONS);
-    count = total > r->first ? total - r->first : 0;
+    size_t count = total > r->first ? total - r->first : 0;
     lua_newtable(L);
     for (size_t i = 0; i < r->count && i < count; i++) {
         push_connection(L, r, i);

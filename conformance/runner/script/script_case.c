@@ -3,114 +3,90 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/text.h"
 #include "script_case.h"
 #include "script_host.h"
 
-static void take_rules(lua_State *L, struct iw_case *c)
+static void take_rule(lua_State *L, void *out)
 {
-    size_t n;
+    *(const struct iw_rule **)out = iw_rule_find(lua_tostring(L, -1));
+}
 
-    lua_getfield(L, -1, "rules");
-    n = (size_t)luaL_len(L, -1);
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): the list is one of pointers */
-    c->rules = calloc(n + 1, sizeof(*c->rules));
-    for (size_t i = 0; c->rules && i < n; i++) {
+static void take_tag(lua_State *L, void *out)
+{
+    *(char **)out = iw_text_copy(lua_tostring(L, -1));
+}
+
+static void take_need(lua_State *L, void *out)
+{
+    *(struct iw_need *)out =
+        (struct iw_need){.name = iw_script_text(L, "name"), .value = iw_script_text(L, "value")};
+}
+
+/* The list in a field of the table on top of the stack, as an array with members of `size` octets;
+ * `take` makes one of what is on top of the stack. */
+static void *take_list(lua_State *L, const char *field, size_t size, size_t *count,
+                       void (*take)(lua_State *L, void *out))
+{
+    lua_getfield(L, -1, field);
+    *count = (size_t)luaL_len(L, -1);
+    char *list = iw_got(calloc(*count + 1, size));
+    for (size_t i = 0; i < *count; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        c->rules[c->n_rules++] = iw_rule_find(lua_tostring(L, -1));
+        take(L, list + i * size);
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
+    return list;
 }
 
-static void take_tags(lua_State *L, struct iw_case *c)
+/* The normalised case on top of the stack. False if the file has spoilt it since it was checked. */
+static bool take_case(lua_State *L, const char *file, size_t index, struct iw_case *c)
 {
-    size_t n;
-
-    lua_getfield(L, -1, "tags");
-    n = (size_t)luaL_len(L, -1);
-    c->tags = calloc(n + 1, sizeof(*c->tags));
-    for (size_t i = 0; c->tags && i < n; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        c->tags[c->n_tags++] = strdup(lua_tostring(L, -1));
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
-}
-
-static void take_needs(lua_State *L, struct iw_case *c)
-{
-    size_t n;
-
-    lua_getfield(L, -1, "needs");
-    n = (size_t)luaL_len(L, -1);
-    c->needs = calloc(n + 1, sizeof(*c->needs));
-    for (size_t i = 0; c->needs && i < n; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        c->needs[c->n_needs].name = iw_script_text(L, "name");
-        c->needs[c->n_needs++].value = iw_script_text(L, "value");
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
-}
-
-/* The normalised case on top of the stack. False if there was no memory. */
-static bool take(lua_State *L, const char *file, struct iw_case *c)
-{
-    char *role = iw_script_text(L, "role");
-    char *worst = iw_script_text(L, "worst");
-    bool done;
-
-    c->id = iw_script_text(L, "id");
-    c->purpose = iw_script_text(L, "purpose");
-    c->file = strdup(file);
+    *c = (struct iw_case){.id = iw_script_text(L, "id"),
+                          .purpose = iw_script_text(L, "purpose"),
+                          .file = iw_text_copy(file),
+                          .index = (unsigned)index};
+    char *role = iw_script_text(L, "role"), *worst = iw_script_text(L, "worst");
     lua_getfield(L, -1, "line");
     c->line = (int)lua_tointeger(L, -1);
     lua_getfield(L, -2, "deadline");
     c->deadline = lua_tonumber(L, -1);
     lua_pop(L, 2);
-    take_rules(L, c);
-    take_tags(L, c);
-    take_needs(L, c);
-    done = role && worst && c->id && c->purpose && c->file && c->rules && c->tags && c->needs;
-    if (done) {
+    c->rules = take_list(L, "rules", sizeof(const struct iw_rule *), &c->n_rules, take_rule);
+    c->tags = take_list(L, "tags", sizeof(char *), &c->n_tags, take_tag);
+    c->needs = take_list(L, "needs", sizeof(*c->needs), &c->n_needs, take_need);
+    bool whole = c->id && c->purpose && role && iw_verdict_find(worst, &c->worst);
+    if (whole)
         c->role = strcmp(role, "initiator") ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
-        iw_verdict_find(worst, &c->worst);
-    }
     free(role);
     free(worst);
-    return done;
+    return whole;
 }
 
 int iw_case_load(const char *file, const struct iw_run_options *options, struct iw_case **out,
                  size_t *count, char *error, size_t room)
 {
     struct iw_script s = {.options = options, .file = file};
-    struct iw_case *cases = NULL;
-    size_t n = 0, taken = 0;
-    int failed;
 
     iw_script_allow_reading(&s);
-    failed = iw_script_open(&s, error, room) || iw_script_load(&s, error, room);
+    bool failed = iw_script_open(&s, error, room) || iw_script_load(&s, error, room);
     if (!failed) {
-        n = (size_t)luaL_len(s.L, -1);
-        cases = calloc(n + 1, sizeof(*cases));
-        while (cases && taken < n) {
-            lua_rawgeti(s.L, -1, (lua_Integer)taken + 1);
-            cases[taken].index = (unsigned)taken;
-            if (!take(s.L, file, &cases[taken++]))
-                break;
+        size_t n = (size_t)luaL_len(s.L, -1);
+        struct iw_case *cases = iw_got(calloc(n + 1, sizeof(*cases)));
+        for (size_t i = 0; i < n && !failed; i++) {
+            lua_rawgeti(s.L, -1, (lua_Integer)i + 1);
+            failed = !take_case(s.L, file, i, &cases[i]);
             lua_pop(s.L, 1);
         }
-        failed = !cases || taken < n || (n && !cases[n - 1].id);
-        if (failed)
-            snprintf(error, room, "%s: no memory for its cases", file);
+        if (failed) {
+            snprintf(error, room, "%s: it changes its cases after their description", file);
+            iw_case_free_all(cases, n);
+        } else {
+            *out = cases;
+            *count = n;
+        }
     }
     iw_script_close(&s);
-    if (failed) {
-        iw_case_free_all(cases, taken);
-        return -1;
-    }
-    *out = cases;
-    *count = n;
-    return 0;
+    return failed ? -1 : 0;
 }

@@ -5,12 +5,15 @@
  */
 #include "script_host.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <sys/stat.h>
 
 #include <lauxlib.h>
+
+#include "host/text.h"
 
 enum { CHUNKS_MAX = 1024 };
 
@@ -26,15 +29,8 @@ static size_t chunk_count;
 
 static int append(lua_State *L, const void *data, size_t length, void *context)
 {
-    struct chunk *chunk = context;
-    char *code = realloc(chunk->code, chunk->length + length);
     (void)L;
-    if (code == NULL)
-        return 1;
-    memcpy(code + chunk->length, data, length);
-    chunk->code = code;
-    chunk->length += length;
-    return 0;
+    return fwrite(data, 1, length, context) != length;
 }
 
 static bool same(const struct stat *a, const struct stat *b)
@@ -43,25 +39,22 @@ static bool same(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* The function on top of the stack comes from `path`. Nothing is lost if it cannot be kept. */
+/* Keeps the function on top of the stack, which comes from `path`, in place of `old` (NULL: none).
+ * Without a place for it nothing is lost. */
 static void keep(lua_State *L, const char *path, const struct stat *now, struct chunk *old)
 {
-    struct chunk chunk = {strdup(path), *now, NULL, 0};
     struct chunk *place = old;
     if (place == NULL && chunk_count < CHUNKS_MAX)
-        place = &chunks[chunk_count];
-    if (place == NULL || chunk.path == NULL || lua_dump(L, append, &chunk, 0) != 0) {
-        free(chunk.path);
-        free(chunk.code);
+        place = &chunks[chunk_count++];
+    if (place == NULL)
         return;
-    }
-    if (old != NULL) {
-        free(old->path);
-        free(old->code);
-    } else {
-        chunk_count++;
-    }
-    *place = chunk;
+    free(place->path);
+    free(place->code);
+    *place = (struct chunk){.path = iw_text_copy(path), .stat = *now};
+    FILE *f = iw_got(open_memstream(&place->code, &place->length));
+    lua_dump(L, append, f, 0);
+    fclose(f);
+    iw_got(place->code);
 }
 
 int iw_script_load_file(lua_State *L, const char *path)

@@ -10,11 +10,11 @@ enum { DEPTH = 16 };
 
 static struct iw_target *target_of(lua_State *L)
 {
-    struct iw_script *s = iw_script_of(L);
+    struct iw_target *target = iw_script_of(L)->target;
 
-    if (!s->target)
+    if (!target)
         luaL_error(L, "there is no target outside of a case's run function");
-    return s->target;
+    return target;
 }
 
 static struct iw_control *control_of(lua_State *L)
@@ -83,7 +83,7 @@ static json_t *to_json(lua_State *L, int index, int depth)
 
 static void push_json(lua_State *L, const json_t *value, int depth)
 {
-    json_t *v = (json_t *)value;
+    json_t *v = depth > 0 ? (json_t *)value : NULL; /* what is nested too deep is empty */
     const char *key;
     json_t *member;
     size_t i;
@@ -92,8 +92,6 @@ static void push_json(lua_State *L, const json_t *value, int depth)
     switch (json_typeof(value)) {
     case JSON_OBJECT:
         lua_newtable(L);
-        if (depth == 0)
-            return;
         json_object_foreach(v, key, member)
         {
             push_json(L, member, depth - 1);
@@ -102,8 +100,6 @@ static void push_json(lua_State *L, const json_t *value, int depth)
         return;
     case JSON_ARRAY:
         lua_newtable(L);
-        if (depth == 0)
-            return;
         json_array_foreach(v, i, member)
         {
             push_json(L, member, depth - 1);
@@ -141,16 +137,7 @@ static int keep_gc(lua_State *L)
 
 static json_t **keep(lua_State *L)
 {
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): what is kept is a pointer */
-    json_t **kept = lua_newuserdatauv(L, sizeof(*kept), 0);
-
-    *kept = NULL;
-    if (luaL_newmetatable(L, "iw.json")) {
-        lua_pushcfunction(L, keep_gc);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
-    return kept;
+    return iw_script_push_owned(L, "iw.json", sizeof(json_t *), keep_gc);
 }
 
 static int push_kept(lua_State *L, json_t **kept)
@@ -170,26 +157,20 @@ static int l_control(lua_State *L)
 {
     struct iw_control *control = control_of(L);
     char error[256] = "";
-    json_t **kept;
-
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 2);
-    kept = keep(L);
+    json_t **kept = keep(L);
     *kept = to_json(L, 1, DEPTH);
     *kept = iw_control_call(control, *kept, iw_script_until(L, 2, 5), error, sizeof(error));
     if (!*kept) {
         iw_script_check_time(L);
-        lua_pushnil(L);
-        lua_pushstring(L, error);
+        iw_script_push_failure(L, error);
         lua_pushboolean(L, iw_control_lost(control));
         return 3;
     }
     if (!json_is_true(json_object_get(*kept, "ok"))) {
         const char *why = json_string_value(json_object_get(*kept, "error"));
-
-        lua_pushnil(L);
-        lua_pushstring(L, why ? why : "refused without a reason");
-        return 2;
+        return iw_script_push_failure(L, why ? why : "refused without a reason");
     }
     return push_kept(L, kept);
 }
@@ -199,12 +180,9 @@ static int l_event(lua_State *L)
 {
     struct iw_script *s = iw_script_of(L);
     struct iw_control *control = control_of(L);
-    double patience = s->options->patience > 0 ? s->options->patience : 3;
-    uint64_t until = iw_script_until(L, 1, patience);
-    json_t **kept;
-
+    uint64_t until = iw_script_until(L, 1, iw_script_patience(s));
     lua_settop(L, 1);
-    kept = keep(L);
+    json_t **kept = keep(L);
     while (!(*kept = iw_control_event(control, 0))) {
         if (iw_control_lost(control) ||
             !iw_station_wait(s->station, iw_control_fd(control), until)) {
@@ -221,32 +199,21 @@ static int l_event(lua_State *L)
  * of it: {crc, markers, revision, enhanced}. */
 static int l_target(lua_State *L)
 {
-    static const char *const classes[] = {"bare", "rping", "agent"};
     const struct iw_target *t = target_of(L);
 
-    lua_createtable(L, 0, 6);
-    lua_pushstring(L, classes[t->class]);
-    lua_setfield(L, -2, "class");
-    lua_pushstring(L, t->name);
-    lua_setfield(L, -2, "name");
-    lua_pushstring(L, t->host);
-    lua_setfield(L, -2, "host");
-    lua_pushinteger(L, t->port);
-    lua_setfield(L, -2, "port");
-    lua_pushstring(L, t->station_host ? t->station_host : t->host);
-    lua_setfield(L, -2, "station_host");
-    lua_pushboolean(L, t->control != NULL);
-    lua_setfield(L, -2, "agent");
+    lua_createtable(L, 0, 7);
+    iw_script_set_text(L, "class", iw_target_class_name(t->class));
+    iw_script_set_text(L, "name", t->name);
+    iw_script_set_text(L, "host", t->host);
+    iw_script_set_integer(L, "port", t->port);
+    iw_script_set_text(L, "station_host", t->station_host ? t->station_host : t->host);
+    iw_script_set_boolean(L, "agent", t->control != NULL);
     if (t->startup) {
         lua_createtable(L, 0, 4);
-        lua_pushboolean(L, t->startup->crc);
-        lua_setfield(L, -2, "crc");
-        lua_pushboolean(L, t->startup->markers);
-        lua_setfield(L, -2, "markers");
-        lua_pushinteger(L, t->startup->revision);
-        lua_setfield(L, -2, "revision");
-        lua_pushboolean(L, t->startup->enhanced);
-        lua_setfield(L, -2, "enhanced");
+        iw_script_set_boolean(L, "crc", t->startup->crc);
+        iw_script_set_boolean(L, "markers", t->startup->markers);
+        iw_script_set_integer(L, "revision", t->startup->revision);
+        iw_script_set_boolean(L, "enhanced", t->startup->enhanced);
         lua_setfield(L, -2, "startup");
     }
     return 1;
@@ -270,11 +237,8 @@ static int l_initiate(lua_State *L)
     char error[256] = "this target cannot be made to connect";
 
     iw_script_waits(L);
-    if (!t->initiate || t->initiate(t, host, port, error, sizeof(error))) {
-        lua_pushnil(L);
-        lua_pushstring(L, error);
-        return 2;
-    }
+    if (!t->initiate || t->initiate(t, host, port, error, sizeof(error)))
+        return iw_script_push_failure(L, error);
     lua_pushboolean(L, 1);
     return 1;
 }
@@ -283,11 +247,7 @@ static int l_initiate(lua_State *L)
 static int l_death(lua_State *L)
 {
     struct iw_target *t = target_of(L);
-    const char *how = t->death ? t->death(t) : NULL;
-
-    if (!how)
-        return 0;
-    lua_pushstring(L, how);
+    lua_pushstring(L, t->death ? t->death(t) : NULL);
     return 1;
 }
 

@@ -13,7 +13,8 @@
 
 enum {
     INSTRUCTIONS = 10000, /* between two looks at the clock */
-    BUSY_SECONDS = 600    /* more for a script that gets too little of the processors */
+    PATIENCE_SECONDS = 3,
+    BUSY_SECONDS = 600 /* more for a script that gets too little of the processors */
 };
 
 struct iw_script *iw_script_of(lua_State *L)
@@ -23,10 +24,13 @@ struct iw_script *iw_script_of(lua_State *L)
 
 /* ---- bounds ---- */
 
-bool iw_script_where(lua_State *L, const struct iw_script *s, char *text, size_t room)
+/* "file:line" of the innermost function of the case file on the call stack; s->line if there is
+ * none, or if it left its frame to a tail call while the file loads. NULL if neither is known. */
+static const char *find_where(lua_State *L, char where[IW_SCRIPT_WHERE])
 {
-    lua_Debug ar;
+    const struct iw_script *s = iw_script_of(L);
     int line = s->line;
+    lua_Debug ar;
 
     for (int level = 0; lua_getstack(L, level, &ar); level++) {
         if (!lua_getinfo(L, "Slt", &ar))
@@ -38,15 +42,15 @@ bool iw_script_where(lua_State *L, const struct iw_script *s, char *text, size_t
         if (s->loading && ar.istailcall)
             break; /* its caller left no frame: "return case{...}" in a function */
     }
-    if (line > 0)
-        snprintf(text, room, "%s:%d", s->file, line);
-    return line > 0;
+    if (line <= 0)
+        return NULL;
+    snprintf(where, IW_SCRIPT_WHERE, "%s:%d", s->file, line);
+    return where;
 }
 
 static void *allocate(void *context, void *block, size_t old, size_t size)
 {
     struct iw_script *s = context;
-    void *more;
 
     if (!block)
         old = 0;
@@ -57,10 +61,10 @@ static void *allocate(void *context, void *block, size_t old, size_t size)
     }
     if (size > old && size - old > s->limit - s->used) {
         if (s->L)
-            iw_script_where(s->L, s, s->where, sizeof(s->where));
+            find_where(s->L, s->where);
         return NULL;
     }
-    more = realloc(block, size);
+    void *more = realloc(block, size);
     if (more)
         s->used = s->used - old + size;
     return more;
@@ -81,23 +85,13 @@ void iw_script_waits(lua_State *L)
     s->waiting = iw_transport_now();
 }
 
-static void set(lua_State *L, const char *field, const char *text)
+/* An error table, as iw.raise() takes one. */
+static void push_error(lua_State *L, const char *verdict, const char *reason, const char *where)
 {
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, field);
-}
-
-/* Ends the case without a fault of the script: an error table, as iw.raise() makes one. */
-static int give_up(lua_State *L, const char *reason)
-{
-    char where[IW_SCRIPT_WHERE];
-
     lua_createtable(L, 0, 3);
-    set(L, "verdict", "INCONCLUSIVE");
-    set(L, "reason", reason);
-    if (iw_script_where(L, iw_script_of(L), where, sizeof(where)))
-        set(L, "where", where);
-    return lua_error(L);
+    iw_script_set_text(L, "verdict", verdict);
+    iw_script_set_text(L, "reason", reason);
+    iw_script_set_text(L, "where", where);
 }
 
 uint64_t iw_script_computed(void)
@@ -124,7 +118,7 @@ void iw_script_check_time(lua_State *L)
 {
     struct iw_script *s = iw_script_of(L);
     uint64_t now = iw_transport_now();
-    char reason[100];
+    char reason[100], where[IW_SCRIPT_WHERE];
 
     if (!s->deadline || now < s->deadline)
         return;
@@ -136,7 +130,8 @@ void iw_script_check_time(lua_State *L)
     }
     snprintf(reason, sizeof(reason),
              "the case's %g s were over before the target had done its part", s->allowed);
-    give_up(L, reason);
+    push_error(L, "INCONCLUSIVE", reason, find_where(L, where));
+    lua_error(L);
 }
 
 void iw_script_taking(lua_State *L)
@@ -173,19 +168,25 @@ static void hook(lua_State *L, lua_Debug *ar)
         s->line = ar->currentline;
 }
 
+double iw_script_patience(const struct iw_script *s)
+{
+    return s->options->patience > 0 ? s->options->patience : PATIENCE_SECONDS;
+}
+
+double iw_script_scale(const struct iw_script *s)
+{
+    return s->options->time_scale > 0 ? s->options->time_scale : 1;
+}
+
 uint64_t iw_script_until(lua_State *L, int argument, double standard)
 {
-    struct iw_script *s = iw_script_of(L);
-    double scale = s->options->time_scale > 0 ? s->options->time_scale : 1;
-    double seconds = luaL_optnumber(L, argument, standard) * scale;
-    uint64_t now = iw_transport_now();
-    uint64_t until;
-
+    const struct iw_script *s = iw_script_of(L);
+    double seconds = luaL_optnumber(L, argument, standard) * iw_script_scale(s);
     if (!(seconds >= 0))
         seconds = 0;
     if (seconds > 1e6)
         seconds = 1e6;
-    until = now + (uint64_t)(seconds * 1e9);
+    uint64_t until = iw_transport_now() + (uint64_t)(seconds * 1e9);
     iw_script_waits(L);
     return s->deadline && until > s->deadline ? s->deadline : until;
 }
@@ -209,28 +210,14 @@ static const char *bare(const char *message)
     return message;
 }
 
-static void push_error(lua_State *L, const char *reason, const char *where)
-{
-    lua_createtable(L, 0, 3);
-    set(L, "verdict", "ERROR");
-    set(L, "reason", reason);
-    if (*where)
-        set(L, "where", where);
-}
-
 static int handler(lua_State *L)
 {
-    struct iw_script *s = iw_script_of(L);
-    char where[IW_SCRIPT_WHERE] = "";
-    const char *message;
-
+    char room[IW_SCRIPT_WHERE];
     if (lua_istable(L, 1))
         return 1;
-    message = luaL_tolstring(L, 1, NULL);
-    if (iw_script_where(L, s, where, sizeof(where)))
-        push_error(L, bare(message), where);
-    else
-        push_error(L, message, "");
+    const char *message = luaL_tolstring(L, 1, NULL);
+    const char *where = find_where(L, room);
+    push_error(L, "ERROR", where != NULL ? bare(message) : message, where);
     return 1;
 }
 
@@ -238,31 +225,26 @@ bool iw_script_call(struct iw_script *s, int arguments, int results)
 {
     lua_State *L = s->L;
     int base = lua_gettop(L) - arguments;
-    int status;
-    char reason[80];
-
     lua_pushcfunction(L, handler);
     lua_insert(L, base);
     s->where[0] = 0;
-    status = lua_pcall(L, arguments, results, base);
+    int status = lua_pcall(L, arguments, results, base);
     lua_remove(L, base);
     if (status == LUA_OK)
         return true;
     if (!lua_istable(L, -1)) { /* out of memory: the handler was not called */
+        char reason[80];
         size_t limit = s->limit;
-
         end_taking(s);
+        bool by_target = s->taken >= limit / 4;
         s->limit += 1024 * 1024;
         lua_pop(L, 1);
         lua_gc(L, LUA_GCCOLLECT);
-        snprintf(reason, sizeof(reason), "the script takes more than %zu MiB of memory",
+        snprintf(reason, sizeof(reason),
+                 by_target ? "the target says more than %zu MiB of memory can take"
+                           : "the script takes more than %zu MiB of memory",
                  limit >> 20);
-        if (s->taken >= limit / 4)
-            snprintf(reason, sizeof(reason), "the target says more than %zu MiB of memory can take",
-                     limit >> 20);
-        push_error(L, reason, s->where);
-        if (s->taken >= limit / 4)
-            set(L, "verdict", "INCONCLUSIVE");
+        push_error(L, by_target ? "INCONCLUSIVE" : "ERROR", reason, *s->where ? s->where : NULL);
     }
     return false;
 }
@@ -276,8 +258,8 @@ static int l_raise(lua_State *L)
 
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    if (iw_script_where(L, iw_script_of(L), where, sizeof(where)))
-        set(L, "where", where);
+    if (find_where(L, where) != NULL)
+        iw_script_set_text(L, "where", where);
     return lua_error(L);
 }
 
@@ -286,9 +268,7 @@ static int l_where(lua_State *L)
 {
     char where[IW_SCRIPT_WHERE];
 
-    if (!iw_script_where(L, iw_script_of(L), where, sizeof(where)))
-        return 0;
-    lua_pushstring(L, where);
+    lua_pushstring(L, find_where(L, where));
     return 1;
 }
 
@@ -297,9 +277,7 @@ static int l_rule(lua_State *L)
 {
     const struct iw_rule *rule = iw_rule_find(luaL_checkstring(L, 1));
 
-    if (!rule)
-        return 0;
-    lua_pushstring(L, iw_verdict_name(iw_rule_verdict(rule)));
+    lua_pushstring(L, rule != NULL ? iw_verdict_name(iw_rule_verdict(rule)) : NULL);
     return 1;
 }
 
@@ -352,7 +330,6 @@ static int l_near(lua_State *L)
 static int l_load(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
-    const char *path;
 
     if (!*name || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(name))
         return luaL_error(L, "bad name of a library file: '%s'", name);
@@ -360,7 +337,7 @@ static int l_load(lua_State *L)
     if (lua_getfield(L, -1, name) != LUA_TNIL)
         return 1;
     lua_pop(L, 1);
-    path = lua_pushfstring(L, "%s/%s.lua", iw_script_of(L)->options->library, name);
+    const char *path = lua_pushfstring(L, "%s/%s.lua", iw_script_of(L)->options->library, name);
     if (iw_script_load_file(L, path))
         return lua_error(L);
     lua_call(L, 0, 1);
@@ -437,12 +414,10 @@ static int open_protected(lua_State *L)
 /* One line from the error table on top of the stack, which is popped. */
 static void say(lua_State *L, char *error, size_t room)
 {
-    const char *where, *reason;
-
     lua_getfield(L, -1, "where");
     lua_getfield(L, -2, "reason");
-    where = lua_tostring(L, -2);
-    reason = lua_tostring(L, -1);
+    const char *where = lua_tostring(L, -2);
+    const char *reason = lua_tostring(L, -1);
     snprintf(error, room, "%s%s%s", where ? where : "", where ? ": " : "",
              reason ? reason : "unknown error");
     lua_pop(L, 3);
@@ -451,9 +426,6 @@ static void say(lua_State *L, char *error, size_t room)
 int iw_script_open(struct iw_script *s, char *error, size_t room)
 {
     s->limit = s->options->memory ? s->options->memory : 64u * 1024 * 1024;
-    s->used = 0;
-    s->L = NULL;
-    s->where[0] = 0;
     s->L = lua_newstate(allocate, s);
     if (!s->L) {
         snprintf(error, room, "no memory for a Lua state");
@@ -482,18 +454,10 @@ static int syntax_error(lua_State *L, const char *file)
     const char *message = lua_tostring(L, -1);
     const char *text = bare(message);
     const char *line = text == message ? message : text - 2;
-
     while (line > message && line[-1] != ':')
         line--;
-    lua_createtable(L, 0, 3);
-    set(L, "verdict", "ERROR");
-    if (text != message) {
-        set(L, "reason", text);
-        lua_pushfstring(L, "%s:%d", file, atoi(line));
-        lua_setfield(L, -2, "where");
-    } else {
-        set(L, "reason", message);
-    }
+    const char *where = text == message ? NULL : lua_pushfstring(L, "%s:%d", file, atoi(line));
+    push_error(L, "ERROR", text, where);
     return lua_error(L);
 }
 
@@ -514,12 +478,10 @@ static int load_protected(lua_State *L)
 
 int iw_script_load(struct iw_script *s, char *error, size_t room)
 {
-    bool done;
-
     lua_pushcfunction(s->L, load_protected);
     lua_pushvalue(s->L, -2);
     s->loading = true;
-    done = iw_script_call(s, 1, 1);
+    bool done = iw_script_call(s, 1, 1);
     s->loading = false;
     if (done)
         return 0;
@@ -535,13 +497,8 @@ uint64_t iw_script_number(lua_State *L, int table, const char *field, uint64_t s
     uint64_t value = standard;
 
     if (lua_getfield(L, table, field) != LUA_TNIL) {
-        int whole = 0;
-
-        value = (uint64_t)lua_tointegerx(L, -1, &whole);
-        if (lua_isboolean(L, -1)) {
-            value = (uint64_t)lua_toboolean(L, -1);
-            whole = 1;
-        }
+        int whole = lua_isboolean(L, -1);
+        value = (uint64_t)(whole ? lua_toboolean(L, -1) : lua_tointegerx(L, -1, &whole));
         if (!whole)
             luaL_error(L, "field '%s' is no whole number", field);
         if (value > most)
@@ -560,4 +517,48 @@ bool iw_script_boolean(lua_State *L, int table, const char *field, bool standard
         value = lua_isinteger(L, -1) ? lua_tointeger(L, -1) != 0 : lua_toboolean(L, -1);
     lua_pop(L, 1);
     return value;
+}
+
+void iw_script_set_text(lua_State *L, const char *field, const char *text)
+{
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, field);
+}
+
+void iw_script_set_octets(lua_State *L, const char *field, const void *octets, size_t length)
+{
+    lua_pushlstring(L, octets, length);
+    lua_setfield(L, -2, field);
+}
+
+void iw_script_set_integer(lua_State *L, const char *field, uint64_t value)
+{
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, field);
+}
+
+void iw_script_set_boolean(lua_State *L, const char *field, bool value)
+{
+    lua_pushboolean(L, value);
+    lua_setfield(L, -2, field);
+}
+
+/* ---- results ---- */
+
+int iw_script_push_failure(lua_State *L, const char *error)
+{
+    lua_pushnil(L);
+    lua_pushstring(L, error);
+    return 2;
+}
+
+void *iw_script_push_owned(lua_State *L, const char *type, size_t size, lua_CFunction collect)
+{
+    void *block = memset(lua_newuserdatauv(L, size, 0), 0, size);
+    if (luaL_newmetatable(L, type)) {
+        lua_pushcfunction(L, collect);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return block;
 }

@@ -60,13 +60,13 @@ int iw_script_load(struct iw_script *s, char *error, size_t room);
  * results, or that table, are on the stack. True if there was no error. */
 bool iw_script_call(struct iw_script *s, int arguments, int results);
 
-/* "file:line" of the innermost function of the case file on the call stack; s->line if there is
- * none, or if it left its frame to a tail call while the file loads. False if neither is known. */
-bool iw_script_where(lua_State *L, const struct iw_script *s, char *text, size_t room);
-
 /* Seconds from `argument` (scaled by the run's time scale; `standard` if absent) as an absolute
  * deadline, not beyond the script's own. */
 uint64_t iw_script_until(lua_State *L, int argument, double standard);
+/* What the run's options say, or their defaults: seconds that an expectation waits, and the factor
+ * of all times. */
+double iw_script_patience(const struct iw_script *s);
+double iw_script_scale(const struct iw_script *s);
 /* What the C function does until the script's next line is up to the target, as it is behind
  * iw_script_until. */
 void iw_script_waits(lua_State *L);
@@ -97,6 +97,17 @@ uint64_t iw_script_number(lua_State *L, int table, const char *field, uint64_t s
                           uint64_t most);
 /* 0 is false here. */
 bool iw_script_boolean(lua_State *L, int table, const char *field, bool standard);
+
+/* Set a field of the table on top of the stack. Text that is NULL is left out. */
+void iw_script_set_text(lua_State *L, const char *field, const char *text);
+void iw_script_set_octets(lua_State *L, const char *field, const void *octets, size_t length);
+void iw_script_set_integer(lua_State *L, const char *field, uint64_t value);
+void iw_script_set_boolean(lua_State *L, const char *field, bool value);
+/* Pushes nil and the error. Returns 2, their number. */
+int iw_script_push_failure(lua_State *L, const char *error);
+/* Pushes a block of `size` zeros that `collect` clears when it is no longer used, a Lua error
+ * included. `type` names the kind. */
+void *iw_script_push_owned(lua_State *L, const char *type, size_t size, lua_CFunction collect);
 
 /* How the table at `index` bends an FPDU: length, pad, crc, markers, marker. Its pad is borrowed
  * from the table. */

@@ -5,12 +5,6 @@
 #include "script_host.h"
 #include "script_replay.h"
 
-static void set(lua_State *L, const char *field, const char *text)
-{
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, field);
-}
-
 /* The table that the file of a map returns. It sees nothing but strings, tables and numbers. */
 static void push_map(lua_State *L, const char *path)
 {
@@ -38,16 +32,16 @@ static int l_replay(lua_State *L)
     if (!replay)
         return luaL_error(L, "this is no run of `iwarp-conform replay`");
     lua_createtable(L, 0, 6);
-    set(L, "capture", replay->capture);
-    set(L, "as", replay->as);
-    set(L, "stream", replay->stream);
-    set(L, "time", replay->time);
-    set(L, "private", replay->private);
-    if (replay->map && strpbrk(replay->map, "./"))
+    iw_script_set_text(L, "capture", replay->capture);
+    iw_script_set_text(L, "as", replay->as);
+    iw_script_set_text(L, "stream", replay->stream);
+    iw_script_set_text(L, "time", replay->time);
+    iw_script_set_text(L, "private", replay->private);
+    iw_script_set_text(L, "map", replay->map);
+    if (replay->map && strpbrk(replay->map, "./")) {
         push_map(L, replay->map);
-    else
-        lua_pushstring(L, replay->map);
-    lua_setfield(L, -2, "map");
+        lua_setfield(L, -2, "map");
+    }
     return 1;
 }
 
@@ -74,18 +68,15 @@ int iw_script_ask_replay(const struct iw_run_options *options, const char *what,
                          char *error, size_t room)
 {
     struct iw_script s = {.options = options, .file = "replay"};
-    const char *answer;
-    int failed;
-
     iw_script_allow_reading(&s);
-    failed = iw_script_open(&s, error, room);
+    bool failed = iw_script_open(&s, error, room);
     if (!failed) {
         lua_pushcfunction(s.L, ask);
         lua_pushstring(s.L, what);
         failed = !iw_script_call(&s, 1, 1);
         if (failed)
             lua_getfield(s.L, -1, "reason");
-        answer = lua_tostring(s.L, -1);
+        const char *answer = lua_tostring(s.L, -1);
         if (failed)
             snprintf(error, room, "%s", answer ? answer : "unknown error");
         else

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/text.h"
 #include "iwarp/transport.h"
 #include "script_host.h"
 #include "script_run.h"
@@ -22,22 +23,22 @@ static void allow(struct iw_script *s, double seconds, double scale)
 
 void iw_script_allow_reading(struct iw_script *s)
 {
-    double scale = s->options->time_scale, deadline = s->options->deadline;
+    double scale = iw_script_scale(s), deadline = s->options->deadline;
 
     allow(s, deadline > 0 ? deadline : CASE_SECONDS, scale > 1 ? scale : 1);
 }
 
 static void allow_playing(struct iw_script *s, double seconds)
 {
-    allow(s, seconds, s->options->time_scale > 0 ? s->options->time_scale : 1);
+    allow(s, seconds, iw_script_scale(s));
 }
 
 void iw_script_pause(struct iw_script *s)
 {
     uint64_t now = iw_transport_now();
-    double scale = s->options->time_scale;
+    double scale = iw_script_scale(s);
 
-    if (!(scale > 0 && scale < 1) || s->deadline <= now)
+    if (scale >= 1 || s->deadline <= now)
         return;
     s->left = s->deadline - now;
     s->deadline = now + (uint64_t)((double)s->left / scale);
@@ -52,10 +53,8 @@ void iw_script_resume(struct iw_script *s)
 
 char *iw_script_text(lua_State *L, const char *field)
 {
-    char *copy = NULL;
-
-    if (lua_getfield(L, -1, field) == LUA_TSTRING)
-        copy = strdup(lua_tostring(L, -1));
+    char *copy =
+        lua_getfield(L, -1, field) == LUA_TSTRING ? iw_text_copy(lua_tostring(L, -1)) : NULL;
     lua_pop(L, 1);
     return copy;
 }
@@ -82,7 +81,8 @@ static void take_result(lua_State *L, struct iw_result *out)
 static void set_error(struct iw_result *out, const char *reason)
 {
     out->verdict = IW_VERDICT_ERROR;
-    out->reason = strdup(reason);
+    free(out->reason);
+    out->reason = iw_text_copy(reason);
 }
 
 /* Calls vocabulary.ending[step] with the outcome so far (a table, or nil), which is on top of the
@@ -112,13 +112,12 @@ static void play(struct iw_script *s, struct iw_result *out)
 {
     lua_State *L = s->L;
     int vocabulary = lua_gettop(L) - 1;
-    double patience = s->options->patience > 0 ? s->options->patience : 3;
 
     lua_getfield(L, vocabulary, "play");
     lua_rawgeti(L, -2, (lua_Integer)s->playing->index + 1);
     if (iw_script_call(s, 1, 0))
         lua_pushnil(L);
-    allow_playing(s, 4 * patience + 2);
+    allow_playing(s, 4 * iw_script_patience(s) + 2);
     end_step(s, vocabulary, "close");
     end_step(s, vocabulary, "alive");
     lua_getfield(L, vocabulary, "ending");
@@ -131,37 +130,32 @@ static void play(struct iw_script *s, struct iw_result *out)
 static void save(const struct iw_exchange *x, const struct iw_case *c,
                  const struct iw_run_options *options, struct iw_result *out)
 {
-    const char *dir = options->pcap_dir;
-    char round[16] = "";
-    char title[2048], path[4096], error[512], reason[1024];
+    char title[2048], round[16] = "", error[512], reason[1024];
 
     snprintf(title, sizeof(title), "case %s: %s\n%s%s%s", c->id, c->purpose,
              iw_verdict_name(out->verdict), out->reason ? ": " : "",
              out->reason ? out->reason : "");
     if (options->round > 0)
         snprintf(round, sizeof(round), ".%u", options->round + 1);
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s%s.pcapng", dir, c->id, round) >= sizeof(path))
-        snprintf(error, sizeof(error), "the path of the capture is too long");
-    else if (!iw_exchange_save(x, path, title, error, sizeof(error))) {
-        out->pcap = strdup(path);
+    char *path = iw_text_format("%s/%s%s.pcapng", options->pcap_dir, c->id, round);
+    if (iw_exchange_save(x, path, title, error, sizeof(error)) == 0) {
+        out->pcap = path;
         return;
     }
+    free(path);
     snprintf(reason, sizeof(reason), "the capture could not be written: %s", error);
-    if (out->verdict != IW_VERDICT_ERROR) {
-        free(out->reason);
+    if (out->verdict != IW_VERDICT_ERROR)
         set_error(out, reason);
-    }
 }
 
 /* Whether the list of cases on the stack has this one in its place. A loop over pairs() has another
  * order in each state. */
 static bool is_case(lua_State *L, const struct iw_case *c)
 {
-    bool same;
 
     lua_rawgeti(L, -1, (lua_Integer)c->index + 1);
     lua_getfield(L, -1, "id");
-    same = !strcmp(lua_tostring(L, -1), c->id);
+    bool same = !strcmp(lua_tostring(L, -1), c->id);
     lua_pop(L, 2);
     return same;
 }
@@ -174,13 +168,8 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
     uint64_t began = iw_transport_now();
     char error[ERROR_ROOM];
 
-    *out = (struct iw_result){.id = strdup(c->id), .role = c->role};
-    s.station = exchange ? iw_station_create(exchange, target->tun, options->trace) : NULL;
-    if (!out->id || !s.station) {
-        iw_exchange_destroy(exchange);
-        iw_result_free(out);
-        return -1;
-    }
+    *out = (struct iw_result){.id = iw_text_copy(c->id), .role = c->role};
+    s.station = iw_station_create(exchange, target->tun, options->trace);
     if (options->trace)
         fprintf(options->trace, "case %s\n", c->id);
     iw_script_allow_reading(&s);
@@ -199,12 +188,8 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
         play(&s, out);
     }
     iw_script_close(&s);
-    if (out->verdict != IW_VERDICT_PASS && !out->where) {
-        char where[IW_SCRIPT_WHERE];
-
-        snprintf(where, sizeof(where), "%s:%d", c->file, c->line);
-        out->where = strdup(where);
-    }
+    if (out->verdict != IW_VERDICT_PASS && !out->where)
+        out->where = iw_text_format("%s:%d", c->file, c->line);
     out->heard = iw_exchange_heard(exchange);
     if (options->exchange)
         out->exchange = iw_sequence_json(exchange);

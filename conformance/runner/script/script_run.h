@@ -9,7 +9,7 @@
 
 /* Runs one case against an open target, in the calling process and within the case's deadline
  * (a C library call that a script makes endless is left to the caller's own deadline). `needs` are
- * the caller's business. Always fills *out and returns 0; -1 only if there is no memory. */
+ * the caller's business. Always fills *out and returns 0; without memory the program ends. */
 int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
                        const struct iw_run_options *options, struct iw_result *out);
 

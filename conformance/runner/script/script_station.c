@@ -31,11 +31,17 @@ static void push(lua_State *L, void *what, const char *type)
     luaL_setmetatable(L, type);
 }
 
-static double patience(lua_State *L)
+/* iw_script_until, with the patience of an expectation. */
+static uint64_t deadline_of(lua_State *L, int argument)
 {
-    double seconds = iw_script_of(L)->options->patience;
+    return iw_script_until(L, argument, iw_script_patience(iw_script_of(L)));
+}
 
-    return seconds > 0 ? seconds : 3;
+/* For a function that has waited and returns nothing. */
+static int waited(lua_State *L)
+{
+    iw_script_check_time(L);
+    return 0;
 }
 
 /* What no socket does. */
@@ -75,16 +81,13 @@ static int l_connect(lua_State *L)
     uint16_t port = (uint16_t)luaL_checkinteger(L, 2);
     struct iw_craft_options options = options_of(L, 3);
     char error[256];
-    struct iw_conn *c =
-        iw_station_connect(station_of(L), host, port, &options, iw_script_until(L, 4, patience(L)),
-                           error, sizeof(error));
+    struct iw_conn *c = iw_station_connect(station_of(L), host, port, &options, deadline_of(L, 4),
+                                           error, sizeof(error));
 
     if (!c) {
         iw_script_check_time(L);
         iw_script_of(L)->target->refused = true;
-        lua_pushnil(L);
-        lua_pushstring(L, error);
-        return 2;
+        return iw_script_push_failure(L, error);
     }
     push(L, c, CONN);
     return 1;
@@ -98,11 +101,8 @@ static int l_listen(lua_State *L)
     struct iw_station_listener *l =
         iw_station_listen(station_of(L), luaL_checkstring(L, 1), &options, error, sizeof(error));
 
-    if (!l) {
-        lua_pushnil(L);
-        lua_pushstring(L, error);
-        return 2;
-    }
+    if (!l)
+        return iw_script_push_failure(L, error);
     push(L, l, LISTENER);
     lua_pushinteger(L, iw_station_listener_port(l));
     return 2;
@@ -112,12 +112,10 @@ static int l_listen(lua_State *L)
 static int l_accept(lua_State *L)
 {
     struct iw_station_listener *l = *(struct iw_station_listener **)luaL_checkudata(L, 1, LISTENER);
-    struct iw_conn *c = iw_station_listener_accept(l, iw_script_until(L, 2, patience(L)));
+    struct iw_conn *c = iw_station_listener_accept(l, deadline_of(L, 2));
 
-    if (!c) {
-        iw_script_check_time(L);
-        return 0;
-    }
+    if (!c)
+        return waited(L);
     push(L, c, CONN);
     return 1;
 }
@@ -130,14 +128,13 @@ static int l_await(lua_State *L)
     struct iw_station_listener *l = *(struct iw_station_listener **)luaL_checkudata(L, 1, LISTENER);
     struct iw_script *s = iw_script_of(L);
     struct iw_target *t = s->target;
-    uint64_t began = iw_transport_now(), until;
+    uint64_t began = iw_transport_now();
     const char *why = NULL;
     struct iw_conn *c;
 
     if (!t || !t->not_called)
         return luaL_error(L, "nothing makes this target connect");
-    until = began + (uint64_t)(t->connect_within *
-                               (s->options->time_scale > 0 ? s->options->time_scale : 1) * 1e9);
+    uint64_t until = began + (uint64_t)(t->connect_within * iw_script_scale(s) * 1e9);
     for (;;) {
         uint64_t look = iw_transport_now() + LOOK_MS * 1000000u;
 
@@ -155,9 +152,7 @@ static int l_await(lua_State *L)
         push(L, c, CONN);
         return 1;
     }
-    lua_pushnil(L);
-    lua_pushstring(L, why ? why : t->not_called(t, true));
-    return 2;
+    return iw_script_push_failure(L, why ? why : t->not_called(t, true));
 }
 
 /* The octets of one write. */
@@ -171,79 +166,65 @@ static size_t octets_of(lua_State *L, int index)
 }
 
 /* A number of octets for every write, or {n, n, ...}, at `index`, or nothing. The sizes are left on
- * the stack, behind an argument (the seconds) that follows `index`. */
-static const struct iw_writes *writes_of(lua_State *L, int index, struct iw_writes *writes)
+ * the stack, after an argument (the seconds) that follows `index`. */
+static struct iw_writes writes_of(lua_State *L, int index)
 {
-    size_t *sizes;
-    size_t count;
-
-    *writes = (struct iw_writes){0};
+    struct iw_writes writes = {0};
     lua_settop(L, index + 1);
     if (lua_isnoneornil(L, index))
-        return NULL;
+        return writes;
     if (lua_isinteger(L, index)) {
-        writes->each = octets_of(L, index);
+        writes.each = octets_of(L, index);
         return writes;
     }
     luaL_checktype(L, index, LUA_TTABLE);
-    count = (size_t)luaL_len(L, index);
+    size_t count = (size_t)luaL_len(L, index);
     if (count > WRITES)
         luaL_error(L, "more than %d writes in one list", WRITES);
-    if (!count)
-        return writes;
-    sizes = lua_newuserdatauv(L, count * sizeof(*sizes), 0);
+    size_t *sizes = lua_newuserdatauv(L, count * sizeof(*sizes), 0);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, index, (lua_Integer)i + 1);
         sizes[i] = octets_of(L, -1);
         lua_pop(L, 1);
     }
-    writes->sizes = sizes;
-    writes->count = count;
+    writes.sizes = sizes;
+    writes.count = count;
     return writes;
+}
+
+static int write_by(lua_State *L, void (*write)(struct iw_conn *, const void *, size_t,
+                                                const struct iw_writes *, uint64_t))
+{
+    struct iw_conn *c = conn_of(L);
+    size_t length;
+    const char *octets = luaL_checklstring(L, 2, &length);
+    struct iw_writes writes = writes_of(L, 3);
+    write(c, octets, length, &writes, deadline_of(L, 4));
+    return waited(L);
 }
 
 /* conn:write(octets [, writes]) */
 static int c_write(lua_State *L)
 {
-    struct iw_conn *c = conn_of(L);
-    struct iw_writes writes;
-    size_t length;
-    const char *octets = luaL_checklstring(L, 2, &length);
-    const struct iw_writes *w = writes_of(L, 3, &writes);
-
-    iw_conn_write(c, octets, length, w, iw_script_until(L, 4, patience(L)));
-    iw_script_check_time(L);
-    return 0;
+    return write_by(L, iw_conn_write);
 }
 
 /* conn:startup(octets [, writes]) */
 static int c_startup(lua_State *L)
 {
-    struct iw_conn *c = conn_of(L);
-    struct iw_writes writes;
-    size_t length;
-    const char *octets = luaL_checklstring(L, 2, &length);
-    const struct iw_writes *w = writes_of(L, 3, &writes);
-
-    iw_conn_send_startup(c, octets, length, w, iw_script_until(L, 4, patience(L)));
-    iw_script_check_time(L);
-    return 0;
+    return write_by(L, iw_conn_send_startup);
 }
 
 static enum iw_frame_crc crc_of(lua_State *L, int table, uint32_t *value)
 {
+    static const char *const names[] = {"right", "bad", "none", NULL};
+    static const enum iw_frame_crc values[] = {IW_FRAME_CRC_RIGHT, IW_FRAME_CRC_WRONG,
+                                               IW_FRAME_CRC_ABSENT};
     enum iw_frame_crc crc = IW_FRAME_CRC_RIGHT;
-
-    if (lua_getfield(L, table, "crc") == LUA_TSTRING) {
-        static const char *const names[] = {"right", "bad", "none", NULL};
-        static const enum iw_frame_crc values[] = {IW_FRAME_CRC_RIGHT, IW_FRAME_CRC_WRONG,
-                                                   IW_FRAME_CRC_ABSENT};
-
+    int type = lua_getfield(L, table, "crc");
+    if (type == LUA_TSTRING) {
         crc = values[luaL_checkoption(L, -1, NULL, names)];
-        lua_pop(L, 1);
-        return crc;
-    }
-    if (!lua_isnil(L, -1)) {
+    } else if (type != LUA_TNIL) {
         *value = (uint32_t)iw_script_number(L, table, "crc", 0, UINT32_MAX);
         crc = IW_FRAME_CRC_VALUE;
     }
@@ -285,21 +266,29 @@ struct iw_frame_bend iw_script_bend(lua_State *L, int index)
 static int c_ulpdu(lua_State *L)
 {
     struct iw_conn *c = conn_of(L);
-    struct iw_writes writes;
     size_t length;
     const char *octets = luaL_checklstring(L, 2, &length);
     struct iw_frame_bend bend = iw_script_bend(L, 3);
     bool broken = lua_toboolean(L, 4);
-    const struct iw_writes *w = writes_of(L, 5, &writes);
+    struct iw_writes writes = writes_of(L, 5);
 
-    iw_conn_send_ulpdu(c, octets, length, &bend, broken, w, iw_script_until(L, 6, patience(L)));
-    iw_script_check_time(L);
-    return 0;
+    iw_conn_send_ulpdu(c, octets, length, &bend, broken, &writes, deadline_of(L, 6));
+    return waited(L);
 }
 
-static int c_cork(lua_State *L)
+/* What needs nothing but the connection. */
+static const struct {
+    const char *name;
+    void (*act)(struct iw_conn *c);
+} acts[] = {{"cork", iw_conn_cork},
+            {"shutdown", iw_conn_shutdown},
+            {"reset", iw_conn_reset},
+            {"streaming", iw_conn_streaming},
+            {"begin", iw_conn_begin}};
+
+static int c_act(lua_State *L)
 {
-    iw_conn_cork(conn_of(L));
+    acts[lua_tointeger(L, lua_upvalueindex(1))].act(conn_of(L));
     return 0;
 }
 
@@ -307,12 +296,10 @@ static int c_cork(lua_State *L)
 static int c_uncork(lua_State *L)
 {
     struct iw_conn *c = conn_of(L);
-    struct iw_writes writes;
-    const struct iw_writes *w = writes_of(L, 2, &writes);
+    struct iw_writes writes = writes_of(L, 2);
 
-    iw_conn_uncork(c, w, iw_script_until(L, 3, patience(L)));
-    iw_script_check_time(L);
-    return 0;
+    iw_conn_uncork(c, &writes, deadline_of(L, 3));
+    return waited(L);
 }
 
 /* conn:release(octets): writes the first of what is held. */
@@ -320,9 +307,8 @@ static int c_release(lua_State *L)
 {
     size_t length = (size_t)luaL_checkinteger(L, 2);
 
-    iw_conn_release(conn_of(L), length, iw_script_until(L, 3, patience(L)));
-    iw_script_check_time(L);
-    return 0;
+    iw_conn_release(conn_of(L), length, deadline_of(L, 3));
+    return waited(L);
 }
 
 /* conn:take(): position and octets of what is held, which leave by conn:segment from now on. */
@@ -358,14 +344,14 @@ static int c_segment(lua_State *L)
  */
 static int c_answered(lua_State *L)
 {
-    lua_pushboolean(L, iw_conn_answered(conn_of(L), iw_script_until(L, 2, patience(L))));
+    lua_pushboolean(L, iw_conn_answered(conn_of(L), deadline_of(L, 2)));
     return 1;
 }
 
 /* conn:repeated([seconds]): whether it has sent octets again since conn:acknowledge. */
 static int c_repeated(lua_State *L)
 {
-    lua_pushboolean(L, iw_conn_repeated(conn_of(L), iw_script_until(L, 2, patience(L))));
+    lua_pushboolean(L, iw_conn_repeated(conn_of(L), deadline_of(L, 2)));
     return 1;
 }
 
@@ -382,18 +368,6 @@ static int c_window(lua_State *L)
     return crafted_only(L, iw_conn_window(conn_of(L), (uint16_t)window));
 }
 
-static int c_shutdown(lua_State *L)
-{
-    iw_conn_shutdown(conn_of(L));
-    return 0;
-}
-
-static int c_streaming(lua_State *L)
-{
-    iw_conn_streaming(conn_of(L));
-    return 0;
-}
-
 /* conn:streamed(length [, seconds]): octets that the peer streamed, or nil. */
 static int c_streamed(lua_State *L)
 {
@@ -402,38 +376,22 @@ static int c_streamed(lua_State *L)
     const uint8_t *octets;
 
     luaL_argcheck(L, length > 0, 2, "expected a number of octets above 0");
-    octets = iw_conn_streamed(c, (size_t)length, iw_script_until(L, 3, patience(L)));
-    if (!octets) {
-        iw_script_check_time(L);
-        return 0;
-    }
+    octets = iw_conn_streamed(c, (size_t)length, deadline_of(L, 3));
+    if (!octets)
+        return waited(L);
     lua_pushlstring(L, (const char *)octets, (size_t)length);
     iw_conn_streamed_drop(c, (size_t)length);
     return 1;
-}
-
-static int c_begin(lua_State *L)
-{
-    iw_conn_begin(conn_of(L));
-    return 0;
-}
-
-static int c_reset(lua_State *L)
-{
-    iw_conn_reset(conn_of(L));
-    return 0;
 }
 
 /* conn:next([seconds]): the next item, taken from the queue; nil if none came. */
 static int c_next(lua_State *L)
 {
     struct iw_conn *c = conn_of(L);
-    const struct iw_item *item = iw_conn_next(c, iw_script_until(L, 2, patience(L)));
+    const struct iw_item *item = iw_conn_next(c, deadline_of(L, 2));
 
-    if (!item) {
-        iw_script_check_time(L);
-        return 0;
-    }
+    if (!item)
+        return waited(L);
     iw_script_taking(L);
     iw_script_push_item(L, item);
     iw_script_taken(L);
@@ -444,7 +402,7 @@ static int c_next(lua_State *L)
 /* conn:drain([seconds]): reads until the peer has ended its direction; whether it has. */
 static int c_drain(lua_State *L)
 {
-    lua_pushboolean(L, iw_conn_drain(conn_of(L), iw_script_until(L, 2, patience(L))));
+    lua_pushboolean(L, iw_conn_drain(conn_of(L), deadline_of(L, 2)));
     return 1;
 }
 
@@ -461,18 +419,6 @@ static int c_comment_received(lua_State *L)
     return 0;
 }
 
-static void set_integer(lua_State *L, const char *field, uint64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, field);
-}
-
-static void set_boolean(lua_State *L, const char *field, bool value)
-{
-    lua_pushboolean(L, value);
-    lua_setfield(L, -2, field);
-}
-
 /* conn:state(): a table; `own` and `peer` are start-up frames. */
 static int c_state(lua_State *L)
 {
@@ -480,22 +426,20 @@ static int c_state(lua_State *L)
 
     iw_conn_get_state(conn_of(L), &s);
     lua_createtable(L, 0, 14);
-    set_integer(L, "number", (uint64_t)s.number);
-    set_boolean(L, "initiator", s.initiator);
-    set_boolean(L, "markers",
-                iw_conn_consortium(&s) || (s.got_startup && s.peer.flags & IW_MPA_FLAG_M));
-    set_boolean(L, "peer_markers",
-                iw_conn_consortium(&s) || (s.sent_startup && s.own.flags & IW_MPA_FLAG_M));
-    set_boolean(L, "crc",
-                s.got_startup && s.sent_startup && (s.own.flags | s.peer.flags) & IW_MPA_FLAG_C);
-    set_integer(L, "sent", s.sent);
-    set_integer(L, "received", s.received);
-    set_integer(L, "mss", s.mss);
-    set_integer(L, "unacked", s.unacked);
-    set_integer(L, "acked", s.acked);
-    set_boolean(L, "ended", s.ended);
-    set_boolean(L, "reset", s.reset);
-    set_boolean(L, "shut", s.shut);
+    iw_script_set_integer(L, "number", (uint64_t)s.number);
+    iw_script_set_boolean(L, "initiator", s.initiator);
+    iw_script_set_boolean(L, "markers", iw_conn_markers(&s));
+    iw_script_set_boolean(L, "peer_markers", iw_conn_peer_markers(&s));
+    iw_script_set_boolean(
+        L, "crc", s.got_startup && s.sent_startup && (s.own.flags | s.peer.flags) & IW_MPA_FLAG_C);
+    iw_script_set_integer(L, "sent", s.sent);
+    iw_script_set_integer(L, "received", s.received);
+    iw_script_set_integer(L, "mss", s.mss);
+    iw_script_set_integer(L, "unacked", s.unacked);
+    iw_script_set_integer(L, "acked", s.acked);
+    iw_script_set_boolean(L, "ended", s.ended);
+    iw_script_set_boolean(L, "reset", s.reset);
+    iw_script_set_boolean(L, "shut", s.shut);
     lua_pushnumber(L, (double)s.rtt / 1e9);
     lua_setfield(L, -2, "rtt");
     if (s.sent_startup) {
@@ -520,20 +464,16 @@ static int l_findings(lua_State *L)
         const struct iw_rule *rule = iw_check_rule(f->check);
 
         lua_createtable(L, 0, 8);
-        lua_pushstring(L, info->name);
-        lua_setfield(L, -2, "check");
-        lua_pushstring(L, info->text);
-        lua_setfield(L, -2, "text");
+        iw_script_set_text(L, "check", info->name);
+        iw_script_set_text(L, "text", info->text);
         if (rule) {
-            lua_pushstring(L, rule->id);
-            lua_setfield(L, -2, "rule");
-            lua_pushstring(L, iw_verdict_name(iw_rule_verdict(rule)));
-            lua_setfield(L, -2, "verdict");
+            iw_script_set_text(L, "rule", rule->id);
+            iw_script_set_text(L, "verdict", iw_verdict_name(iw_rule_verdict(rule)));
         }
-        set_integer(L, "connection", (uint64_t)f->connection);
-        set_integer(L, "position", f->position);
-        set_integer(L, "got", f->got);
-        set_integer(L, "want", f->want);
+        iw_script_set_integer(L, "connection", (uint64_t)f->connection);
+        iw_script_set_integer(L, "position", f->position);
+        iw_script_set_integer(L, "got", f->got);
+        iw_script_set_integer(L, "want", f->want);
         lua_rawseti(L, -2, ++n);
     }
     return 1;
@@ -543,8 +483,7 @@ static int l_findings(lua_State *L)
 static int l_rest(lua_State *L)
 {
     iw_station_wait(station_of(L), -1, iw_script_until(L, 1, 0));
-    iw_script_check_time(L);
-    return 0;
+    return waited(L);
 }
 
 /* iw.flooded(): whether the peer sent more than the log takes. */
@@ -557,19 +496,18 @@ static int l_flooded(lua_State *L)
 /* iw.patience(): seconds that an expectation waits. */
 static int l_patience(lua_State *L)
 {
-    lua_pushnumber(L, patience(L));
+    lua_pushnumber(L, iw_script_patience(iw_script_of(L)));
     return 1;
 }
 
-static void metatable(lua_State *L, const char *name, const luaL_Reg *methods)
+/* Makes a metatable and leaves it on the stack. */
+static void push_metatable(lua_State *L, const char *name, const luaL_Reg *methods)
 {
     luaL_newmetatable(L, name);
     luaL_setfuncs(L, methods, 0);
     lua_pushvalue(L, -1);
     lua_setfield(L, -2, "__index");
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
-    lua_pop(L, 1);
+    iw_script_set_boolean(L, "__metatable", false);
 }
 
 void iw_script_add_station(lua_State *L)
@@ -583,7 +521,6 @@ void iw_script_add_station(lua_State *L)
         {"write", c_write},
         {"startup", c_startup},
         {"ulpdu", c_ulpdu},
-        {"cork", c_cork},
         {"uncork", c_uncork},
         {"release", c_release},
         {"take", c_take},
@@ -592,11 +529,7 @@ void iw_script_add_station(lua_State *L)
         {"repeated", c_repeated},
         {"acknowledge", c_acknowledge},
         {"window", c_window},
-        {"shutdown", c_shutdown},
-        {"reset", c_reset},
-        {"streaming", c_streaming},
         {"streamed", c_streamed},
-        {"begin", c_begin},
         {"next", c_next},
         {"drain", c_drain},
         {"comment_sent", c_comment_sent},
@@ -606,7 +539,13 @@ void iw_script_add_station(lua_State *L)
     };
     static const luaL_Reg listener[] = {{"accept", l_accept}, {"await", l_await}, {NULL, NULL}};
 
-    metatable(L, CONN, conn);
-    metatable(L, LISTENER, listener);
+    push_metatable(L, CONN, conn);
+    for (size_t i = 0; i < sizeof(acts) / sizeof(*acts); i++) {
+        lua_pushinteger(L, (lua_Integer)i);
+        lua_pushcclosure(L, c_act, 1);
+        lua_setfield(L, -2, acts[i].name);
+    }
+    push_metatable(L, LISTENER, listener);
+    lua_pop(L, 2);
     luaL_setfuncs(L, functions, 0);
 }

@@ -5,32 +5,19 @@
 #include "iwarp/crc32c.h"
 #include "script_host.h"
 
-static void set_integer(lua_State *L, const char *field, uint64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, field);
-}
-
-static void set_boolean(lua_State *L, const char *field, bool value)
-{
-    lua_pushboolean(L, value);
-    lua_setfield(L, -2, field);
-}
-
-static void set_octets(lua_State *L, const char *field, const void *octets, size_t length)
-{
-    lua_pushlstring(L, octets, length);
-    lua_setfield(L, -2, field);
-}
-
 /* ---- to octets ---- */
+
+static int push_octets(lua_State *L, const uint8_t *octets, size_t length)
+{
+    lua_pushlstring(L, (const char *)octets, length);
+    return 1;
+}
 
 /* iw.ddp{t, l, rsvd, dv, rv, rsv, opcode, stag, to | invalidate, qn, msn, mo}: a DDP header. */
 static int l_ddp(lua_State *L)
 {
     struct iw_ddp_header h = {0};
     uint8_t out[IW_DDP_UNTAGGED_HEADER];
-    int n;
 
     luaL_checktype(L, 1, LUA_TTABLE);
     h.ddp_control =
@@ -46,9 +33,7 @@ static int l_ddp(lua_State *L)
     h.qn = (uint32_t)iw_script_number(L, 1, "qn", 0, UINT32_MAX);
     h.msn = (uint32_t)iw_script_number(L, 1, "msn", 0, UINT32_MAX);
     h.mo = (uint32_t)iw_script_number(L, 1, "mo", 0, UINT32_MAX);
-    n = iw_wire_put_ddp(out, sizeof(out), &h);
-    lua_pushlstring(L, (const char *)out, (size_t)n);
-    return 1;
+    return push_octets(L, out, (size_t)iw_wire_put_ddp(out, sizeof(out), &h));
 }
 
 static int l_read_request(lua_State *L)
@@ -63,8 +48,7 @@ static int l_read_request(lua_State *L)
     r.source_stag = (uint32_t)iw_script_number(L, 1, "source_stag", 0, UINT32_MAX);
     r.source_to = iw_script_number(L, 1, "source_to", 0, UINT64_MAX);
     iw_wire_put_read_request(out, sizeof(out), &r);
-    lua_pushlstring(L, (const char *)out, sizeof(out));
-    return 1;
+    return push_octets(L, out, sizeof(out));
 }
 
 static int l_atomic_request(lua_State *L)
@@ -82,8 +66,7 @@ static int l_atomic_request(lua_State *L)
     r.compare_data = iw_script_number(L, 1, "compare", 0, UINT64_MAX);
     r.compare_mask = iw_script_number(L, 1, "compare_mask", UINT64_MAX, UINT64_MAX);
     iw_wire_put_atomic_request(out, sizeof(out), &r);
-    lua_pushlstring(L, (const char *)out, sizeof(out));
-    return 1;
+    return push_octets(L, out, sizeof(out));
 }
 
 static int l_atomic_response(lua_State *L)
@@ -95,8 +78,7 @@ static int l_atomic_response(lua_State *L)
     r.request_id = (uint32_t)iw_script_number(L, 1, "request_id", 0, UINT32_MAX);
     r.original_value = iw_script_number(L, 1, "value", 0, UINT64_MAX);
     iw_wire_put_atomic_response(out, sizeof(out), &r);
-    lua_pushlstring(L, (const char *)out, sizeof(out));
-    return 1;
+    return push_octets(L, out, sizeof(out));
 }
 
 /* iw.terminate{layer, etype, code, m, d, r, reserved, segment_length}: the first 4 octets, and the
@@ -116,8 +98,7 @@ static int l_terminate(lua_State *L)
     t.code = (uint8_t)iw_script_number(L, 1, "code", 0, 255);
     t.segment_length = (uint16_t)iw_script_number(L, 1, "segment_length", 0, 65535);
     iw_wire_put_terminate(out, sizeof(out), &t);
-    lua_pushlstring(L, (const char *)out, t.flags & IW_TERM_D ? IW_AT_TERM_DDP : IW_AT_TERM_LENGTH);
-    return 1;
+    return push_octets(L, out, t.flags & IW_TERM_D ? IW_AT_TERM_DDP : IW_AT_TERM_LENGTH);
 }
 
 /* iw.startup{key, flags, revision, pd_length}: the 20 octets. */
@@ -125,12 +106,11 @@ static int l_startup(lua_State *L)
 {
     struct iw_mpa_startup_header h = {0};
     uint8_t out[IW_MPA_STARTUP_HEADER];
-    const char *key;
     size_t length;
 
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_getfield(L, 1, "key");
-    key = luaL_checklstring(L, -1, &length);
+    const char *key = luaL_checklstring(L, -1, &length);
     if (length != IW_MPA_KEY_LENGTH)
         return luaL_error(L, "the key must have 16 octets, not %I", (lua_Integer)length);
     memcpy(h.key, key, length);
@@ -138,8 +118,7 @@ static int l_startup(lua_State *L)
     h.revision = (uint8_t)iw_script_number(L, 1, "revision", 1, 255);
     h.pd_length = (uint16_t)iw_script_number(L, 1, "pd_length", 0, 65535);
     iw_wire_put_startup(out, sizeof(out), &h);
-    lua_pushlstring(L, (const char *)out, sizeof(out));
-    return 1;
+    return push_octets(L, out, sizeof(out));
 }
 
 /* iw.enhanced{a, b, c, d, ird, ord}: the RFC 6581 block. */
@@ -156,31 +135,28 @@ static int l_enhanced(lua_State *L)
     e.ird = (uint16_t)iw_script_number(L, 1, "ird", 0, 0x3fff);
     e.ord = (uint16_t)iw_script_number(L, 1, "ord", 0, 0x3fff);
     iw_wire_put_enhanced(out, sizeof(out), &e);
-    lua_pushlstring(L, (const char *)out, sizeof(out));
-    return 1;
+    return push_octets(L, out, sizeof(out));
 }
 
 /* iw.print_segment(ulpdu), iw.print_startup(frame): the one-line syntax. */
-static int l_print_segment(lua_State *L)
+static int print(lua_State *L, size_t (*write)(char *, size_t, const uint8_t *, size_t))
 {
     char text[512];
     size_t length;
     const char *octets = luaL_checklstring(L, 1, &length);
-
-    iw_wire_print_segment(text, sizeof(text), (const uint8_t *)octets, length);
+    write(text, sizeof(text), (const uint8_t *)octets, length);
     lua_pushstring(L, text);
     return 1;
+}
+
+static int l_print_segment(lua_State *L)
+{
+    return print(L, iw_wire_print_segment);
 }
 
 static int l_print_startup(lua_State *L)
 {
-    char text[512];
-    size_t length;
-    const char *octets = luaL_checklstring(L, 1, &length);
-
-    iw_wire_print_startup(text, sizeof(text), (const uint8_t *)octets, length);
-    lua_pushstring(L, text);
-    return 1;
+    return print(L, iw_wire_print_startup);
 }
 
 static int l_mulpdu(lua_State *L)
@@ -218,25 +194,24 @@ void iw_script_push_startup(lua_State *L, const struct iw_mpa_startup_header *h,
     static const char *const names[] = {"other", "request", "reply"};
 
     lua_createtable(L, 0, 16);
-    lua_pushstring(L, names[iw_wire_mpa_key(h->key)]);
-    lua_setfield(L, -2, "which");
-    set_octets(L, "key", h->key, sizeof(h->key));
-    set_integer(L, "flags", h->flags);
-    set_boolean(L, "markers", h->flags & IW_MPA_FLAG_M);
-    set_boolean(L, "crc", h->flags & IW_MPA_FLAG_C);
-    set_boolean(L, "rejected", h->flags & IW_MPA_FLAG_R);
-    set_boolean(L, "enhanced", h->flags & IW_MPA_FLAG_S);
-    set_integer(L, "reserved", h->flags & IW_MPA_FLAG_RES);
-    set_integer(L, "revision", h->revision);
-    set_integer(L, "pd_length", h->pd_length);
+    iw_script_set_text(L, "which", names[iw_wire_mpa_key(h->key)]);
+    iw_script_set_octets(L, "key", h->key, sizeof(h->key));
+    iw_script_set_integer(L, "flags", h->flags);
+    iw_script_set_boolean(L, "markers", h->flags & IW_MPA_FLAG_M);
+    iw_script_set_boolean(L, "crc", h->flags & IW_MPA_FLAG_C);
+    iw_script_set_boolean(L, "rejected", h->flags & IW_MPA_FLAG_R);
+    iw_script_set_boolean(L, "enhanced", h->flags & IW_MPA_FLAG_S);
+    iw_script_set_integer(L, "reserved", h->flags & IW_MPA_FLAG_RES);
+    iw_script_set_integer(L, "revision", h->revision);
+    iw_script_set_integer(L, "pd_length", h->pd_length);
     if (!(h->flags & IW_MPA_FLAG_S) || h->pd_length < IW_MPA_ENHANCED_LENGTH)
         return;
-    set_boolean(L, "a", e->peer_to_peer);
-    set_boolean(L, "b", e->rtr & IW_MPA_RTR_SEND);
-    set_boolean(L, "c", e->rtr & IW_MPA_RTR_WRITE);
-    set_boolean(L, "d", e->rtr & IW_MPA_RTR_READ);
-    set_integer(L, "ird", e->ird);
-    set_integer(L, "ord", e->ord);
+    iw_script_set_boolean(L, "a", e->peer_to_peer);
+    iw_script_set_boolean(L, "b", e->rtr & IW_MPA_RTR_SEND);
+    iw_script_set_boolean(L, "c", e->rtr & IW_MPA_RTR_WRITE);
+    iw_script_set_boolean(L, "d", e->rtr & IW_MPA_RTR_READ);
+    iw_script_set_integer(L, "ird", e->ird);
+    iw_script_set_integer(L, "ord", e->ord);
 }
 
 static void push_startup_item(lua_State *L, const struct iw_item *item)
@@ -250,38 +225,37 @@ static void push_startup_item(lua_State *L, const struct iw_item *item)
         iw_wire_get_enhanced(item->octets + header, item->length - (size_t)header, &e) > 0)
         skip += IW_MPA_ENHANCED_LENGTH;
     iw_script_push_startup(L, &h, &e);
-    set_octets(L, "private", item->octets + skip, item->length - skip);
+    iw_script_set_octets(L, "private", item->octets + skip, item->length - skip);
 }
 
 static void set_ddp(lua_State *L, const struct iw_ddp_header *h)
 {
-    set_boolean(L, "t", iw_ddp_tagged(h));
-    set_boolean(L, "l", iw_ddp_last(h));
-    set_integer(L, "rsvd", (h->ddp_control & IW_DDP_RSVD) >> 2);
-    set_integer(L, "dv", iw_ddp_version(h));
-    set_integer(L, "rv", iw_rdmap_version(h));
-    set_integer(L, "rsv", (unsigned)(h->rdmap_control & IW_RDMAP_RSV) >> 4);
-    set_integer(L, "opcode", iw_rdmap_op(h));
-    lua_pushstring(L, iw_wire_opcode_token(iw_rdmap_op(h)));
-    lua_setfield(L, -2, "op");
+    iw_script_set_boolean(L, "t", iw_ddp_tagged(h));
+    iw_script_set_boolean(L, "l", iw_ddp_last(h));
+    iw_script_set_integer(L, "rsvd", (h->ddp_control & IW_DDP_RSVD) >> 2);
+    iw_script_set_integer(L, "dv", iw_ddp_version(h));
+    iw_script_set_integer(L, "rv", iw_rdmap_version(h));
+    iw_script_set_integer(L, "rsv", (unsigned)(h->rdmap_control & IW_RDMAP_RSV) >> 4);
+    iw_script_set_integer(L, "opcode", iw_rdmap_op(h));
+    iw_script_set_text(L, "op", iw_wire_opcode_token(iw_rdmap_op(h)));
     if (iw_ddp_tagged(h)) {
-        set_integer(L, "stag", h->stag);
-        set_integer(L, "to", h->to);
+        iw_script_set_integer(L, "stag", h->stag);
+        iw_script_set_integer(L, "to", h->to);
         return;
     }
-    set_integer(L, "invalidate", h->invalidate_stag);
-    set_integer(L, "qn", h->qn);
-    set_integer(L, "msn", h->msn);
-    set_integer(L, "mo", h->mo);
+    iw_script_set_integer(L, "invalidate", h->invalidate_stag);
+    iw_script_set_integer(L, "qn", h->qn);
+    iw_script_set_integer(L, "msn", h->msn);
+    iw_script_set_integer(L, "mo", h->mo);
 }
 
 static void set_read_request(lua_State *L, const struct iw_rdmap_read_request *r)
 {
-    set_integer(L, "sink_stag", r->sink_stag);
-    set_integer(L, "sink_to", r->sink_to);
-    set_integer(L, "size", r->size);
-    set_integer(L, "source_stag", r->source_stag);
-    set_integer(L, "source_to", r->source_to);
+    iw_script_set_integer(L, "sink_stag", r->sink_stag);
+    iw_script_set_integer(L, "sink_to", r->sink_to);
+    iw_script_set_integer(L, "size", r->size);
+    iw_script_set_integer(L, "source_stag", r->source_stag);
+    iw_script_set_integer(L, "source_to", r->source_to);
 }
 
 static void set_terminate(lua_State *L, const uint8_t *payload, size_t length)
@@ -290,16 +264,16 @@ static void set_terminate(lua_State *L, const uint8_t *payload, size_t length)
 
     if (iw_wire_get_terminate(payload, length, &t) < 0)
         return;
-    set_integer(L, "layer", t.layer);
-    set_integer(L, "etype", t.etype);
-    set_integer(L, "code", t.code);
-    set_boolean(L, "m", t.flags & IW_TERM_M);
-    set_boolean(L, "d", t.flags & IW_TERM_D);
-    set_boolean(L, "r", t.flags & IW_TERM_R);
-    set_integer(L, "reserved", t.reserved);
-    set_integer(L, "trailing", t.trailing);
+    iw_script_set_integer(L, "layer", t.layer);
+    iw_script_set_integer(L, "etype", t.etype);
+    iw_script_set_integer(L, "code", t.code);
+    iw_script_set_boolean(L, "m", t.flags & IW_TERM_M);
+    iw_script_set_boolean(L, "d", t.flags & IW_TERM_D);
+    iw_script_set_boolean(L, "r", t.flags & IW_TERM_R);
+    iw_script_set_integer(L, "reserved", t.reserved);
+    iw_script_set_integer(L, "trailing", t.trailing);
     if (t.flags & IW_TERM_D) {
-        set_integer(L, "segment_length", t.segment_length);
+        iw_script_set_integer(L, "segment_length", t.segment_length);
         lua_createtable(L, 0, 12);
         set_ddp(L, &t.ddp);
         lua_setfield(L, -2, "segment");
@@ -318,19 +292,19 @@ static void set_atomics(lua_State *L, unsigned opcode, const uint8_t *payload, s
 
     if (opcode == IW_OP_ATOMIC_REQUEST &&
         iw_wire_get_atomic_request(payload, length, &request) > 0) {
-        set_integer(L, "atomic", request.opcode);
-        set_integer(L, "request_id", request.request_id);
-        set_integer(L, "remote_stag", request.remote_stag);
-        set_integer(L, "remote_to", request.remote_to);
-        set_integer(L, "add_swap", request.add_swap_data);
-        set_integer(L, "add_swap_mask", request.add_swap_mask);
-        set_integer(L, "compare", request.compare_data);
-        set_integer(L, "compare_mask", request.compare_mask);
+        iw_script_set_integer(L, "atomic", request.opcode);
+        iw_script_set_integer(L, "request_id", request.request_id);
+        iw_script_set_integer(L, "remote_stag", request.remote_stag);
+        iw_script_set_integer(L, "remote_to", request.remote_to);
+        iw_script_set_integer(L, "add_swap", request.add_swap_data);
+        iw_script_set_integer(L, "add_swap_mask", request.add_swap_mask);
+        iw_script_set_integer(L, "compare", request.compare_data);
+        iw_script_set_integer(L, "compare_mask", request.compare_mask);
     }
     if (opcode == IW_OP_ATOMIC_RESPONSE &&
         iw_wire_get_atomic_response(payload, length, &response) > 0) {
-        set_integer(L, "request_id", response.request_id);
-        set_integer(L, "value", response.original_value);
+        iw_script_set_integer(L, "request_id", response.request_id);
+        iw_script_set_integer(L, "value", response.original_value);
     }
 }
 
@@ -359,44 +333,45 @@ static void push_segment(lua_State *L, const uint8_t *ulpdu, const struct iw_ite
     int header = iw_wire_get_ddp(ulpdu, s->length, &h);
 
     lua_createtable(L, 0, 18);
-    set_octets(L, "ulpdu", ulpdu, s->length);
-    set_integer(L, "position", s->position);
-    set_boolean(L, "crc_good", s->crc_good);
+    iw_script_set_octets(L, "ulpdu", ulpdu, s->length);
+    iw_script_set_integer(L, "position", s->position);
+    iw_script_set_boolean(L, "crc_good", s->crc_good);
     if (header < 0)
         return;
     set_ddp(L, &h);
-    set_octets(L, "payload", ulpdu + header, s->length - (size_t)header);
+    iw_script_set_octets(L, "payload", ulpdu + header, s->length - (size_t)header);
 }
 
 static void push_message(lua_State *L, const struct iw_item *item)
 {
-    const uint8_t *first = item->octets, *last;
+    const uint8_t *first = item->octets;
+    const uint8_t *last = first + item->segments[item->n_segments - 1].offset;
+    size_t length = item->segments[0].length;
     struct iw_rdmap_read_request request;
     struct iw_ddp_header h;
-    int header = iw_wire_get_ddp(first, item->segments[0].length, &h);
-    size_t length;
+    int header = iw_wire_get_ddp(first, length, &h);
 
     lua_createtable(L, 0, 32);
     lua_createtable(L, (int)item->n_segments, 0);
     for (size_t i = 0; i < item->n_segments; i++) {
-        push_segment(L, item->octets + item->segments[i].offset, &item->segments[i]);
+        push_segment(L, first + item->segments[i].offset, &item->segments[i]);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     lua_setfield(L, -2, "segments");
-    set_octets(L, "ulpdu", first, item->segments[0].length);
+    iw_script_set_octets(L, "ulpdu", first, length);
     if (header < 0)
         return;
     set_ddp(L, &h);
-    last = item->octets + item->segments[item->n_segments - 1].offset;
-    set_boolean(L, "l", *last & IW_DDP_L);
+    iw_script_set_boolean(L, "l", *last & IW_DDP_L);
     set_payload(L, item);
-    length = item->segments[0].length - (size_t)header;
+    first += header;
+    length -= (size_t)header;
     if (iw_rdmap_op(&h) == IW_OP_READ_REQUEST &&
-        iw_wire_get_read_request(first + header, length, &request) > 0)
+        iw_wire_get_read_request(first, length, &request) > 0)
         set_read_request(L, &request);
     if (iw_rdmap_op(&h) == IW_OP_TERMINATE)
-        set_terminate(L, first + header, length);
-    set_atomics(L, iw_rdmap_op(&h), first + header, length);
+        set_terminate(L, first, length);
+    set_atomics(L, iw_rdmap_op(&h), first, length);
 }
 
 void iw_script_push_item(lua_State *L, const struct iw_item *item)
@@ -411,12 +386,10 @@ void iw_script_push_item(lua_State *L, const struct iw_item *item)
     else
         lua_newtable(L);
     iw_item_print(item, text, sizeof(text));
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, "text");
-    lua_pushstring(L, kinds[item->kind]);
-    lua_setfield(L, -2, "kind");
-    set_integer(L, "position", item->position);
-    set_integer(L, "finish", item->end);
+    iw_script_set_text(L, "text", text);
+    iw_script_set_text(L, "kind", kinds[item->kind]);
+    iw_script_set_integer(L, "position", item->position);
+    iw_script_set_integer(L, "finish", item->end);
 }
 
 void iw_script_add_wire(lua_State *L)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/result.h"
+#include "base/text_tools.h"
 #include "host/text.h"
 #include "iwarp/mpa.h"
 #include "iwarp/octets.h"
@@ -23,10 +24,9 @@ static void field(struct view *v, size_t offset, size_t length, const char *name
         return;
     if (length > v->length - offset)
         length = v->length - offset;
-    char *more = iw_text_format("%s%s%zu+%zu %s", v->fields ? v->fields : "", v->fields ? "|" : "",
-                                offset, length, name);
-    free(v->fields);
-    v->fields = more;
+    char *more = iw_text_format("%zu+%zu %s", offset, length, name);
+    iw_text_join(&v->fields, "|", more);
+    free(more);
 }
 
 /* ---- start-up frames (RFC 5044 §7.1.1, RFC 6581 §6) ---- */
@@ -100,23 +100,14 @@ static const struct layout atomic_request[] = {
     {8, "Compare data"}, {8, "Compare mask"},       {0, NULL}};
 static const struct layout atomic_response[] = {
     {4, "Original request identifier"}, {8, "Original remote data"}, {0, NULL}};
-static const struct layout no_header[] = {{0, NULL}};
 
-static const struct layout *header_of(unsigned opcode)
-{
-    switch (opcode) {
-    case IW_OP_READ_REQUEST:
-        return read_request;
-    case IW_OP_TERMINATE:
-        return terminate;
-    case IW_OP_ATOMIC_REQUEST:
-        return atomic_request;
-    case IW_OP_ATOMIC_RESPONSE:
-        return atomic_response;
-    default:
-        return no_header;
-    }
-}
+/* By the opcode of an untagged message. */
+static const struct layout *const headers[IW_RDMAP_OPCODE + 1] = {
+    [IW_OP_READ_REQUEST] = read_request,
+    [IW_OP_TERMINATE] = terminate,
+    [IW_OP_ATOMIC_REQUEST] = atomic_request,
+    [IW_OP_ATOMIC_RESPONSE] = atomic_response,
+};
 
 /* The FPDU at `at` in the view. Returns its end there. */
 static size_t fpdu_fields(struct view *v, size_t at)
@@ -125,9 +116,7 @@ static size_t fpdu_fields(struct view *v, size_t at)
     uint64_t begin = line->position + at;
     struct plain p = {.length = 0};
     const uint8_t *ulpdu = p.octets + IW_MPA_LENGTH_FIELD;
-    size_t whole = SIZE_MAX, crc, ulpdu_end, next;
-    unsigned opcode;
-    bool tagged;
+    size_t whole = SIZE_MAX;
 
     for (; at < v->length && p.length < whole; at++) {
         uint64_t here = line->markers ? iw_mpa_position(line->start, begin, p.length) : 0;
@@ -144,17 +133,17 @@ static size_t fpdu_fields(struct view *v, size_t at)
     }
     if (p.length < IW_MPA_LENGTH_FIELD + IW_AT_STAG)
         return at;
-    crc = whole - IW_MPA_CRC_FIELD;
-    ulpdu_end = IW_MPA_LENGTH_FIELD + iw_get16(p.octets);
-    opcode = ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE;
-    tagged = (ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T) != 0;
+    size_t crc = whole - IW_MPA_CRC_FIELD;
+    size_t ulpdu_end = IW_MPA_LENGTH_FIELD + iw_get16(p.octets);
+    unsigned opcode = ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE;
+    bool tagged = (ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T) != 0;
     plain_field(v, &p, 0, IW_MPA_LENGTH_FIELD, "ULPDU_Length");
     plain_field(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_DDP_CONTROL, 1, "DDP control: T L DV");
     plain_field(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL, 1, "RDMAP control: RV opcode");
-    next = lay_out(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_STAG, ulpdu_end,
-                   tagged ? tagged_header : untagged_header);
-    if (!tagged)
-        next = lay_out(v, &p, next, ulpdu_end, header_of(opcode));
+    size_t next = lay_out(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_STAG, ulpdu_end,
+                          tagged ? tagged_header : untagged_header);
+    if (!tagged && headers[opcode] != NULL)
+        next = lay_out(v, &p, next, ulpdu_end, headers[opcode]);
     if (ulpdu_end > next)
         plain_field(v, &p, next, ulpdu_end - next,
                     !tagged && opcode == IW_OP_TERMINATE ? "Terminated headers" : "Payload");
@@ -170,24 +159,19 @@ static json_t *remarks(const struct iw_exchange *x, const struct iw_exchange_lin
 {
     json_t *list = iw_got(json_array());
     const struct iw_exchange_remark *r = NULL;
-    const char *text;
-    uint64_t at;
 
-    while ((r = iw_exchange_remark(x, line, r, &at, &text)))
-        json_array_append_new(list, iw_got(json_pack("[I, o]", (json_int_t)(at - line->position),
-                                                     iw_json_text(text))));
+    while ((r = iw_exchange_remark(x, line, r)) != NULL)
+        json_array_append_new(list,
+                              iw_got(json_pack("[I, o]", (json_int_t)(r->position - line->position),
+                                               iw_json_text(r->text))));
     return list;
 }
 
 static json_t *hexadecimal(const struct view *v)
 {
     char text[2 * IW_SEQUENCE_OCTETS + 1];
-
-    for (size_t i = 0; i < v->length; i++) {
-        text[2 * i] = "0123456789abcdef"[v->octets[i] >> 4];
-        text[2 * i + 1] = "0123456789abcdef"[v->octets[i] & 15];
-    }
-    return iw_got(json_stringn(text, 2 * v->length));
+    iw_text_hex(text, v->octets, v->length);
+    return iw_got(json_string(text));
 }
 
 static json_t *line_json(const struct iw_exchange *x, const struct iw_exchange_line *line)
@@ -223,11 +207,10 @@ static json_t *line_json(const struct iw_exchange *x, const struct iw_exchange_l
 char *iw_sequence_json(const struct iw_exchange *x)
 {
     json_t *list = iw_got(json_array());
-    char *text;
 
     for (const struct iw_exchange_line *l = iw_exchange_lines(x); l; l = l->next)
         json_array_append_new(list, line_json(x, l));
-    text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(list);
     return text;
 }

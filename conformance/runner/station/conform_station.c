@@ -83,10 +83,9 @@ static enum iw_side own_side(const struct iw_conn *c)
 /* Opens a connection in the log. Returns its number there. */
 static int log_open(struct iw_station *s, const struct iw_tcp *tcp, bool station_connects, int mss)
 {
-    struct sockaddr_storage own, peer;
-    iw_tcp_addresses(tcp, &own, &peer);
-    return iw_exchange_open(s->exchange, station_connects, (const struct sockaddr *)&own,
-                            (const struct sockaddr *)&peer, (uint16_t)mss, iw_transport_now());
+    struct iw_synth_tcp logged = {.mss = (uint16_t)mss};
+    iw_tcp_addresses(tcp, station_connects ? 0 : 1, &logged);
+    return iw_exchange_open(s->exchange, station_connects, &logged, iw_transport_now());
 }
 
 /* Takes over a connection. */
@@ -316,10 +315,22 @@ void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
     c->start = c->state.sent;
 }
 
-bool iw_conn_consortium(const struct iw_conn_state *s)
+/* True after a Reply of revision 0, with which Markers and CRCs go both ways whatever the Request
+ * says (RFC 5044 Appendix C). */
+static bool consortium(const struct iw_conn_state *s)
 {
     bool got = s->got_startup && s->initiator && s->peer.revision == 0;
     return got || (s->sent_startup && !s->initiator && s->own.revision == 0);
+}
+
+bool iw_conn_markers(const struct iw_conn_state *s)
+{
+    return consortium(s) || (s->got_startup && (s->peer.flags & IW_MPA_FLAG_M));
+}
+
+bool iw_conn_peer_markers(const struct iw_conn_state *s)
+{
+    return consortium(s) || (s->sent_startup && (s->own.flags & IW_MPA_FLAG_M));
 }
 
 void iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
@@ -328,13 +339,9 @@ void iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
 {
     size_t room = iw_frame_room(length, bend ? bend->pad_length : 0);
     uint8_t *fpdu = iw_got(malloc(room));
-    bool markers = iw_conn_consortium(&c->state) ||
-                   (c->state.got_startup && (c->state.peer.flags & IW_MPA_FLAG_M));
+    bool markers = iw_conn_markers(&c->state);
     char text[512];
-    if (bend && (bend->length >= 0 || bend->crc != IW_FRAME_CRC_RIGHT ||
-                 bend->markers != IW_FRAME_MARKERS_AGREED || bend->marker_shift ||
-                 bend->marker_pointer >= 0 || bend->marker_add))
-        broken = true;
+    broken = broken || (bend && iw_frame_broken(bend));
     size_t size =
         iw_frame_build(c->state.sent - c->start, markers, ulpdu, length, bend, fpdu, room);
     iw_wire_print_segment(text, sizeof(text), ulpdu, length);

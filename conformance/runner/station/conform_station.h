@@ -50,7 +50,6 @@ struct iw_item {
     size_t length;
     struct iw_item_segment *segments; /* MESSAGE */
     size_t n_segments;
-    struct iw_fault fault; /* LOST */
 };
 
 /* A check about the peer that failed. */
@@ -176,8 +175,6 @@ struct iw_conn_state {
     bool sent_startup, got_startup;
     struct iw_mpa_startup_header own, peer;             /* valid as said by the two above */
     struct iw_mpa_enhanced own_enhanced, peer_enhanced; /* zeros if there is none */
-    bool markers;                                       /* the peer asked for Markers */
-    bool crc;                                           /* one of the two asked for CRCs */
     uint64_t sent, received;                            /* octets of the two directions */
     uint64_t rtt; /* ns from the end of the station's start-up frame to the end of the peer's, or
                      what TCP measured if there was no such exchange */
@@ -189,9 +186,9 @@ struct iw_conn_state {
     bool shut;        /* the station ended its own */
 };
 
-/* True after a Reply of revision 0, with which Markers and CRCs go both ways whatever the Request
- * says (RFC 5044 Appendix C). */
-bool iw_conn_consortium(const struct iw_conn_state *s);
+/* Whether the station, and the peer, put Markers into what they send. */
+bool iw_conn_markers(const struct iw_conn_state *s);
+bool iw_conn_peer_markers(const struct iw_conn_state *s);
 
 void iw_conn_get_state(struct iw_conn *c, struct iw_conn_state *out);
 

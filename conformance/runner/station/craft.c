@@ -16,7 +16,6 @@ struct iw_craft *iw_craft_new(struct iw_craft_host *h, const struct iw_craft_opt
         return NULL;
     c->host = h;
     c->options = *options;
-    c->withhold = options->withhold;
     c->label = -1;
     c->due = UINT64_MAX;
     c->state.mss = IW_CRAFT_MSS;
@@ -54,7 +53,7 @@ static void emit(struct iw_craft *c, uint8_t flags, uint64_t position, const voi
         .length = (uint32_t)length,
     };
 
-    if (!c->withhold)
+    if (!c->options.withhold)
         c->told = c->peer_isn + 1 + (uint32_t)next + c->state.ended;
     if (flags & IW_TCP_ACK)
         p.ack = c->told;
@@ -136,10 +135,10 @@ void iw_craft_reset(struct iw_craft *c)
 
 void iw_craft_acknowledge(struct iw_craft *c, bool on)
 {
-    bool before = !c->withhold;
+    bool withheld = c->options.withhold;
 
-    c->withhold = !on;
-    if (on && !before && alive(c))
+    c->options.withhold = !on;
+    if (on && withheld && alive(c))
         acknowledge(c);
 }
 
@@ -227,10 +226,8 @@ static bool take_octets(struct iw_craft *c, const struct iw_packet *p)
 }
 
 /* A RST counts if it fits: in front of the handshake it answers the SYN. */
-static bool is_reset(const struct iw_craft *c, const struct iw_packet *p)
+static bool reset_fits(const struct iw_craft *c, const struct iw_packet *p)
 {
-    if (!(p->flags & IW_TCP_RST))
-        return false;
     if (!c->synchronised)
         return p->flags & IW_TCP_ACK && p->ack == c->options.isn + 1;
     return p->seq - (c->peer_isn + 1 + (uint32_t)in_order(c)) <= IW_CRAFT_ROOM;
@@ -240,7 +237,7 @@ void iw_craft_input(struct iw_craft *c, const struct iw_packet *p, uint64_t now)
 {
     c->state.heard++;
     if (p->flags & IW_TCP_RST) {
-        if (!is_reset(c, p))
+        if (!reset_fits(c, p))
             return;
         c->state.reset = true;
         c->state.refused = !c->state.established;
@@ -265,7 +262,7 @@ void iw_craft_input(struct iw_craft *c, const struct iw_packet *p, uint64_t now)
     if (!c->synchronised || !(p->flags & IW_TCP_ACK))
         return;
     take_ack(c, p, now);
-    if (alive(c) && take_octets(c, p) && !c->withhold)
+    if (alive(c) && take_octets(c, p) && !c->options.withhold)
         acknowledge(c);
 }
 
@@ -282,13 +279,14 @@ size_t iw_craft_receive(struct iw_craft *c, void *octets, size_t room)
     return n;
 }
 
-void iw_craft_get_state(const struct iw_craft *c, struct iw_craft_state *out)
+struct iw_craft_state iw_craft_get_state(const struct iw_craft *c)
 {
+    struct iw_craft_state state = c->state;
     const uint8_t *octets;
 
-    *out = c->state;
-    out->acked_all = c->state.acked == c->state.sent && (!c->fin_sent || c->fin_acked);
-    out->waiting = iw_stream_peek(&c->came, &octets);
+    state.acked_all = state.acked == state.sent && (!c->fin_sent || c->fin_acked);
+    state.waiting = iw_stream_peek(&c->came, &octets);
+    return state;
 }
 
 struct iw_craft_host *iw_craft_host_of(const struct iw_craft *c)
@@ -301,11 +299,10 @@ int *iw_craft_label(struct iw_craft *c)
     return &c->label;
 }
 
-void iw_craft_addresses(const struct iw_craft *c, struct iw_address *own, uint16_t *own_port,
-                        struct iw_address *peer, uint16_t *peer_port)
+void iw_craft_addresses(const struct iw_craft *c, unsigned own, struct iw_synth_tcp *out)
 {
-    *own = c->host->address;
-    *peer = c->peer;
-    *own_port = c->own_port;
-    *peer_port = c->peer_port;
+    out->address[own] = c->host->address;
+    out->port[own] = c->own_port;
+    out->address[!own] = c->peer;
+    out->port[!own] = c->peer_port;
 }

@@ -101,12 +101,12 @@ struct iw_craft_state {
     size_t waiting;   /* octets to be received */
 };
 
-void iw_craft_get_state(const struct iw_craft *c, struct iw_craft_state *out);
+struct iw_craft_state iw_craft_get_state(const struct iw_craft *c);
 struct iw_craft_host *iw_craft_host_of(const struct iw_craft *c);
 /* A number of the caller's, -1 at first. */
 int *iw_craft_label(struct iw_craft *c);
-void iw_craft_addresses(const struct iw_craft *c, struct iw_address *own, uint16_t *own_port,
-                        struct iw_address *peer, uint16_t *peer_port);
+/* Fills in addresses and ports; `own` is the station's side. */
+void iw_craft_addresses(const struct iw_craft *c, unsigned own, struct iw_synth_tcp *out);
 
 /* Octets in segments of the peer's MSS, as far as its window goes. Returns their number. */
 size_t iw_craft_send(struct iw_craft *c, uint64_t position, const void *octets, size_t length);

@@ -61,7 +61,7 @@ uint64_t iw_craft_due(const struct iw_craft_host *h)
 }
 
 /* Ports follow each other, from one case to the next, so that none meets its predecessor. */
-uint16_t iw_craft_free_port(struct iw_craft_host *h)
+static uint16_t free_port(struct iw_craft_host *h)
 {
     uint16_t *last = &h->tun->last_port;
 
@@ -129,13 +129,12 @@ static struct iw_craft *find(const struct iw_craft_host *h, const struct iw_pack
 static struct iw_craft *begin(struct iw_craft_host *h, const struct iw_packet *p)
 {
     struct iw_craft_listener *l = h->listeners;
-    struct iw_craft *c;
 
     if ((p->flags & (IW_TCP_SYN | IW_TCP_ACK | IW_TCP_RST)) != IW_TCP_SYN)
         return NULL;
     while (l && l->port != p->destination_port)
         l = l->next;
-    c = l ? iw_craft_new(h, &l->options) : NULL;
+    struct iw_craft *c = l ? iw_craft_new(h, &l->options) : NULL;
     if (!c)
         return NULL;
     c->listener = l;
@@ -152,13 +151,12 @@ static void input(struct iw_craft_host *h, const uint8_t *octets, size_t length,
                              .length = (uint32_t)length,
                              .original = (uint32_t)length};
     struct iw_packet p;
-    struct iw_craft *c;
     struct iw_craft_packet shown = {.from_peer = true, .data = octets, .length = length};
 
     if (iw_packet_decode(&frame, &p) != IW_DECODE_TCP || p.missing ||
         memcmp(&p.destination, &h->address, sizeof(h->address)) != 0)
         return;
-    c = find(h, &p);
+    struct iw_craft *c = find(h, &p);
     if (!c)
         c = begin(h, &p);
     if (!c) {
@@ -200,7 +198,7 @@ struct iw_craft *iw_craft_connect(struct iw_craft_host *h, const char *host, uin
         return NULL;
     c->peer = peer;
     c->active = true;
-    c->own_port = iw_craft_free_port(h);
+    c->own_port = free_port(h);
     c->peer_port = port;
     iw_craft_send_syn(c, now);
     return c;
@@ -215,7 +213,7 @@ struct iw_craft_listener *iw_craft_listen(struct iw_craft_host *h,
         return NULL;
     l->host = h;
     l->options = *options;
-    l->port = iw_craft_free_port(h);
+    l->port = free_port(h);
     l->next = h->listeners;
     h->listeners = l;
     h->count++;

@@ -34,7 +34,6 @@ struct iw_craft {
     struct iw_craft_state state;
     bool active;       /* the station sent the first SYN */
     bool synchronised; /* the peer's SYN has come */
-    bool withhold;     /* acknowledgements */
     bool over;         /* we have reset it */
     uint32_t told;     /* the last acknowledgement */
     bool fin_sent, fin_acked;
@@ -60,6 +59,5 @@ void iw_craft_repeat(struct iw_craft *c, uint64_t now);
 /* craft_host.c: writes a packet from the station's address and shows it; `c` may be NULL. */
 void iw_craft_emit(struct iw_craft_host *h, struct iw_craft *c, struct iw_packet *packet,
                    uint64_t position);
-uint16_t iw_craft_free_port(struct iw_craft_host *h);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "exchange.h"
 
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +22,6 @@ struct event {
     size_t length;
     uint64_t end; /* PACKET: after its payload and FIN or RST */
     uint8_t octets[];
-};
-
-struct iw_exchange_remark {
-    struct iw_exchange_remark *next;
-    int connection;
-    bool from_peer;
-    uint64_t position;
-    char *text;
 };
 
 /* Positions in ascending order. */
@@ -124,35 +115,13 @@ static struct event *add(struct iw_exchange *x, enum event_kind kind, int connec
     return e;
 }
 
-static void take_address(struct iw_synth_tcp *tcp, unsigned side, const struct sockaddr *from)
-{
-    struct iw_address *to = &tcp->address[side];
-    if (from->sa_family == AF_INET6) {
-        struct sockaddr_in6 in6;
-
-        memcpy(&in6, from, sizeof(in6));
-        to->family = 6;
-        memcpy(to->octets, &in6.sin6_addr, 16);
-        tcp->port[side] = ntohs(in6.sin6_port);
-    } else {
-        struct sockaddr_in in;
-        memcpy(&in, from, sizeof(in));
-        to->family = 4;
-        memcpy(to->octets, &in.sin_addr, 4);
-        tcp->port[side] = ntohs(in.sin_port);
-    }
-}
-
-int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct sockaddr *station,
-                     const struct sockaddr *peer, uint16_t mss, uint64_t now)
+int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct iw_synth_tcp *tcp,
+                     uint64_t now)
 {
     int number = x->n_connections++;
     x->connections =
         iw_got(realloc(x->connections, (size_t)x->n_connections * sizeof(*x->connections)));
-    struct connection *c = &x->connections[number];
-    *c = (struct connection){.tcp.mss = mss, .station_connects = station_connects};
-    take_address(&c->tcp, station_connects ? 0 : 1, station);
-    take_address(&c->tcp, station_connects ? 1 : 0, peer);
+    x->connections[number] = (struct connection){.tcp = *tcp, .station_connects = station_connects};
     add(x, EVENT_OPEN, number, false, now, NULL, 0);
     return number;
 }
@@ -260,18 +229,13 @@ size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_p
 
 const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
                                                     const struct iw_exchange_line *line,
-                                                    const struct iw_exchange_remark *after,
-                                                    uint64_t *at, const char **text)
+                                                    const struct iw_exchange_remark *after)
 {
     const struct iw_exchange_remark *r = after ? after->next : x->remarks;
     while (r && (r->connection != line->connection || r->from_peer != line->from_peer ||
                  r->position < line->position ||
                  (r->position >= line->end && r->position != line->position)))
         r = r->next;
-    if (r) {
-        *at = r->position;
-        *text = r->text;
-    }
     return r;
 }
 
@@ -282,10 +246,8 @@ static void comment(const struct iw_exchange *x, struct iw_synth *s, const struc
     const struct iw_exchange_line line = {
         .connection = e->connection, .from_peer = e->from_peer, .position = at, .end = end};
     const struct iw_exchange_remark *r = NULL;
-    const char *text;
-    uint64_t position;
-    while ((r = iw_exchange_remark(x, &line, r, &position, &text)) != NULL)
-        iw_synth_comment(s, position - at < (end - at) / 2 ? span.first : span.last, text);
+    while ((r = iw_exchange_remark(x, &line, r)) != NULL)
+        iw_synth_comment(s, r->position - at < (end - at) / 2 ? span.first : span.last, r->text);
 }
 
 static void replay_data(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include "craft.h"
 
@@ -25,10 +24,10 @@ struct iw_exchange;
 struct iw_exchange *iw_exchange_create(void);
 void iw_exchange_destroy(struct iw_exchange *x);
 
-/* A TCP connection; `station_connects` says who sent the SYN. Addresses are copied; `mss` is in
- * octets. Returns its number for the calls below. Times are CLOCK_MONOTONIC in ns. */
-int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct sockaddr *station,
-                     const struct sockaddr *peer, uint16_t mss, uint64_t now);
+/* A TCP connection; `station_connects` says who sent the SYN: side 0 of `tcp`, which is copied.
+ * Returns its number for the calls below. Times are CLOCK_MONOTONIC in ns. */
+int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct iw_synth_tcp *tcp,
+                     uint64_t now);
 /* Octets in the order of their direction, as one write or read. False if the log is full: nothing
  * was added then. */
 bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, const void *octets,
@@ -77,12 +76,19 @@ const struct iw_exchange_line *iw_exchange_lines(const struct iw_exchange *x);
  * their number. */
 size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_peer,
                         uint64_t position, uint8_t *out, size_t room);
-/* The next comment after `after` (NULL: the first) on this line. *at is its position. */
-struct iw_exchange_remark;
+
+struct iw_exchange_remark {
+    struct iw_exchange_remark *next;
+    int connection;
+    bool from_peer;
+    uint64_t position;
+    char *text;
+};
+
+/* The next comment after `after` (NULL: the first) on this line. */
 const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
                                                     const struct iw_exchange_line *line,
-                                                    const struct iw_exchange_remark *after,
-                                                    uint64_t *at, const char **text);
+                                                    const struct iw_exchange_remark *after);
 
 /* Writes a pcapng with `title` as the comment of its section. 0, or -1 with one line in `error`. */
 int iw_exchange_save(const struct iw_exchange *x, const char *path, const char *title, char *error,

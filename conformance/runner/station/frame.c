@@ -22,11 +22,11 @@ size_t iw_frame_room(size_t ulpdu, size_t pad)
     return content + 4 * (content / (IW_MPA_MARKER_PERIOD - IW_MPA_MARKER) + 2);
 }
 
-bool iw_frame_bent(const struct iw_frame_bend *bend)
+bool iw_frame_broken(const struct iw_frame_bend *bend)
 {
-    return bend->length >= 0 || bend->pad || bend->crc != IW_FRAME_CRC_RIGHT ||
+    return bend->length >= 0 || bend->crc != IW_FRAME_CRC_RIGHT ||
            bend->markers != IW_FRAME_MARKERS_AGREED || bend->marker_shift ||
-           bend->marker_pointer >= 0 || bend->marker_add || bend->marker_reserved;
+           bend->marker_pointer >= 0 || bend->marker_add;
 }
 
 static void marker(struct builder *b)
@@ -76,7 +76,6 @@ size_t iw_frame_build(uint64_t position, bool markers, const void *ulpdu, size_t
     size_t field = b.bend->length >= 0 ? (size_t)b.bend->length : length;
     uint8_t head[2] = {(uint8_t)(field >> 8), (uint8_t)field};
     uint8_t crc[4];
-    uint32_t value;
 
     if (room < iw_frame_room(length, pad_length))
         return 0;
@@ -89,7 +88,7 @@ size_t iw_frame_build(uint64_t position, bool markers, const void *ulpdu, size_t
         return b.written;
     /* A Marker between pad and CRC is covered by the CRC (RFC 5044 §4.3). */
     due(&b);
-    value = iw_crc32c_finish(iw_crc32c_portable(IW_CRC32C_INIT, out, b.written));
+    uint32_t value = iw_crc32c_finish(iw_crc32c_portable(IW_CRC32C_INIT, out, b.written));
     if (b.bend->crc == IW_FRAME_CRC_WRONG)
         value = ~value;
     if (b.bend->crc == IW_FRAME_CRC_VALUE)

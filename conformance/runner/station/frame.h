@@ -44,8 +44,8 @@ struct iw_frame_bend {
 /* Octets that are always enough for the FPDU of a ULPDU of this length with `pad` pad octets. */
 size_t iw_frame_room(size_t ulpdu, size_t pad);
 
-/* Whether the bend changes anything that is on the wire. */
-bool iw_frame_bent(const struct iw_frame_bend *bend);
+/* Whether no correct receiver takes an FPDU that is bent so: in its length, CRC or Markers. */
+bool iw_frame_broken(const struct iw_frame_bend *bend);
 
 /* Writes the FPDU of one ULPDU. `position` is that of its first octet in full operation, counted
  * from behind the start-up frame of this direction (RFC 5044 §4.3); `markers` whether the peer

@@ -40,8 +40,7 @@ static void enqueue(struct iw_conn *c, struct iw_item *item)
                                                 : IW_LINE_END,
         .connection = c->state.number,
         .from_peer = true,
-        .markers = iw_conn_consortium(&c->state) ||
-                   (c->state.sent_startup && (c->state.own.flags & IW_MPA_FLAG_M)),
+        .markers = iw_conn_peer_markers(&c->state),
         .start = c->peer_start,
         .position = item->position,
         .end = item->end,
@@ -131,6 +130,13 @@ static bool of_another(const struct iw_item *item, const struct iw_ddp_header *h
     return iw_ddp_tagged(h) ? iw_rdmap_op(&first) != iw_rdmap_op(h) : first.qn != h->qn;
 }
 
+/* The peer has sent more than a case can take: nothing more of it is read. */
+static void flood(struct iw_conn *c)
+{
+    c->station->flooded = true;
+    c->state.ended = true;
+}
+
 static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
 {
     iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
@@ -142,12 +148,10 @@ static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
     if (c->partial->length > IW_STATION_MESSAGE || c->partial->n_segments > IW_STATION_SEGMENTS) {
         iw_item_free(c->partial);
         c->partial = NULL;
-        c->station->flooded = true;
-        c->state.ended = true;
-        return;
-    }
-    if (iw_ddp_last(&o->ddp))
+        flood(c);
+    } else if (iw_ddp_last(&o->ddp)) {
         enqueue_partial(c);
+    }
 }
 
 static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
@@ -200,13 +204,6 @@ static void seen_end(struct iw_conn *c, bool reset)
     if (!c->streaming)
         iw_observer_end(c->observer, iw_conn_peer_side(c), c->state.received - c->peer_base, reset);
     enqueue_end(c, reset ? IW_ITEM_RESET : IW_ITEM_FIN, c->state.received);
-}
-
-/* The peer has sent more than a case can take: nothing more of it is read. */
-static void flood(struct iw_conn *c)
-{
-    c->station->flooded = true;
-    c->state.ended = true;
 }
 
 static void stream(struct iw_conn *c, const uint8_t *octets, size_t length)

@@ -15,19 +15,12 @@ const uint8_t *iw_conn_take(struct iw_conn *c, uint64_t *position, size_t *lengt
     return c->held;
 }
 
-static struct iw_craft_state state_of(const struct iw_conn *c)
-{
-    struct iw_craft_state state;
-    iw_craft_get_state(c->tcp.craft, &state);
-    return state;
-}
-
 bool iw_conn_segment(struct iw_conn *c, uint64_t position, const void *octets, size_t length)
 {
     if (!c->tcp.craft || length > IW_CRAFT_MSS)
         return false;
     iw_craft_pump(c->station->host, iw_transport_now());
-    c->heard = state_of(c).heard;
+    c->heard = iw_craft_get_state(c->tcp.craft).heard;
     iw_craft_segment(c->tcp.craft, position, octets, length);
     return true;
 }
@@ -40,7 +33,7 @@ static bool wait_for_more(struct iw_conn *c, bool repeats, uint64_t deadline)
         return false;
     do {
         iw_craft_pump(c->station->host, iw_transport_now());
-        now = state_of(c);
+        now = iw_craft_get_state(c->tcp.craft);
     } while ((repeats ? now.repeats == c->repeats : now.heard == c->heard) && !now.reset &&
              iw_tcp_wait_host(c->station->host, deadline));
     return repeats ? now.repeats != c->repeats : now.heard != c->heard;
@@ -59,7 +52,7 @@ bool iw_conn_repeated(struct iw_conn *c, uint64_t deadline)
 bool iw_conn_acknowledge(struct iw_conn *c, bool on)
 {
     if (c->tcp.craft) {
-        c->repeats = state_of(c).repeats;
+        c->repeats = iw_craft_get_state(c->tcp.craft).repeats;
         iw_craft_acknowledge(c->tcp.craft, on);
     }
     return c->tcp.craft;

@@ -26,13 +26,12 @@ int iw_tcp_fd(const struct iw_tcp *t)
 
 static int finish_connect(int fd, uint64_t deadline)
 {
-    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    struct iw_tcp t = {.fd = fd};
     socklen_t length = sizeof(int);
     int problem = 0;
 
-    while (poll(&p, 1, iw_station_ms(deadline)) <= 0)
-        if (iw_transport_now() >= deadline)
-            return ETIMEDOUT;
+    if (iw_tcp_wait(&t, POLLOUT, deadline) == 0)
+        return ETIMEDOUT;
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &length);
     return problem;
 }
@@ -106,7 +105,7 @@ bool iw_tcp_connect_crafted(struct iw_tcp *t, struct iw_craft_host *h, const cha
     }
     do {
         iw_craft_pump(h, iw_transport_now());
-        iw_craft_get_state(c, &state);
+        state = iw_craft_get_state(c);
     } while (!state.established && !state.reset && iw_tcp_wait_host(h, deadline));
     if (state.established)
         t->craft = c;
@@ -116,18 +115,22 @@ bool iw_tcp_connect_crafted(struct iw_tcp *t, struct iw_craft_host *h, const cha
     return state.established;
 }
 
-static uint16_t port_of(const struct sockaddr_storage *address)
+static void take_address(const struct sockaddr_storage *from, struct iw_address *to, uint16_t *port)
 {
-    if (address->ss_family == AF_INET6) {
-        struct sockaddr_in6 in6;
-
-        memcpy(&in6, address, sizeof(in6));
-        return ntohs(in6.sin6_port);
-    }
     struct sockaddr_in in;
+    struct sockaddr_in6 in6;
 
-    memcpy(&in, address, sizeof(in));
-    return ntohs(in.sin_port);
+    if (from->ss_family == AF_INET6) {
+        memcpy(&in6, from, sizeof(in6));
+        to->family = 6;
+        memcpy(to->octets, &in6.sin6_addr, sizeof(in6.sin6_addr));
+        *port = ntohs(in6.sin6_port);
+    } else {
+        memcpy(&in, from, sizeof(in));
+        to->family = 4;
+        memcpy(to->octets, &in.sin_addr, sizeof(in.sin_addr));
+        *port = ntohs(in.sin_port);
+    }
 }
 
 static int bind_any_port(int fd, const char *host, uint16_t *port)
@@ -136,18 +139,18 @@ static int bind_any_port(int fd, const char *host, uint16_t *port)
     struct addrinfo *a = iw_address_resolve(host, 0, true, error, sizeof(error));
     struct sockaddr_storage own = {0};
     socklen_t length = sizeof(own);
-    int failed;
 
     if (!a) {
         errno = EADDRNOTAVAIL;
         return -1;
     }
-    failed = bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 16) ||
-             getsockname(fd, (struct sockaddr *)&own, &length);
+    int failed = bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 16) ||
+                 getsockname(fd, (struct sockaddr *)&own, &length);
     freeaddrinfo(a);
     if (failed)
         return -1;
-    *port = port_of(&own);
+    struct iw_address address;
+    take_address(&own, &address, port);
     return 0;
 }
 
@@ -171,32 +174,25 @@ int iw_tcp_listen(const char *host, uint16_t *port, uint16_t mss, char *error, s
 
 ssize_t iw_tcp_send(struct iw_tcp *t, uint64_t position, const void *octets, size_t length)
 {
-    struct iw_craft_state state;
-    size_t n;
-
     if (!t->craft)
         return send(t->fd, octets, length, MSG_NOSIGNAL);
     iw_craft_pump(iw_craft_host_of(t->craft), iw_transport_now());
-    n = iw_craft_send(t->craft, position, octets, length);
+    size_t n = iw_craft_send(t->craft, position, octets, length);
     if (n)
         return (ssize_t)n;
-    iw_craft_get_state(t->craft, &state);
-    errno = state.reset ? ECONNRESET : EAGAIN;
+    errno = iw_craft_get_state(t->craft).reset ? ECONNRESET : EAGAIN;
     return -1;
 }
 
 ssize_t iw_tcp_receive(struct iw_tcp *t, void *octets, size_t room)
 {
-    struct iw_craft_state state;
-    size_t n;
-
     if (!t->craft)
         return recv(t->fd, octets, room, 0);
     iw_craft_pump(iw_craft_host_of(t->craft), iw_transport_now());
-    n = iw_craft_receive(t->craft, octets, room);
+    size_t n = iw_craft_receive(t->craft, octets, room);
     if (n)
         return (ssize_t)n;
-    iw_craft_get_state(t->craft, &state);
+    struct iw_craft_state state = iw_craft_get_state(t->craft);
     if (state.ended)
         return 0;
     errno = state.reset ? ECONNRESET : EAGAIN;
@@ -205,11 +201,9 @@ ssize_t iw_tcp_receive(struct iw_tcp *t, void *octets, size_t room)
 
 bool iw_tcp_waiting(const struct iw_tcp *t)
 {
-    struct iw_craft_state state;
-
     if (!t->craft)
         return false;
-    iw_craft_get_state(t->craft, &state);
+    struct iw_craft_state state = iw_craft_get_state(t->craft);
     return state.waiting || state.ended || state.reset;
 }
 
@@ -218,15 +212,13 @@ bool iw_tcp_waiting(const struct iw_tcp *t)
 static int wait_crafted(struct iw_tcp *t, short events, uint64_t deadline)
 {
     struct iw_craft_host *h = iw_craft_host_of(t->craft);
-    struct iw_craft_state before, now;
+    uint64_t heard = iw_craft_get_state(t->craft).heard;
 
-    iw_craft_get_state(t->craft, &before);
     do {
         iw_craft_pump(h, iw_transport_now());
         if (events & POLLIN && iw_tcp_waiting(t))
             return POLLIN;
-        iw_craft_get_state(t->craft, &now);
-        if (events & POLLOUT && now.heard != before.heard)
+        if (events & POLLOUT && iw_craft_get_state(t->craft).heard != heard)
             return POLLOUT;
     } while (iw_tcp_wait_host(h, deadline));
     return 0;
@@ -282,43 +274,28 @@ void iw_tcp_close(struct iw_tcp *t)
 
 /* ---- what is known ---- */
 
-static void put_address(struct sockaddr_storage *out, const struct iw_address *address,
-                        uint16_t port)
+void iw_tcp_addresses(const struct iw_tcp *t, unsigned own, struct iw_synth_tcp *out)
 {
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_storage ours = {0}, theirs = {0};
+    socklen_t our_length = sizeof(ours), their_length = sizeof(theirs);
 
-    memcpy(&in.sin_addr, address->octets, 4);
-    memcpy(out, &in, sizeof(in));
-}
-
-void iw_tcp_addresses(const struct iw_tcp *t, struct sockaddr_storage *own,
-                      struct sockaddr_storage *peer)
-{
-    socklen_t length = sizeof(*own);
-
-    *own = *peer = (struct sockaddr_storage){0};
     if (t->craft) {
-        struct iw_address ours, theirs;
-        uint16_t our_port, their_port;
-
-        iw_craft_addresses(t->craft, &ours, &our_port, &theirs, &their_port);
-        put_address(own, &ours, our_port);
-        put_address(peer, &theirs, their_port);
+        iw_craft_addresses(t->craft, own, out);
         return;
     }
-    getsockname(t->fd, (struct sockaddr *)own, &length);
-    length = sizeof(*peer);
-    getpeername(t->fd, (struct sockaddr *)peer, &length);
+    getsockname(t->fd, (struct sockaddr *)&ours, &our_length);
+    getpeername(t->fd, (struct sockaddr *)&theirs, &their_length);
+    take_address(&ours, &out->address[own], &out->port[own]);
+    take_address(&theirs, &out->address[!own], &out->port[!own]);
 }
 
 bool iw_tcp_get_info(const struct iw_tcp *t, struct iw_tcp_info *out)
 {
-    struct iw_craft_state state;
     struct tcp_info info = {0};
     socklen_t length = sizeof(info);
 
     if (t->craft) {
-        iw_craft_get_state(t->craft, &state);
+        struct iw_craft_state state = iw_craft_get_state(t->craft);
         *out = (struct iw_tcp_info){
             .mss = state.mss, .unacked = !state.acked_all, .acked = state.acked, .rtt = state.rtt};
         return true;

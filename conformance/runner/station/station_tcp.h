@@ -59,8 +59,8 @@ bool iw_tcp_shut(struct iw_tcp *t, uint64_t position);
 void iw_tcp_reset(struct iw_tcp *t);
 void iw_tcp_close(struct iw_tcp *t);
 
-void iw_tcp_addresses(const struct iw_tcp *t, struct sockaddr_storage *own,
-                      struct sockaddr_storage *peer);
+/* Fills in addresses and ports; `own` is the station's side. */
+void iw_tcp_addresses(const struct iw_tcp *t, unsigned own, struct iw_synth_tcp *out);
 
 struct iw_tcp_info {
     uint32_t mss;     /* octets, of the segments that are sent now */

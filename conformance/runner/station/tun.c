@@ -156,13 +156,12 @@ static int take_over(struct iw_tun *tun, int from, char *error, size_t room)
                              .msg_control = &control,
                              .msg_controllen = sizeof(control)};
     int fds[MOST] = {-1, -1, -1};
-    const struct cmsghdr *c;
     ssize_t got;
 
     do
         got = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
     while (got < 0 && errno == EINTR);
-    c = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    const struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
     if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len <= CMSG_LEN(sizeof(fds)))
         memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
     *tun = (struct iw_tun){.fd = fds[0], .net_ns = fds[1], .user_ns = fds[2]};
@@ -175,14 +174,13 @@ static int take_over(struct iw_tun *tun, int from, char *error, size_t room)
 int iw_tun_open(struct iw_tun *tun, char *error, size_t room)
 {
     int pair[2], status;
-    pid_t pid;
 
     *tun = (struct iw_tun){.fd = -1, .net_ns = -1, .user_ns = -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
         snprintf(error, room, "no socket pair: %s", strerror(errno));
         return -1;
     }
-    pid = fork();
+    pid_t pid = fork();
     if (pid == 0) {
         make(pair[1]);
         _exit(0);

@@ -146,6 +146,8 @@ static void bad_files_give_one_clear_line(void **state)
          ":3: unknown name 'csae' (did you mean 'case'?)"},
         {"local c = case { " GOOD " run = function(t) end }\nreturn { c, c }",
          ":2: two cases have the id 'one'"},
+        {"local c = case { " GOOD " run = function(t) end }\nc.role = nil\nreturn c",
+         ": it changes its cases after their description"},
         {"return 7", ":1: a case file returns case{...} or family{...}"},
         {"", ": a case file returns case{...} or family{...}"},
         {"return {}", ":1: a case file returns case{...} or family{...}"},

@@ -5,9 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <arpa/inet.h>
 #include <cmocka.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +15,11 @@
 static struct iw_exchange *an_exchange(uint64_t *now)
 {
     struct iw_exchange *x = iw_exchange_create();
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(1)};
+    struct iw_synth_tcp tcp = {.address = {{.family = 4}, {.family = 4}}, .port = {1, 1}};
 
     assert_non_null(x);
     *now = iw_transport_now();
-    assert_int_equal(
-        iw_exchange_open(x, true, (struct sockaddr *)&a, (struct sockaddr *)&a, 1460, *now), 0);
+    assert_int_equal(iw_exchange_open(x, true, &tcp, *now), 0);
     return x;
 }
 

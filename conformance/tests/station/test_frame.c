@@ -133,9 +133,9 @@ static void bends_length_pad_and_crc(void **state)
     static const uint8_t pad[] = {0xaa, 0xbb, 0xcc};
 
     (void)state;
-    assert_false(iw_frame_bent(&bend));
+    assert_false(iw_frame_broken(&bend));
     bend.crc = IW_FRAME_CRC_WRONG;
-    assert_true(iw_frame_bent(&bend));
+    assert_true(iw_frame_broken(&bend));
     expect("00124143 00000000 00000000 00000001 00000000 a784173b", 0, false, EMPTY_SEND, &bend);
     bend.crc = IW_FRAME_CRC_VALUE;
     bend.crc_value = 0x01020304; /* least significant octet first */

@@ -50,7 +50,7 @@ static void answer(const struct peer *p, struct iw_craft *c, size_t got, uint64_
 {
     struct iw_craft_state s;
 
-    iw_craft_get_state(c, &s);
+    s = iw_craft_get_state(c);
     if (got >= REQUEST_SIZE && *sent == 0) {
         give(c, sent, REPLY);
         *heard = s.heard + 1; /* the acknowledgement of the Reply is nothing to be answered */
