@@ -65,7 +65,7 @@ static void add_folder(char **list, const char *folder)
 /* The folders that this run writes to; those of its own are made. */
 static char *writable(const struct iw_command *c, const char *results)
 {
-    const char *const files[] = {c->junit, c->json, c->html, c->write_baseline};
+    const char *const files[] = {c->junit, c->json, c->html, c->csv_file, c->write_baseline};
     char *list = NULL;
     if (iw_folder_create(results))
         iw_complain("cannot make the folder %s: %s", results, strerror(errno));

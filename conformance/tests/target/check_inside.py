@@ -99,6 +99,16 @@ def main(conform, peer):
         check([line for line in lines if line.startswith("1..3")] == ["1..3"] and
               sum(line.startswith(("ok", "not")) for line in lines) == 3, "TAP has one plan and three lines", done.stdout)
 
+        write(os.path.join(folder, "target.lua"), (TARGET % names).replace('inside = "', 'inside = "echo {writable} >>%s/writable; ' % folder))
+        written = ("csv", "html", "json", "junit", "write-baseline")
+        for option in written:
+            write(os.path.join(folder, "of-" + option, "file"), "")
+            run(conform, folder, (0, 1), "--select", "z-good", "--" + option, "of-%s/file" % option)
+        run(conform, folder, (0, 1), "--select", "z-good", "--pcap-dir", "of-pcap-dir")
+        seen = harness.read(folder, "writable")
+        check(all(os.path.join(folder, "of-" + option) in seen for option in (*written, "pcap-dir")),
+              "what is written to is writable inside", seen)
+
         write(os.path.join(folder, "target.lua"), TARGET % dict(names, how="hang"))
         done, verdicts = run(conform, folder, 1, "--time-scale", "0.02")
         check(verdicts["m-ends"][0] == "FAIL" and "stuck" in verdicts["m-ends"][1] and verdicts["z-good"][0] == "PASS",
