@@ -103,7 +103,7 @@ LATER = set("""iwarp_mpa.enhanced_flag iwarp_mpa.enhanced iwarp_mpa.enhanced.a i
 
 def try_mapping(home, page):
     """Every field of the built-in dissectors has its row, and the command of its group shows ours."""
-    part = page[page.index("## What the built-in dissectors have\n"):page.index("## What the built-in dissectors have not")]
+    part = page[page.index("## What the built-in dissectors have\n"):page.index("## What the built-in dissectors lack")]
     known = {line.split("\t")[2] for line in run(["tshark", "-G", "fields"], home).splitlines() if line[0] in "PF"}
     theirs = {name for name in known if re.match(r"iwarp_(mpa|ddp|rdma)", name)} | LATER
     rows = [(re.findall("`([^` ]+)`", row.split("|")[1]), re.findall("`([^` ]+)`", row.split("|")[2]))
