@@ -9,7 +9,6 @@
 void iw_fuzz_fail(const char *format, ...)
 {
     va_list arguments;
-
     va_start(arguments, format);
     fputs("fuzz: ", stderr);
     vfprintf(stderr, format, arguments);

@@ -44,7 +44,6 @@ static void run_folder(const char *path)
 {
     struct dirent **names;
     int count = scandir(path, &names, NULL, alphasort);
-
     if (count < 0)
         die(path);
     for (int i = 0; i < count; i++) {
@@ -62,9 +61,8 @@ static void run_folder(const char *path)
 
 static void run_path(const char *path)
 {
-    struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-
+    struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0)
         die(path);
     if (S_ISDIR(status.st_mode))

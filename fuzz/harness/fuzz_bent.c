@@ -68,7 +68,6 @@ static void start(void)
 static void create(const uint8_t settings[IW_FUZZ_SETTINGS])
 {
     struct iw_endpoint_config c;
-
     iw_endpoint_config_default(&c);
     c.role = (settings[0] & IW_FUZZ_OTHER) != 0 ? IW_MPA_INITIATOR : IW_MPA_RESPONDER;
     c.mpa = iw_station_mpa(settings, c.role);
@@ -166,10 +165,9 @@ static void operate(const struct iw_fuzz_operation *op)
 
 static void output(void)
 {
-    const struct iw_iov *pieces;
-    size_t count, total = 0;
+    size_t total = 0, count;
     bool gone = false;
-
+    const struct iw_iov *pieces;
     while ((count = iw_endpoint_output(ep, &pieces, now)) > 0) {
         size_t length = 0;
         IW_FUZZ_CHECK(!gone, "bent: output to nobody");
@@ -194,13 +192,12 @@ static void output(void)
 
 static void settle(void)
 {
-    struct iw_completion done;
     struct iw_event event;
-
     while (iw_endpoint_event(ep, &event))
         if (event.kind == IW_EVENT_REQUEST)
             (void)iw_endpoint_accept(ep, memory, 8, now);
     output();
+    struct iw_completion done;
     while (iw_endpoint_poll(ep, &done, 1) > 0) {
         bool recv = done.opcode == IW_WORK_RECV;
         uint64_t *count = recv ? &recv_done : &sent_done;
@@ -222,7 +219,6 @@ static void take(struct iw_fuzz_step *step)
 {
     struct iw_fuzz_operation op;
     uint64_t pos;
-
     switch (step->kind) {
     case IW_FUZZ_A:
         from_peer(step->body, step->length);
@@ -259,7 +255,6 @@ static void run(const uint8_t *octets, size_t length)
     struct iw_fuzz_input in = iw_fuzz_open(octets, length);
     struct iw_fuzz_step step;
     bool more = iw_fuzz_step(&in, &step);
-
     iw_fuzz_heap_reset(&heap);
     memset(memory, PATTERN, sizeof memory);
     memset(&switches, 0, sizeof switches);

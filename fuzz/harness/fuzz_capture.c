@@ -43,13 +43,12 @@ static void dropped(void *context, struct iw_connection *c)
 static void decode(const struct iw_frame *frame)
 {
     struct iw_packet packet;
-    char text[IW_ENDPOINT_TEXT];
     enum iw_decode result = iw_packet_decode(frame, &packet);
-
     if (result == IW_DECODE_TCP) {
         IW_FUZZ_CHECK(packet.payload >= frame->data &&
                           packet.payload + packet.length <= frame->data + frame->length,
                       "capture: a payload that is not in its frame");
+        char text[IW_ENDPOINT_TEXT];
         (void)iw_address_print(text, &packet.source, packet.source_port);
     } else if (result != IW_DECODE_FRAGMENT) {
         IW_FUZZ_CHECK(packet.reason != NULL && packet.offset <= frame->length,
@@ -60,27 +59,26 @@ static void decode(const struct iw_frame *frame)
 /* Reads all frames of file number `which`, and writes them to the copy (NULL: there is none). */
 static struct frames walk(unsigned which, struct iw_pcapng *copy)
 {
-    char error[IW_CAPTURE_ERROR];
     struct frames frames = {0};
-    uint64_t octets = 0;
+    char error[IW_CAPTURE_ERROR];
     struct iw_capture *c = iw_capture_open(iw_fuzz_file(which), error);
-    struct iw_frame batch[IW_CAPTURE_BATCH];
-    struct iw_capture_counts counts = {0};
-    size_t count;
-    int got = 1;
-
     if (c == NULL) {
         IW_FUZZ_CHECK(error[0] != '\0' && strchr(error, '\n') == NULL,
                       "capture: no line says why it cannot be opened");
         return frames;
     }
+    uint64_t octets = 0;
     struct iw_connections *table = iw_connections_new(CONNECTIONS, on_segment, &octets);
     struct iw_fragments *fragments = iw_fragments_new();
     IW_FUZZ_CHECK(table != NULL && fragments != NULL, "no memory");
     iw_connections_recycle(table, dropped);
     iw_connections_tell_acks(table);
+    struct iw_capture_counts counts = {0};
+    int got = 1;
     while (got > 0) {
         error[0] = '\0';
+        struct iw_frame batch[IW_CAPTURE_BATCH];
+        size_t count;
         got = iw_capture_batch(c, batch, IW_CAPTURE_BATCH, &count, error);
         IW_FUZZ_CHECK(got >= 0 || (error[0] != '\0' && strchr(error, '\n') == NULL),
                       "capture: no line says what is wrong");
@@ -100,10 +98,9 @@ static struct frames walk(unsigned which, struct iw_pcapng *copy)
 
 static void run(const uint8_t *octets, size_t length)
 {
-    char error[IW_CAPTURE_ERROR];
-
     iw_fuzz_file_set(0, octets, length);
     iw_fuzz_file_set(1, NULL, 0);
+    char error[IW_CAPTURE_ERROR];
     struct iw_pcapng *copy = iw_pcapng_create(iw_fuzz_file(1), IW_LINK_OTHER, "fuzz", NULL, error);
     IW_FUZZ_CHECK(copy != NULL, "capture: %s", error);
     struct frames one = walk(0, copy);

@@ -44,11 +44,10 @@ static void give(int fd, const uint8_t *octets, size_t length)
 static void pass_on(struct iw_control_channel *to, struct iw_control_channel *from,
                     const json_t *object)
 {
-    char error[200];
-    json_t *again = NULL;
-
     if (iw_control_channel_write(to, object) != 0)
         return; /* too long */
+    char error[200];
+    json_t *again = NULL;
     while (iw_control_channel_flush(to) == 1 ||
            iw_control_channel_next(from, &again, error, sizeof error) == 0)
         IW_FUZZ_CHECK(iw_control_channel_read(from) >= 0, "control: a line does not arrive");
@@ -64,7 +63,6 @@ static bool take_lines(struct lines *lines, struct iw_control_channel *channel,
     json_t *object;
     char error[200];
     int got;
-
     while ((got = iw_control_channel_next(channel, &object, error, sizeof error)) != 0) {
         lines->count++;
         if (got < 0) {
@@ -88,15 +86,15 @@ static bool take_lines(struct lines *lines, struct iw_control_channel *channel,
 
 static struct lines receive(const uint8_t *octets, size_t length, size_t step)
 {
-    int in[2], through[2];
-    struct lines lines = {0};
-
+    int in[2];
     connect_pair(in);
+    int through[2];
     connect_pair(through);
     struct iw_control_channel *channel = iw_control_channel_create(in[1]);
     struct iw_control_channel *to = iw_control_channel_create(through[0]);
     struct iw_control_channel *from = iw_control_channel_create(through[1]);
     IW_FUZZ_CHECK(channel != NULL && to != NULL && from != NULL, "no memory");
+    struct lines lines = {0};
     for (size_t at = 0; at < length; at += step) {
         give(in[0], octets + at, length - at < step ? length - at : step);
         if (iw_control_channel_read(channel) < 0 || !take_lines(&lines, channel, to, from))
@@ -113,12 +111,11 @@ static struct lines receive(const uint8_t *octets, size_t length, size_t step)
 static void ask(const uint8_t *octets, size_t length)
 {
     int fds[2];
-    char error[200] = "";
-
     connect_pair(fds);
     struct iw_control *c = iw_control_adopt(fds[1]);
     IW_FUZZ_CHECK(c != NULL, "no memory");
     give(fds[0], octets, length);
+    char error[200] = "";
     json_t *reply = iw_control_call(c, json_pack("{s:s}", "do", "hello"), 0, error, sizeof error);
     IW_FUZZ_CHECK(reply != NULL || error[0] != '\0', "control: no reply and no reason");
     json_decref(reply);

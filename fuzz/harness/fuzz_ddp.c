@@ -26,11 +26,11 @@ static void judge(const struct iw_ddp_header *h)
 
 static void print(const uint8_t *octets, size_t length)
 {
-    char whole[400], cut[64];
+    char whole[400];
     size_t needed = iw_wire_print_segment(whole, sizeof whole, octets, length);
-    size_t room = length % sizeof cut;
-
     IW_FUZZ_CHECK(needed < sizeof whole && strlen(whole) == needed, "ddp: printed otherwise");
+    char cut[64];
+    size_t room = length % sizeof cut;
     cut[room] = '#';
     IW_FUZZ_CHECK(iw_wire_print_segment(cut, room, octets, length) == needed,
                   "ddp: the room changes what is to be printed");
@@ -45,9 +45,9 @@ static void print(const uint8_t *octets, size_t length)
 static void run(const uint8_t *input, size_t length)
 {
     const uint8_t *octets = iw_fuzz_fenced(input, length);
-    struct iw_ddp_header h;
 
     IW_FUZZ_ROUND_TRIP("ddp", ddp, struct iw_ddp_header, octets, length);
+    struct iw_ddp_header h;
     if (iw_wire_get_ddp(octets, length, &h) > 0)
         judge(&h);
     print(octets, length);

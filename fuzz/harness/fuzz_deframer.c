@@ -70,20 +70,19 @@ static void say(const void *octets, size_t length)
 /* Checks that framing the FPDU again gives the same; its ULPDU is in the log. */
 static void frame_again(const struct iw_fpdu *fpdu, const uint8_t *ulpdu)
 {
-    static uint8_t scratch[IW_FRAMER_SCRATCH];
-    static struct iw_iov out[IW_FRAMER_PIECES(1, 65535)];
-    struct iw_iov in = {(void *)ulpdu, fpdu->length};
-    struct iw_framer framer;
-    const uint8_t *there = stream + fpdu->pos;
-
     if (faulted || fpdu->length == 0 || (deframer.crc ? !fpdu->crc_good : fpdu->crc != 0))
         return;
+    struct iw_framer framer;
     iw_framer_init(&framer, deframer.markers, deframer.crc, iw_crc32c_portable, NULL);
     framer.pos = fpdu->pos;
     IW_FUZZ_CHECK(iw_framer_size(&framer, fpdu->length) == fpdu->size,
                   "deframer: an FPDU of %u octets is framed with another size", fpdu->size);
+    static uint8_t scratch[IW_FRAMER_SCRATCH];
+    static struct iw_iov out[IW_FRAMER_PIECES(1, 65535)];
+    struct iw_iov in = {(void *)ulpdu, fpdu->length};
     int pieces = iw_framer_frame(&framer, &in, 1, out, sizeof out / sizeof out[0], scratch);
     IW_FUZZ_CHECK(pieces > 0, "deframer: a good FPDU of %u octets cannot be framed", fpdu->size);
+    const uint8_t *there = stream + fpdu->pos;
     for (int i = 0; i < pieces; i++) {
         IW_FUZZ_CHECK(memcmp(out[i].base, there, out[i].length) == 0,
                       "deframer: the FPDU at %llu is framed with other octets",
@@ -124,7 +123,6 @@ static void check_early(const struct iw_fpdu *fpdu, const uint8_t *ulpdu)
 
 static int on_fpdu(void *context, const struct iw_fpdu *fpdu)
 {
-    static uint8_t ulpdu[MOST];
     struct entry e = {.pos = fpdu->pos,
                       .header_pos = fpdu->header_pos,
                       .size = fpdu->size,
@@ -136,6 +134,7 @@ static int on_fpdu(void *context, const struct iw_fpdu *fpdu)
     (void)context;
     IW_FUZZ_CHECK(fpdu->pos + fpdu->size <= stream_length,
                   "deframer: an FPDU that has not come whole");
+    static uint8_t ulpdu[MOST];
     IW_FUZZ_CHECK(gather(ulpdu, fpdu) == fpdu->length, "deframer: pieces of another length");
     say(&e, sizeof e);
     say(ulpdu, fpdu->length);
@@ -217,9 +216,8 @@ static void finish(uint64_t next, uint64_t fpdus)
 
 static void collect(struct iw_fuzz_input in)
 {
-    struct iw_fuzz_step step;
-
     stream_length = 0;
+    struct iw_fuzz_step step;
     while (iw_fuzz_step(&in, &step)) {
         if (step.kind != IW_FUZZ_A && step.kind != IW_FUZZ_B)
             continue;
@@ -231,10 +229,9 @@ static void collect(struct iw_fuzz_input in)
 /* Feeds the stream with the input's cuts, repeats and early octets. */
 static void run_steps(struct iw_fuzz_input in)
 {
+    begin((settings[1] & NO_EARLY) == 0);
     struct iw_fuzz_step step;
     size_t at = 0;
-
-    begin((settings[1] & NO_EARLY) == 0);
     while (iw_fuzz_step(&in, &step)) {
         if (step.kind == IW_FUZZ_A) {
             feed(at, step.length, step.length);

@@ -66,13 +66,13 @@ static void from_peer_at(struct iw_fuzz_step *step)
 static void start_up(const uint8_t settings[IW_FUZZ_SETTINGS])
 {
     enum iw_mpa_role role = INITIATOR ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
-    const uint8_t *octets;
 
     iw_station_peer(&peer, settings, role);
     started = true;
     iw_station_output(&station, SIZE_MAX);
     if (role == IW_MPA_RESPONDER)
         (void)iw_mpa_startup_accept(&peer, NULL, 0);
+    const uint8_t *octets;
     size_t length = iw_mpa_startup_output(&peer, &octets);
     from_peer(octets, length);
     if (role == IW_MPA_INITIATOR && (station.settings[1] & IW_STATION_MANUAL) != 0)
@@ -85,7 +85,6 @@ static void start_up(const uint8_t settings[IW_FUZZ_SETTINGS])
 static void take(struct iw_fuzz_step *step)
 {
     struct iw_fuzz_operation op;
-
     switch (step->kind) {
     case IW_FUZZ_A:
         from_peer(step->body, step->length);
@@ -127,7 +126,6 @@ static void start(void)
 static void run(const uint8_t *octets, size_t length)
 {
     struct iw_fuzz_input in = iw_fuzz_open(octets, length);
-    struct iw_fuzz_step step;
 
     iw_station_open(&station, in.settings);
     iw_witness_open(&watch, INITIATOR ? &station : NULL, INITIATOR ? NULL : &station);
@@ -135,6 +133,7 @@ static void run(const uint8_t *octets, size_t length)
     iw_station_create(&station);
     if ((in.settings[0] & IW_FUZZ_STARTED) != 0)
         start_up(in.settings);
+    struct iw_fuzz_step step;
     while (iw_fuzz_step(&in, &step)) {
         take(&step);
         iw_station_settle(&station);

@@ -194,7 +194,6 @@ static void take(struct iw_fuzz_step *step, bool otherwise)
 {
     enum iw_side side = side_of(step->of_b);
     uint64_t at;
-
     switch (step->kind) {
     case IW_FUZZ_A:
     case IW_FUZZ_B:
@@ -240,7 +239,6 @@ static struct summary watch(struct iw_fuzz_input in, bool otherwise)
         .default_config = (settings[1] & DEFAULTS) != 0,
         .extensions = (settings[1] & EXTENSIONS) == 0,
     };
-    struct iw_fuzz_step step;
 
     memset(pos, 0, sizeof pos);
     memset(shown, 0, sizeof shown);
@@ -256,6 +254,7 @@ static struct summary watch(struct iw_fuzz_input in, bool otherwise)
         start_up(IW_SIDE_INITIATOR);
         start_up(IW_SIDE_RESPONDER);
     }
+    struct iw_fuzz_step step;
     while (iw_fuzz_step(&in, &step))
         take(&step, otherwise);
     summary.missed |= iw_observer_joined(observer);

@@ -165,7 +165,6 @@ static void lose(void)
 static void take(struct iw_fuzz_step *step)
 {
     struct iw_fuzz_operation op;
-
     switch (step->kind) {
     case IW_FUZZ_A:
     case IW_FUZZ_B:
@@ -244,7 +243,6 @@ static void start(void)
 static void run(const uint8_t *octets, size_t length)
 {
     struct iw_fuzz_input in = iw_fuzz_open(octets, length);
-    struct iw_fuzz_step step;
 
     touched = crossed[0] = crossed[1] = false;
     for (size_t side = 0; side < 2; side++) {
@@ -259,6 +257,7 @@ static void run(const uint8_t *octets, size_t length)
     iw_station_create(&station[1]);
     if ((in.settings[0] & IW_FUZZ_STARTED) != 0)
         run_dry();
+    struct iw_fuzz_step step;
     while (iw_fuzz_step(&in, &step)) {
         take(&step);
         settle();

@@ -137,7 +137,6 @@ static void collect(const uint8_t *octets, size_t length)
 static void local(const struct iw_fuzz_step *step)
 {
     struct iw_fuzz_operation op;
-
     for (size_t i = 0; iw_fuzz_operation(step, i, &op); i++) {
         iw_station_operate(&station[0], &op);
         iw_station_operate(&station[1], &op);
@@ -166,9 +165,8 @@ static void take(const struct iw_fuzz_step *step)
 static void start_up(const uint8_t settings[IW_FUZZ_SETTINGS])
 {
     struct iw_mpa_startup peer;
-    const uint8_t *octets;
-
     iw_station_peer(&peer, settings, IW_MPA_INITIATOR);
+    const uint8_t *octets;
     size_t length = iw_mpa_startup_output(&peer, &octets);
     for (size_t i = 0; i < 2; i++) {
         iw_station_input(&station[i], octets, length);
@@ -182,10 +180,9 @@ static void start_up(const uint8_t settings[IW_FUZZ_SETTINGS])
 /* With IW_FUZZ_TRACE in the environment: prints a line on stderr for each FPDU that comes. */
 static void trace(void *context, const struct iw_trace *t)
 {
-    char text[400];
-
     if (t->kind != IW_TRACE_FPDU_IN && t->kind != IW_TRACE_FPDU_EARLY)
         return;
+    char text[400];
     (void)iw_wire_print_segment(text, sizeof text, t->octets, t->length);
     fprintf(stderr, "%s: %llu %s%s (%u)\n", ((struct iw_station *)context)->who,
             (unsigned long long)t->pos, t->kind == IW_TRACE_FPDU_EARLY ? "early " : "", text,
@@ -206,7 +203,6 @@ static void start(void)
 static void run(const uint8_t *octets, size_t length)
 {
     struct iw_fuzz_input in = iw_fuzz_open(octets, length);
-    struct iw_fuzz_step step;
 
     in.settings[1] &= (uint8_t)~IW_STATION_ALIGNED; /* nobody promises that here */
     over = false;
@@ -224,6 +220,7 @@ static void run(const uint8_t *octets, size_t length)
     }
     if ((in.settings[0] & IW_FUZZ_STARTED) != 0)
         start_up(in.settings);
+    struct iw_fuzz_step step;
     while (iw_fuzz_step(&in, &step))
         take(&step);
     arrive();

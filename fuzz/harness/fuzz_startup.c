@@ -49,19 +49,17 @@ static struct iw_mpa_config configure(const uint8_t *settings)
 /* Checks how much of the peer's frame was taken, and the result. */
 static void check(const struct iw_mpa_startup *s, const uint8_t *stream, size_t taken)
 {
-    uint8_t again[IW_MPA_STARTUP_HEADER];
-    const uint8_t *octets;
-    size_t length;
-
     IW_FUZZ_CHECK((s->state == IW_MPA_FAILED) <= (s->fault.check != IW_CHECK_NONE),
                   "startup: it fails for no reason");
     IW_FUZZ_CHECK(taken <= IW_MPA_STARTUP_MAX, "startup: a frame of %zu octets is taken", taken);
     if (s->state != IW_MPA_REQUESTED && s->state != IW_MPA_FULL)
         return;
+    uint8_t again[IW_MPA_STARTUP_HEADER];
     IW_FUZZ_CHECK(iw_wire_put_startup(again, sizeof again, &s->peer) == (int)sizeof again &&
                       memcmp(again, stream, sizeof again) == 0,
                   "startup: the frame, encoded anew, is another");
-    length = iw_mpa_startup_private(s, &octets);
+    const uint8_t *octets;
+    size_t length = iw_mpa_startup_private(s, &octets);
     size_t block = IW_MPA_STARTUP_HEADER + s->peer.pd_length - length;
     IW_FUZZ_CHECK(
         block == IW_MPA_STARTUP_HEADER || block == IW_MPA_STARTUP_HEADER + IW_MPA_ENHANCED_LENGTH,
@@ -83,7 +81,6 @@ static void drain(struct iw_mpa_startup *s, uint8_t *out, size_t *out_length)
 {
     const uint8_t *octets;
     size_t length;
-
     while ((length = iw_mpa_startup_output(s, &octets)) > 0) {
         size_t part = length > 7 ? 7 : length;
         IW_FUZZ_CHECK(part <= IW_MPA_STARTUP_MAX - *out_length, "startup: too long a frame");
@@ -95,10 +92,9 @@ static void drain(struct iw_mpa_startup *s, uint8_t *out, size_t *out_length)
 
 static void say(const uint8_t *out, size_t length, bool responder)
 {
-    struct iw_mpa_startup_header h;
-
     if (length == 0)
         return;
+    struct iw_mpa_startup_header h;
     IW_FUZZ_CHECK(
         iw_wire_get_startup(out, length, &h) > 0 &&
             iw_wire_mpa_key(h.key) == (responder ? IW_MPA_KEY_REPLY : IW_MPA_KEY_REQUEST) &&
@@ -111,16 +107,16 @@ static struct iw_mpa_startup play(struct iw_fuzz_input in, bool by_octets, uint8
 {
     struct iw_mpa_config config = configure(in.settings);
     enum iw_mpa_role role = (in.settings[1] & RESPONDER) != 0 ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
-    static uint8_t stream[STREAM];
-    size_t length = 0, taken = 0;
-    struct iw_mpa_startup s;
-    struct iw_fuzz_step step;
 
     *out_length = 0;
+    struct iw_mpa_startup s;
     memset(&s, 0, sizeof s);
     if (iw_mpa_startup_init(&s, role, &config, data, role == IW_MPA_INITIATOR ? in.settings[3] : 0,
                             NULL) != 0)
         return s;
+    static uint8_t stream[STREAM];
+    size_t length = 0, taken = 0;
+    struct iw_fuzz_step step;
     while (iw_fuzz_step(&in, &step)) {
         if (role == IW_MPA_INITIATOR || step.kind == IW_FUZZ_LOCAL)
             drain(&s, out, out_length);
@@ -153,12 +149,11 @@ static struct iw_mpa_startup play(struct iw_fuzz_input in, bool by_octets, uint8
 
 static void run(const uint8_t *octets, size_t length)
 {
+    struct iw_fuzz_input in = iw_fuzz_open(octets, length);
     static uint8_t out[2][IW_MPA_STARTUP_MAX];
     size_t out_length[2];
-    struct iw_fuzz_input in = iw_fuzz_open(octets, length);
     struct iw_mpa_startup a = play(in, false, out[0], &out_length[0]);
     struct iw_mpa_startup b = play(in, true, out[1], &out_length[1]);
-
     IW_FUZZ_CHECK(a.state == b.state && a.fault.check == b.fault.check &&
                       a.fault.pos == b.fault.pos && a.fault.got == b.fault.got &&
                       a.fault.want == b.fault.want && a.in_length == b.in_length,

@@ -9,9 +9,7 @@ static void answer(enum iw_check check, const struct iw_rdmap_terminate *t)
 {
     const struct iw_check_info *info = iw_check_info(check);
     bool d = (t->flags & IW_TERM_D) != 0, r = (t->flags & IW_TERM_R) != 0;
-    struct iw_rdmap_terminate made, read;
-    uint8_t octets[IW_TERM_MAX];
-
+    struct iw_rdmap_terminate made;
     iw_rdmap_terminate_for(check, d ? &t->ddp : NULL, r ? &t->read_request : NULL,
                            t->segment_length, &made);
     if (info->reaction != IW_REACTION_TERMINATE)
@@ -20,7 +18,9 @@ static void answer(enum iw_check check, const struct iw_rdmap_terminate *t)
                   "terminate: %s brings another error than its own", info->name);
     IW_FUZZ_CHECK((d || (made.flags & IW_TERM_D) == 0) && (r || (made.flags & IW_TERM_R) == 0),
                   "terminate: %s returns a header that nobody gave", info->name);
+    uint8_t octets[IW_TERM_MAX];
     int put = iw_wire_put_terminate(octets, sizeof octets, &made);
+    struct iw_rdmap_terminate read;
     IW_FUZZ_CHECK(put > 0 && iw_wire_get_terminate(octets, (size_t)put, &read) == put &&
                       read.trailing == 0 && read.flags == made.flags,
                   "terminate: what %s brings cannot be read", info->name);
@@ -29,10 +29,10 @@ static void answer(enum iw_check check, const struct iw_rdmap_terminate *t)
 static void run(const uint8_t *input, size_t length)
 {
     const uint8_t *octets = iw_fuzz_fenced(input, length);
-    struct iw_rdmap_terminate t;
-    int got = iw_wire_get_terminate(octets, length, &t);
 
     IW_FUZZ_ROUND_TRIP("terminate", terminate, struct iw_rdmap_terminate, octets, length);
+    struct iw_rdmap_terminate t;
+    int got = iw_wire_get_terminate(octets, length, &t);
     if (got < 0)
         return;
     IW_FUZZ_CHECK((size_t)got + t.trailing == length, "terminate: octets are lost");

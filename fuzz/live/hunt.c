@@ -185,7 +185,6 @@ static void triage(struct iw_hunt *h, const struct iw_hunt_event *e)
 {
     struct iw_hunt_input *list[IW_HUNT_RECENT];
     size_t n = iw_hunt_recent_copy(&h->recent, e->kind == IW_HUNT_STRAY ? h->well : 0, list);
-
     iw_hunt_close(h);
     iw_hunt_triage(h, e, list, n);
     iw_hunt_inputs_free(list, n);
@@ -207,10 +206,10 @@ static void look_after(struct iw_hunt *h)
 /* Checks the memory, which needs no pause of the connections. */
 static void glance(struct iw_hunt *h)
 {
-    char text[128];
     uint64_t oldest = iw_hunt_loop_oldest(h->loop);
 
     h->last_glance = h->over;
+    char text[128];
     if (iw_hunt_world_stray(&h->world, text, sizeof(text)))
         h->suspicious = true;
     else

@@ -145,23 +145,22 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
 /* In there: tries the sequences in the file and reports the result. */
 int iw_hunt_try_file(struct iw_hunt *h)
 {
-    struct iw_hunt_input *inputs[IW_HUNT_RECENT];
-    bool requested[IW_HUNT_RECENT] = {false};
-    struct iw_hunt_event any = {.kind = IW_HUNT_CRASH};
-    char *out = iw_text_format("%s.json", h->o->try);
     FILE *f = fopen(h->o->try, "re");
+    struct iw_hunt_input *inputs[IW_HUNT_RECENT];
     size_t n = f ? iw_hunt_read_inputs(f, inputs, IW_HUNT_RECENT) : 0;
-    json_t *list = iw_got(json_array());
-
     if (f)
         fclose(f);
     iw_hunt_make_parts(h);
+    bool requested[IW_HUNT_RECENT] = {false};
+    struct iw_hunt_event any = {.kind = IW_HUNT_CRASH};
     struct iw_hunt_event e = iw_hunt_try(h, inputs, n, &any, n > IW_HUNT_ROW ? NULL : requested);
+    json_t *list = iw_got(json_array());
     for (size_t i = 0; i < n; i++)
         json_array_append_new(list, json_boolean(requested[i]));
     iw_hunt_inputs_free(inputs, n);
     json_t *o = iw_got(json_pack("{s:s, s:s, s:o}", "kind", iw_hunt_kind_name(e.kind), "text",
                                  e.text, "requested", list));
+    char *out = iw_text_format("%s.json", h->o->try);
     bool good = iw_hunt_write_json(o, out);
     free(out);
     iw_hunt_close(h);
@@ -264,10 +263,9 @@ static int take_graph(struct iw_hunt *h)
 /* Looks for the cause of an end. Returns the exit status: not 0 if it cannot be brought back. */
 static int explain(struct iw_hunt *h, bool stuck)
 {
-    struct iw_hunt_input *list[IW_HUNT_RECENT];
     struct iw_hunt_event e = kernel_event(h, stuck);
+    struct iw_hunt_input *list[IW_HUNT_RECENT];
     size_t n = iw_hunt_load_started(h->dir, list);
-
     iw_complain("%s; it is started again", e.text);
     bool back = restart(h);
     (back ? iw_hunt_triage : iw_hunt_unexplained)(h, &e, list, n);

@@ -66,7 +66,6 @@ static void put_ulpdu(struct writer *w, const uint8_t *ulpdu, size_t length)
 {
     struct iw_hunt_place places[2];
     size_t n = iw_hunt_places(ulpdu, length, places), at = 0;
-
     for (const struct iw_hunt_place *p = places; p < places + n; p++) {
         uint64_t to = p->to ? iw_get64(ulpdu + p->to) : 0;
 
@@ -95,7 +94,6 @@ static void put_ulpdu(struct writer *w, const uint8_t *ulpdu, size_t length)
 static void put_startup(struct writer *w, const uint8_t *octets, size_t length)
 {
     struct iw_mpa_startup_header header;
-
     iw_wire_get_startup(octets, length, &header);
     fprintf(w->f,
             "conn:send(%s { revision = %u, flags = 0x%02x, pd_length = %u, enhanced = "
@@ -115,10 +113,10 @@ static void put_unit(struct writer *w, const struct iw_hunt_unit *u, const char 
         put_startup(w, octets, u->length);
     } else if (u->kind == IW_UNIT_FPDU) {
         size_t length = iw_get16(octets);
-        char text[512];
 
         fputs("conn:send(raw { ulpdu = ", w->f);
         put_ulpdu(w, octets + 2, length);
+        char text[512];
         iw_wire_print_segment(text, sizeof(text), octets + 2, length);
         fprintf(w->f, " }) -- %s\n", text);
     } else {
@@ -354,7 +352,6 @@ static char *play(struct iw_hunt *h, const char *path, const char *folder, char 
     struct iw_result r;
     char error[1024], trouble[512];
     size_t n = 0;
-
     if (iw_case_load(path, &options, &cases, &n, error, sizeof(error)) ||
         iw_target_open(h->spec, NULL, h->world.log, h->world.scale, &instance, error,
                        sizeof(error)) != IW_TARGET_OPENED) {

@@ -27,7 +27,6 @@ struct iw_hunt_coverage {
 static bool whole(int fd)
 {
     struct stat file;
-
     return !fstat(fd, &file) &&
            (!S_ISREG(file.st_mode) || file.st_size >= IW_HUNT_COVERAGE_PLACES ||
             !ftruncate(fd, IW_HUNT_COVERAGE_PLACES));
@@ -36,15 +35,14 @@ static bool whole(int fd)
 struct iw_hunt_coverage *iw_hunt_coverage_open(const char *path, const char *dir)
 {
     struct iw_hunt_coverage *c = iw_got(calloc(1, sizeof(*c)));
-    int fd, saved;
-    void *memory = MAP_FAILED;
 
     c->own = !path;
     c->path = path ? iw_text_copy(path) : iw_text_format("%s/coverage.map", dir);
-    fd = open(c->path, O_RDWR | O_CLOEXEC | (c->own ? O_CREAT | O_TRUNC : 0), 0600);
+    int fd = open(c->path, O_RDWR | O_CLOEXEC | (c->own ? O_CREAT | O_TRUNC : 0), 0600);
+    void *memory = MAP_FAILED;
     if (fd >= 0 && whole(fd))
         memory = mmap(NULL, IW_HUNT_COVERAGE_PLACES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    saved = errno;
+    int saved = errno;
     if (fd >= 0)
         close(fd);
     if (memory == MAP_FAILED || setenv(IW_HUNT_COVERAGE_FILE, c->path, 1)) {
@@ -74,7 +72,6 @@ unsigned iw_hunt_coverage_fresh(struct iw_hunt_coverage *c)
 
     for (size_t i = 0; i < IW_HUNT_COVERAGE_PLACES; i += sizeof(uint64_t)) {
         uint64_t word;
-
         memcpy(&word, c->map + i, sizeof(word));
         if (!word)
             continue;

@@ -33,9 +33,9 @@ struct iw_hunt_input *iw_hunt_input_read(const uint8_t *octets, size_t length)
 {
     struct iw_hunt_input *in = iw_hunt_input_new();
     struct iw_fuzz_input form = iw_fuzz_open(octets, length);
-    struct iw_fuzz_step step;
 
     memcpy(in->settings, form.settings, sizeof(in->settings));
+    struct iw_fuzz_step step;
     while (iw_fuzz_step(&form, &step)) {
         if (step.kind == IW_FUZZ_AT && step.length >= 2)
             (void)iw_fuzz_at(&step, 0); /* in order, whatever its place was */
@@ -174,8 +174,6 @@ void iw_hunt_split(struct iw_hunt_input *in, size_t at, size_t length)
 
 bool iw_hunt_regular(const uint8_t *octets, size_t length)
 {
-    uint8_t crc[4];
-
     if (length < 8)
         return false;
     uint16_t ulpdu = iw_get16(octets);
@@ -184,6 +182,7 @@ bool iw_hunt_regular(const uint8_t *octets, size_t length)
     for (size_t i = 2 + (size_t)ulpdu; i < length - 4; i++)
         if (octets[i])
             return false;
+    uint8_t crc[4];
     iw_crc32c_put(crc, iw_crc32c_finish(iw_crc32c_portable(IW_CRC32C_INIT, octets, length - 4)));
     return !memcmp(crc, octets + length - 4, sizeof(crc));
 }
@@ -204,7 +203,6 @@ size_t iw_hunt_startup_size(const uint8_t *octets, size_t length)
 {
     struct iw_mpa_startup_header header;
     int got = iw_wire_get_startup(octets, length, &header);
-
     if (got < 0 || iw_wire_mpa_key(header.key) == IW_MPA_KEY_OTHER)
         return 0;
     size_t size = (size_t)got + header.pd_length;

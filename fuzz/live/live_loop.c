@@ -445,7 +445,6 @@ static void requested(void *context, unsigned slot)
 
 void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms)
 {
-    struct epoll_event events[IW_HUNT_SLOTS + 2];
     uint64_t now = iw_transport_now(), next = now + (uint64_t)ms * 1000000;
 
     for (const struct iw_hunt_slot *s = l->slots; s < l->slots + IW_HUNT_SLOTS; s++) {
@@ -454,6 +453,7 @@ void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms)
         if (s->phase != FREE)
             next = least(next, s->deadline);
     }
+    struct epoll_event events[IW_HUNT_SLOTS + 2];
     int n = epoll_wait(l->epoll, events, IW_HUNT_SLOTS + 2,
                        next > now ? (int)((next - now + 999999) / 1000000) : 0);
     for (int i = 0; i < n; i++) {

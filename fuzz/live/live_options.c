@@ -66,15 +66,15 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
         .options = options, .count = sizeof(options) / sizeof(*options), .context = o};
     const struct iw_command_line line = {
         .program = "iwarp-fuzz", .usage = usage, .tables = &table, .n_tables = 1};
-    struct timespec now;
-    int first;
 
     iw_complain_as("iwarp-fuzz");
+    struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     *o = (struct iw_hunt_options){.target = "embedded",
                                   .time_scale = 1,
                                   .seed = (uint64_t)now.tv_sec * 1000 +
                                           (uint64_t)now.tv_nsec / 1000000};
+    int first;
     int status = iw_options_read(&line, argc, argv, &first);
     o->words = argv + 1;
     o->n_words = first - 1 - !strcmp(argv[first - 1], "--"); /* more options may follow */

@@ -171,7 +171,6 @@ static void fill(uint8_t *ulpdu, size_t length, struct iw_hunt_known *known)
 {
     struct iw_hunt_place places[2];
     size_t n = iw_hunt_places(ulpdu, length, places);
-
     for (size_t i = 0; i < n; i++) {
         const struct iw_hunt_place *at = &places[i];
         uint64_t to = at->to ? iw_get64(ulpdu + at->to) : 0;

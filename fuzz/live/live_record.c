@@ -130,12 +130,12 @@ static struct iw_hunt_input *input_of(const struct pair *p, enum iw_side own)
 int iw_hunt_seeds_record(struct iw_hunt_seeds *seeds, const char *path, char *error, size_t room)
 {
     struct record r = {.side = seeds->side};
-    char why[IW_CAPTURE_ERROR];
     struct iw_connections *table = iw_got(iw_connections_new(CONNECTIONS, segment, &r));
-    int taken = 0, status = iw_capture_walk(path, table, NULL, why);
-
+    char why[IW_CAPTURE_ERROR];
+    int status = iw_capture_walk(path, table, NULL, why);
     if (status < 0)
         snprintf(error, room, "%s", why);
+    int taken = 0;
     while (r.pairs) {
         struct pair *p = r.pairs;
         struct iw_hunt_input *in = status < 0 ? NULL : input_of(p, seeds->side);

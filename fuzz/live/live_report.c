@@ -150,12 +150,12 @@ json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
 
 static json_t *whole(const struct iw_hunt *h)
 {
-    char digest[20];
     struct iw_hunt_counts c = iw_hunt_counts(h);
     json_t *list = iw_got(json_array());
 
     for (const struct iw_hunt_finding *f = h->findings; f; f = f->next)
         json_array_append_new(list, iw_hunt_finding_json(f));
+    char digest[20];
     snprintf(digest, sizeof(digest), "%016" PRIx64, h->digest);
     return iw_got(json_pack(
         "{s:i, s:s, s:s, s:o, s:I, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o*, s:o*}",

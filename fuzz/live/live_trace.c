@@ -195,17 +195,15 @@ static void name_state(uint64_t key, char *text, size_t room)
                                          [8] = " (8th to 15th)",
                                          [16] = " (16th and on)"};
     char name[TEXT];
-
     iw_hunt_code_print((uint32_t)(key >> 8), name, sizeof(name));
     snprintf(text, room, "%s%s", name, suffix[key & 0xff]);
 }
 
 static void write_dot(const struct iw_hunt_graph *g, FILE *f)
 {
-    char name[TEXT + 16];
-
     fprintf(f, "digraph states {\n  rankdir=LR;\n  node [shape=box];\n");
     for (size_t i = 0; i < g->states.n; i++) {
+        char name[TEXT + 16];
         name_state(g->states.item[i].key, name, sizeof(name));
         fprintf(f, "  s%zu [label=\"%s\\n%" PRIu64 "\"];\n", i, name, g->states.item[i].rows);
     }
@@ -219,10 +217,9 @@ static void write_dot(const struct iw_hunt_graph *g, FILE *f)
 
 static void write_json(const struct iw_hunt_graph *g, FILE *f)
 {
-    char name[TEXT + 16];
-
     fprintf(f, "{\"schema\": 1,\n \"states\": [");
     for (size_t i = 0; i < g->states.n; i++) {
+        char name[TEXT + 16];
         name_state(g->states.item[i].key, name, sizeof(name));
         fprintf(f, "%s\n  {\"state\": %zu, \"answer\": \"%s\", \"visits\": %" PRIu64 "}",
                 i ? "," : "", i, name, g->states.item[i].rows);

@@ -29,9 +29,8 @@ static int read_target(struct iw_hunt *h)
     char *agent = iw_agent(h->o->agent), *library = iw_library();
     char *targets = iw_text_format("%s/../targets", library);
     char error[1024];
-    int status = 0;
-
     h->spec = iw_target_parse(h->o->target, agent, targets, error, sizeof(error));
+    int status = 0;
     if (!h->spec)
         status = iw_complain_exit(IW_EXIT_USAGE, "%s", error);
     else if (h->spec->embedded && access(agent, X_OK))
@@ -103,7 +102,6 @@ static char *make_folder(const struct iw_hunt *h)
 static int read_seeds(struct iw_hunt *h)
 {
     char error[1024];
-
     for (size_t i = 0; i < h->o->n_seeds; i++)
         if (iw_hunt_seeds_record(&h->seeds, h->o->seeds[i], error, sizeof(error)) < 0)
             return iw_complain_exit(IW_EXIT_USAGE, "--seeds %s", error);
@@ -113,9 +111,8 @@ static int read_seeds(struct iw_hunt *h)
 
 static int prepare(struct iw_hunt *h)
 {
-    bool bad;
     int status = read_target(h);
-
+    bool bad;
     free(iw_hunt_known(h, "", &bad));
     if (!status)
         status = bad ? IW_EXIT_USAGE : ask_consent(h);
@@ -162,7 +159,6 @@ static bool writable(const char *path)
 {
     struct stat at;
     bool there = path && !stat(path, &at);
-
     if (!path || (there && !S_ISREG(at.st_mode) && !S_ISDIR(at.st_mode)))
         return true;
     FILE *f = fopen(path, "ae");
@@ -228,7 +224,6 @@ int main(int argc, char **argv)
     struct iw_hunt_options o;
     struct iw_hunt h = {.o = &o, .lasting = -1};
     int status = iw_hunt_parse(&o, argc, argv);
-
     if (status < 0) {
         h.stop = iw_shell_signals();
         signal(SIGPIPE, SIG_IGN);

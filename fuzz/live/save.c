@@ -53,9 +53,8 @@ void iw_hunt_write_inputs(FILE *f, struct iw_hunt_input *const *inputs, size_t n
 size_t iw_hunt_read_inputs(FILE *f, struct iw_hunt_input **inputs, size_t room)
 {
     uint8_t *octets = iw_got(malloc(IW_MUTATE_INPUT_MAX));
-    uint32_t length;
     size_t n = 0;
-
+    uint32_t length;
     while (n < room && fread(&length, sizeof(length), 1, f) == 1 && length <= IW_MUTATE_INPUT_MAX &&
            fread(octets, 1, length, f) == length)
         inputs[n++] = iw_hunt_input_read(octets, length);
@@ -65,10 +64,9 @@ size_t iw_hunt_read_inputs(FILE *f, struct iw_hunt_input **inputs, size_t room)
 
 void iw_hunt_save_kept(struct iw_hunt *h, size_t i)
 {
-    char name[32];
-
     if (!lasts(h))
         return;
+    char name[32];
     snprintf(name, sizeof(name), "corpus/%016" PRIx64,
              iw_hunt_input_digest(IW_HUNT_DIGEST, h->corpus[i].input));
     FILE *f = open_in(h->dir, name, "we");
@@ -80,11 +78,11 @@ void iw_hunt_save_kept(struct iw_hunt *h, size_t i)
 
 void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in)
 {
-    static uint8_t record[RECORD];
     uint64_t number = h->started + 1;
 
     if (h->lasting < 0)
         return;
+    static uint8_t record[RECORD];
     uint32_t length = (uint32_t)iw_hunt_input_write(in, record + HEAD, RECORD - HEAD);
     memcpy(record, &number, sizeof(number));
     memcpy(record + sizeof(number), &length, sizeof(length));
@@ -96,24 +94,22 @@ void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in)
 size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
 {
     FILE *f = open_in(dir, "started", "re");
-    static uint8_t record[RECORD];
     uint64_t numbers[RECORDS];
     size_t n = 0;
-
     for (size_t i = 0; f && i < RECORDS; i++) {
-        uint64_t number;
-        uint32_t length;
-        size_t at = n;
-
         if (fseek(f, (long)(i * RECORD), SEEK_SET))
             break;
+        static uint8_t record[RECORD];
         size_t got = fread(record, 1, RECORD, f);
         if (got < HEAD)
             break;
+        uint64_t number;
         memcpy(&number, record, sizeof(number));
+        uint32_t length;
         memcpy(&length, record + sizeof(number), sizeof(length));
         if (!number || length > got - HEAD)
             continue;
+        size_t at = n;
         for (; at > 0 && numbers[at - 1] > number; at--) {
             numbers[at] = numbers[at - 1];
             inputs[at] = inputs[at - 1];
@@ -268,11 +264,9 @@ static void load_corpus(struct iw_hunt *h, const char *folder)
 {
     DIR *d = opendir(folder);
     const struct dirent *entry;
-
     while (d && (entry = readdir(d))) {
         FILE *f = *entry->d_name == '.' ? NULL : open_in(folder, entry->d_name, "re");
         struct iw_hunt_input *in;
-
         if (f && iw_hunt_read_inputs(f, &in, 1) == 1)
             iw_hunt_seeds_add(&h->seeds, in);
         if (f)

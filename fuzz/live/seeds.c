@@ -69,12 +69,12 @@ struct iw_hunt_input *iw_hunt_seed_probe(enum iw_side side)
 static void say(struct iw_hunt_input *in, struct iw_ddp_header header, const void *body,
                 size_t length)
 {
-    uint8_t ulpdu[MESSAGE], fpdu[MESSAGE + 16];
+    uint8_t ulpdu[MESSAGE];
     int n = iw_wire_put_ddp(ulpdu, sizeof(ulpdu), &header);
-
     if (n < 0 || length > sizeof(ulpdu) - (size_t)n)
         return;
     memcpy(ulpdu + n, body, length);
+    uint8_t fpdu[MESSAGE + 16];
     iw_hunt_add(in, IW_FUZZ_A, fpdu, iw_hunt_fpdu(ulpdu, (size_t)n + length, fpdu));
 }
 
@@ -82,7 +82,6 @@ static void say_filled(struct iw_hunt_input *in, struct iw_ddp_header header, ui
                        size_t length)
 {
     uint8_t payload[64];
-
     memset(payload, octet, sizeof(payload));
     say(in, header, payload, length);
 }
@@ -136,7 +135,6 @@ static void read_message(struct iw_hunt_input *in, uint32_t msn, unsigned memory
                                             .source_stag = size ? IW_HUNT_STAG + memory : 0,
                                             .source_to = size ? IW_HUNT_TO(memory) : 0};
     uint8_t body[IW_RDMAP_READ_REQUEST];
-
     iw_wire_put_read_request(body, sizeof(body), &request);
     say(in, untagged(IW_OP_READ_REQUEST, msn), body, sizeof(body));
 }
@@ -155,7 +153,6 @@ static void atomic_message(struct iw_hunt_input *in, uint32_t msn, uint32_t opco
                                               .add_swap_data = 1,
                                               .compare_mask = UINT64_MAX};
     uint8_t body[IW_RDMAP_ATOMIC_REQUEST];
-
     iw_wire_put_atomic_request(body, sizeof(body), &request);
     say(in, untagged(IW_OP_ATOMIC_REQUEST, msn), body, sizeof(body));
 }

@@ -95,7 +95,6 @@ static void fewer_inputs(struct shrink *s)
     for (size_t chunk = f->n_inputs / 2; chunk > 0; chunk /= 2)
         for (size_t at = 0; at + chunk <= f->n_inputs && f->n_inputs > chunk && !spent(s);) {
             struct iw_hunt_input *left[IW_HUNT_RECENT];
-
             memcpy(left, f->inputs, at * sizeof(*left));
             memcpy(left + at, f->inputs + at + chunk, (f->n_inputs - at - chunk) * sizeof(*left));
             if (!reproduce(s, left, f->n_inputs - chunk)) {

@@ -145,12 +145,11 @@ static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_e
 static char *key_of(const struct iw_hunt_finding *f)
 {
     char key[IW_HUNT_KEY];
-    char said[64] = "";
-    const struct iw_hunt_input *last = f->inputs[f->n_inputs - 1];
-
     iw_hunt_key(&f->event, key, sizeof(key));
     if (f->event.kind == IW_HUNT_RULE)
         return iw_text_copy(key);
+    char said[64] = "";
+    const struct iw_hunt_input *last = f->inputs[f->n_inputs - 1];
     for (size_t i = last->n; i > 0 && !*said; i--) {
         const struct iw_hunt_step *s = &last->steps[i - 1];
 
@@ -184,12 +183,12 @@ static bool known_anyway(const struct iw_hunt *h, const char *key)
  * A known finding does not stand in for one that may be unknown. */
 static bool count_seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
 {
+    char own[IW_HUNT_KEY];
+    iw_hunt_key(event, own, sizeof(own));
     struct iw_hunt_finding *last = NULL;
     uint64_t times = 0;
-    char own[IW_HUNT_KEY], other[IW_HUNT_KEY];
-
-    iw_hunt_key(event, own, sizeof(own));
     for (struct iw_hunt_finding *f = h->findings; f; f = f->next) {
+        char other[IW_HUNT_KEY];
         iw_hunt_key(&f->event, other, sizeof(other));
         if (strcmp(own, other) != 0)
             continue;
@@ -237,7 +236,6 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
                     struct iw_hunt_input *const *suspects, size_t n)
 {
     char key[IW_HUNT_KEY];
-
     iw_hunt_key(event, key, sizeof(key));
     if (event->kind == IW_HUNT_RULE ? count_known(h, key) : count_seen_often(h, event))
         return;

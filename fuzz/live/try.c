@@ -65,13 +65,12 @@ void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room)
  */
 bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
 {
-    char own[IW_HUNT_KEY], other[IW_HUNT_KEY];
-
     if (a->kind != b->kind || (a->kind == IW_HUNT_RULE && a->check != b->check))
         return false;
     if (a->kind != IW_HUNT_CRASH ||
         (!strstr(a->text, IW_TARGET_KERNEL_ENDED) && !strstr(b->text, IW_TARGET_KERNEL_ENDED)))
         return true;
+    char own[IW_HUNT_KEY], other[IW_HUNT_KEY];
     iw_hunt_key(a, own, sizeof(own));
     iw_hunt_key(b, other, sizeof(other));
     return !strcmp(own, other);
@@ -181,7 +180,6 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging)
         [IW_SIDE_INITIATOR] = {"connections are not accepted any more",
                                "a right Request is not answered any more"},
         [IW_SIDE_RESPONDER] = {"it does not connect any more", "no Request comes any more"}};
-    char text[128];
     bool first_of_all = !h->over && !h->o->try && !iw_hunt_loop_answer_time(h->loop);
     uint64_t wait =
         patience(h, first_of_all ? FIRST_MS : PATIENCE_MS, SLOWER, hanging ? TRIED_MS : MOST_MS);
@@ -200,6 +198,7 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging)
     iw_hunt_loop_patience(h->loop, 0, 0);
     iw_hunt_input_free(probe);
     if (first(&h->trial.row) == IW_ANSWER_STARTUP) {
+        char text[128];
         how = iw_hunt_world_stray(&h->world, text, sizeof(text));
         return iw_hunt_event_of(how ? IW_HUNT_STRAY : IW_HUNT_NOTHING, how ? how : "");
     }

@@ -54,7 +54,6 @@ static json_t *call(struct iw_hunt_world *w, json_t *request)
 static void submit(struct iw_hunt_world *w, json_t *request)
 {
     char error[256];
-
     json_decref(iw_control_call(w->target->control, iw_got(request), 0, error, sizeof(error)));
 }
 
@@ -175,7 +174,6 @@ void iw_hunt_world_serve(struct iw_hunt_world *w, void (*requested)(void *contex
                          void *context)
 {
     json_t *event;
-
     while (w->instance && (event = iw_control_event(w->target->control, 0))) {
         const char *kind = json_string_value(json_object_get(event, "event"));
         json_int_t conn = number(event, "conn"), listen = number(event, "listen");
@@ -239,11 +237,10 @@ static bool find_peer(struct iw_hunt_world *w)
 static bool listen_for_it(struct iw_hunt_world *w)
 {
     struct sockaddr_storage at;
-    struct sockaddr *name = (struct sockaddr *)&at;
-
     if (!resolve(w, w->target->station_host, 0, &at))
         return false;
     w->listener = socket(at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct sockaddr *name = (struct sockaddr *)&at;
     if (w->listener < 0 || bind(w->listener, name, w->to_length) || listen(w->listener, BACKLOG) ||
         getsockname(w->listener, name, &w->to_length)) {
         snprintf(w->error, sizeof(w->error), "cannot listen on %s: %s", w->target->station_host,
@@ -281,7 +278,6 @@ void iw_hunt_world_left(struct iw_hunt_world *w)
 bool iw_hunt_world_call(struct iw_hunt_world *w)
 {
     char error[512];
-
     return !w->target->initiate(w->target, w->target->station_host, w->port, error, sizeof(error));
 }
 
@@ -309,8 +305,6 @@ enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w)
 
 void iw_hunt_world_close(struct iw_hunt_world *w)
 {
-    char trouble[sizeof(w->trouble)];
-
     for (size_t i = 0; i < IW_HUNT_MEMORIES; i++) {
         free(w->memories[i].content);
         w->memories[i].content = NULL;
@@ -321,6 +315,7 @@ void iw_hunt_world_close(struct iw_hunt_world *w)
     if (w->side == IW_SIDE_RESPONDER && w->listener >= 0)
         close(w->listener);
     w->listener = -1;
+    char trouble[sizeof(w->trouble)];
     iw_target_close(w->instance, trouble, sizeof(trouble));
     if (*trouble && !*w->trouble)
         memcpy(w->trouble, trouble, sizeof(trouble));
@@ -337,13 +332,12 @@ void iw_hunt_world_kill(struct iw_hunt_world *w)
 
 const char *iw_hunt_world_death(struct iw_hunt_world *w)
 {
-    char trouble[sizeof(w->trouble)];
-
     if (*w->dead)
         return w->dead;
     const char *how = w->target->death ? w->target->death(w->target) : NULL;
     if (!how && !(w->target->control && iw_control_lost(w->target->control)))
         return NULL;
+    char trouble[sizeof(w->trouble)];
     how = iw_target_check(w->instance, trouble, sizeof(trouble));
     if (*trouble)
         memcpy(w->trouble, trouble, sizeof(trouble));
@@ -356,14 +350,14 @@ const char *iw_hunt_world_death(struct iw_hunt_world *w)
 
 size_t iw_hunt_world_resident(const struct iw_hunt_world *w)
 {
-    char path[64];
-    unsigned long total = 0, resident = 0;
     pid_t pid = w->instance ? iw_target_group(w->instance) : 0;
 
     if (pid <= 0)
         return 0;
+    char path[64];
     snprintf(path, sizeof(path), "/proc/%ld/statm", (long)pid);
     FILE *f = fopen(path, "re");
+    unsigned long total = 0, resident = 0;
     if (!f || fscanf(f, "%lu %lu", &total, &resident) != 2)
         resident = 0;
     if (f)

@@ -55,13 +55,13 @@ static size_t loosen(struct iw_mutate_script *s, struct iw_mutate_part *p,
 static void change_fields(struct iw_mutate_script *s, struct change *c)
 {
     struct iw_mutate_part *p = any_part(s, c->r, IW_MUTATE_FPDU);
-    uint8_t before[IW_DDP_UNTAGGED_HEADER];
     size_t most = p ? loosen(s, p, c->r) : 0;
-    uint8_t *o = s->octets + s->used;
 
     if (most == 0)
         return;
+    uint8_t before[IW_DDP_UNTAGGED_HEADER];
     size_t size = p->length, head = size < sizeof before ? size : sizeof before;
+    uint8_t *o = s->octets + s->used;
     memcpy(before, o, head);
     iw_mutate_ulpdu(c->r, s, o, &size, most);
     p->length = (uint32_t)size;
@@ -254,8 +254,8 @@ static void send_early(struct iw_mutate_script *s, struct change *c)
 
 static void insert_fpdu(struct iw_mutate_script *s, struct change *c)
 {
-    uint8_t ulpdu[256];
     const struct iw_mutate_part *like = any_part(s, c->r, IW_MUTATE_FPDU);
+    uint8_t ulpdu[256];
     size_t size = iw_mutate_make(c->r, s, ulpdu, sizeof ulpdu);
     unsigned side = like ? like->step : iw_mutate_chance(c->r, 4) ? IW_FUZZ_B : IW_FUZZ_A;
     size_t at = like && iw_mutate_chance(c->r, 2) ? (size_t)(like - s->part) + 1
@@ -311,12 +311,12 @@ static void insert_step(struct iw_mutate_script *s, struct change *c)
     static const uint8_t kinds[] = {IW_FUZZ_LOCAL, IW_FUZZ_LOCAL, IW_FUZZ_LOCAL,
                                     IW_FUZZ_LOCAL, IW_FUZZ_TIME,  IW_FUZZ_AT,
                                     IW_FUZZ_FIN,   IW_FUZZ_RST,   IW_FUZZ_NONE};
-    uint8_t body[16];
     unsigned kind = kinds[iw_mutate_below(c->r, sizeof kinds)];
 
     if (s->commands && kind != IW_FUZZ_LOCAL && !iw_mutate_chance(c->r, 4))
         kind = iw_mutate_below(c->r, 2); /* IW_FUZZ_A or _B */
     bool plausible = kind == IW_FUZZ_LOCAL && !iw_mutate_chance(c->r, 8);
+    uint8_t body[16];
     if (plausible)
         make_operation(c->r, body);
     for (size_t i = 0; i < sizeof body && !plausible; i++)

@@ -58,13 +58,10 @@ static void keep_line(struct failure *f, const char *line)
 
 static struct failure replay(const char *program, const uint8_t *octets, size_t size)
 {
-    struct failure f = {0};
-    char line[4096];
-    int ends[2];
-    pid_t pid;
-
     save(scratch, octets, size);
     runs++;
+    int ends[2];
+    pid_t pid;
     if (pipe(ends) != 0 || (pid = fork()) < 0)
         die("cannot start a process");
     if (pid == 0) {
@@ -79,6 +76,8 @@ static struct failure replay(const char *program, const uint8_t *octets, size_t 
     FILE *in = fdopen(ends[0], "r");
     if (!in)
         die("cannot read from a pipe");
+    struct failure f = {0};
+    char line[4096];
     while (fgets(line, sizeof line, in))
         keep_line(&f, line);
     fclose(in);
@@ -112,12 +111,11 @@ static size_t minimise_octets(const char *program, const struct failure *want, s
 
 static size_t minimise_steps(const char *program, const struct failure *want, size_t size)
 {
-    size_t length;
-
     trim.best.single = single;
     trim.best.commands = commands;
     if (!iw_mutate_trim_begin(&trim, input, size))
         return size;
+    size_t length;
     while (iw_mutate_trim_try(&trim, attempt, sizeof attempt, &length)) {
         struct failure got = replay(program, attempt, length);
         bool good = alike(&got, want);

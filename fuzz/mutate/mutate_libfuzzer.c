@@ -29,7 +29,6 @@ static struct iw_mutate_script script, other;
 static size_t mutate_octets(uint8_t *data, size_t size, size_t most)
 {
     static struct iw_mutate_random r;
-
     if (LLVMFuzzerMutate)
         size = LLVMFuzzerMutate(data, size, most);
     else

@@ -110,10 +110,10 @@ static size_t write_fpdu(const struct iw_mutate_part *p, const uint8_t *ulpdu, u
                          bool markers, bool crc, uint8_t *out, size_t room)
 {
     struct walk w = {.pos = pos, .markers = markers};
-    uint8_t field[4];
 
     if (iw_wire_fpdu_size(p->length) + IW_MPA_MARKER * (2u + p->length / 508u) > room)
         return 0;
+    uint8_t field[4];
     (void)iw_put16(field, (uint16_t)(p->length + p->stated));
     put(&w, p, out, field, 2);
     put(&w, p, out, ulpdu, p->length);
@@ -148,10 +148,9 @@ struct stream {
 /* Returns the octets of the start-up frame with which `octets` begins; 0 if there is none. */
 static size_t startup_size(const uint8_t *octets, size_t length)
 {
-    struct iw_mpa_startup_header h;
-
     if (length < 4 || memcmp(octets, iw_mpa_request_key, 4) != 0)
         return 0;
+    struct iw_mpa_startup_header h;
     if (iw_wire_get_startup(octets, length, &h) == IW_WIRE_SHORT ||
         length - IW_MPA_STARTUP_HEADER < h.pd_length)
         return length;
@@ -193,7 +192,6 @@ static size_t good_fpdus(struct iw_mutate_script *s, const struct stream *t, boo
 {
     size_t at = t->begin, good = 0;
     struct iw_mutate_part p;
-
     while (good < 8) {
         size_t size = read_fpdu(t->octets + at, t->length - at, at - t->begin, markers, true, &p,
                                 s->octets + s->used);
@@ -212,7 +210,6 @@ static void read_cuts(const struct iw_mutate_script *s, struct iw_mutate_part *p
     struct iw_fuzz_input in = iw_fuzz_open(data, length);
     struct iw_fuzz_step step;
     size_t pos = 0;
-
     while (iw_fuzz_step(&in, &step)) {
         if (step.kind > IW_FUZZ_B || (!s->single && step.kind != (p->step & IW_FUZZ_KIND)))
             continue;
@@ -227,20 +224,17 @@ static void read_cuts(const struct iw_mutate_script *s, struct iw_mutate_part *p
 
 bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size)
 {
-    static const uint8_t bit[2] = {IW_FUZZ_MARKERS_A, IW_FUZZ_MARKERS_B};
-    struct stream stream[2] = {{0}};
-    bool lost[2] = {false};
-    size_t done[2] = {0}, given[2] = {0};
-    struct iw_fuzz_input in = iw_fuzz_open(data, size);
-    struct iw_fuzz_step step;
-
     if (size > IW_MUTATE_INPUT_MAX)
         return false;
     s->count = 0;
     s->used = 0;
+    struct iw_fuzz_input in = iw_fuzz_open(data, size);
     memcpy(s->settings, in.settings, sizeof s->settings);
 
     s->crc = (s->settings[0] & IW_FUZZ_CRC) != 0;
+    static const uint8_t bit[2] = {IW_FUZZ_MARKERS_A, IW_FUZZ_MARKERS_B};
+    struct stream stream[2] = {{0}};
+    struct iw_fuzz_step step;
     for (unsigned side = 0; side < 2; side++) {
         struct stream *t = &stream[side];
         t->octets = s->octets + s->used;
@@ -259,6 +253,8 @@ bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size
         s->crc = s->crc || with > 0 || without > 0;
     }
 
+    bool lost[2] = {false};
+    size_t done[2] = {0}, given[2] = {0};
     in = iw_fuzz_open(data, size);
     while (iw_fuzz_step(&in, &step)) {
         unsigned side = s->single ? 0 : step.kind;
@@ -354,13 +350,13 @@ static bool append_part(struct writer *w, const struct iw_mutate_part *p, bool j
 size_t iw_mutate_write(const struct iw_mutate_script *s, uint8_t *out, size_t room)
 {
     struct writer w = {.out = out, .room = room};
-    uint8_t frame[IW_MPA_FPDU_MAX + IW_MPA_STARTUP_MAX];
-    uint64_t pos[2] = {0};
 
     if (room < IW_FUZZ_SETTINGS)
         return 0;
     memcpy(out, s->settings, IW_FUZZ_SETTINGS);
     w.length = IW_FUZZ_SETTINGS;
+    uint8_t frame[IW_MPA_FPDU_MAX + IW_MPA_STARTUP_MAX];
+    uint64_t pos[2] = {0};
     for (size_t i = 0; i < s->count; i++) {
         const struct iw_mutate_part *p = &s->part[i];
         const uint8_t *octets = s->octets + p->at;

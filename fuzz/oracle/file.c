@@ -32,7 +32,6 @@ void iw_fuzz_file_set(unsigned which, const uint8_t *octets, size_t length)
 void iw_fuzz_quiet(bool quiet)
 {
     static FILE *null, *real;
-
     if (null == NULL) {
         null = fopen("/dev/null", "we");
         real = stderr;

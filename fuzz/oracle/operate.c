@@ -35,7 +35,6 @@ static size_t cut(struct iw_iov *sge, size_t pieces, uint8_t *base, size_t lengt
 
 static void post(struct iw_station *s, const struct iw_fuzz_operation *op)
 {
-    struct iw_iov sge[IW_STATION_SGE];
     struct iw_work work = {.id = ++s->ids, .opcode = (enum iw_work_opcode)(op->a % IW_WORK_RECV)};
     const struct iw_station_region *sink = region(s, op->b >> 4);
     size_t length = op->d, sink_length = op->d;
@@ -43,6 +42,7 @@ static void post(struct iw_station *s, const struct iw_fuzz_operation *op)
 
     if (s->send_tail - s->send_head == IW_STATION_WORK)
         return;
+    struct iw_iov sge[IW_STATION_SGE];
     work.sge = sge;
     work.flags = op->b & IW_WORK_FENCE;
     /* The regions at the peer are like the ones here. */
@@ -78,10 +78,10 @@ static void post_recv(struct iw_station *s, const struct iw_fuzz_operation *op)
     bool plain = (op->b & 8) != 0 || r->length == 0;
     size_t length = op->d;
     struct iw_station_recv recv = {.id = ++s->ids};
-    uint8_t *base;
 
     if (s->recv_tail - s->recv_head == IW_STATION_WORK)
         return;
+    uint8_t *base;
     if (plain)
         base = s->memory.octets + PLAIN + fit(op->e, &length, PLAIN_LENGTH);
     else

@@ -139,13 +139,12 @@ void iw_station_create(struct iw_station *s)
 
 static void events(struct iw_station *s)
 {
-    struct iw_event event;
-
     if (s->landing && !s->ep->landing.active) {
         s->landing = false;
         if (s->ep->phase == IW_PHASE_FULL) /* else it may lie there, though it was refused */
             iw_fuzz_memory_expect(&s->memory, s->landing_place, s->landing_length);
     }
+    struct iw_event event;
     while (iw_endpoint_event(s->ep, &event)) {
         IW_FUZZ_CHECK(event.kind != IW_EVENT_NONE && (s->events & 1u << event.kind) == 0,
                       "%s: event %d comes twice", s->who, event.kind);
@@ -170,11 +169,8 @@ static void hear(struct iw_station *s)
  * model. Returns how many octets have gone past the input. */
 static size_t land(struct iw_station *s, const uint8_t *octets, size_t length)
 {
-    static uint8_t before[UINT16_MAX];
-    const size_t head = IW_ENDPOINT_GUESS_HEAD;
     void *at;
     size_t room = iw_endpoint_landing(s->ep, &at);
-
     if (room > length)
         room = length;
     if (room > 0) {
@@ -183,10 +179,12 @@ static size_t land(struct iw_station *s, const uint8_t *octets, size_t length)
         return room;
     }
     room = iw_endpoint_guess(s->ep, &at);
+    const size_t head = IW_ENDPOINT_GUESS_HEAD;
     if (room == 0 || length <= head)
         return 0;
     if (room > length - head)
         room = length - head;
+    static uint8_t before[UINT16_MAX];
     memcpy(before, at, room);
     memcpy(at, octets + head, room);
     size_t taken = iw_endpoint_guessed(s->ep, octets, room, s->now);
@@ -296,7 +294,6 @@ static void completions(struct iw_station *s)
 {
     struct iw_completion c[8];
     size_t count;
-
     while ((count = iw_endpoint_poll(s->ep, c, 8)) > 0)
         for (size_t i = 0; i < count; i++) {
             record(s, &c[i]);
@@ -306,12 +303,11 @@ static void completions(struct iw_station *s)
 
 void iw_station_output(struct iw_station *s, size_t most)
 {
+    if (most > s->room)
+        most = s->room;
     const struct iw_iov *pieces;
     size_t counts[IW_ENDPOINT_LISTS], lists;
     size_t together = s->config.in_place ? IW_ENDPOINT_LISTS : 1; /* as the transport has it */
-
-    if (most > s->room)
-        most = s->room;
     while (most > 0 &&
            (lists = iw_endpoint_output_lists(s->ep, &pieces, counts, together, s->now)) > 0) {
         size_t sent = 0, count = 0;

@@ -38,7 +38,6 @@ __attribute__((constructor)) static void share(void)
 void __sanitizer_cov_trace_pc_guard_init(uint32_t *start, uint32_t *stop)
 {
     static uint32_t number;
-
     for (uint32_t *guard = start; guard < stop; guard++)
         if (!*guard)
             *guard = ++number;
