@@ -25,11 +25,11 @@ static int l_fpdu(lua_State *L)
 {
     static uint8_t out[FPDU_ROOM];
     uint64_t position = (uint64_t)luaL_checkinteger(L, 1);
-    size_t length, n;
+    size_t length;
     const char *ulpdu = luaL_checklstring(L, 3, &length);
     struct iw_frame_bend bend = iw_script_bend(L, 4);
-
-    n = iw_frame_build(position, lua_toboolean(L, 2), ulpdu, length, &bend, out, sizeof(out));
+    size_t n =
+        iw_frame_build(position, lua_toboolean(L, 2), ulpdu, length, &bend, out, sizeof(out));
     if (!n)
         return luaL_error(L, "a ULPDU of %I octets is too long", (lua_Integer)length);
     lua_pushlstring(L, (const char *)out, n);
@@ -69,11 +69,9 @@ static uint64_t now(const struct iw_synth *s)
 static struct iw_address address(lua_State *L, int table, const char *field)
 {
     struct iw_address a = {0};
-    size_t length;
-    const char *octets;
-
     lua_getfield(L, table, field);
-    octets = luaL_checklstring(L, -1, &length);
+    size_t length;
+    const char *octets = luaL_checklstring(L, -1, &length);
     if (length != 4 && length != 16)
         luaL_error(L, "%s has %I octets", field, (lua_Integer)length);
     a.family = length == 4 ? 4 : 6;
@@ -87,16 +85,14 @@ static int s_connect(lua_State *L)
 {
     struct iw_synth *s = synth_of(L);
     struct iw_synth_tcp tcp = {.address = {address(L, 2, "from"), address(L, 2, "to")}};
-    struct iw_synth_span span;
-    int number;
-
     tcp.port[0] = (uint16_t)iw_script_number(L, 2, "from_port", 0, 65535);
     tcp.port[1] = (uint16_t)iw_script_number(L, 2, "to_port", 0, 65535);
     tcp.isn[0] = (uint32_t)iw_script_number(L, 2, "from_isn", 0, UINT32_MAX);
     tcp.isn[1] = (uint32_t)iw_script_number(L, 2, "to_isn", 0, UINT32_MAX);
     tcp.mss = (uint16_t)iw_script_number(L, 2, "mss", 0, 65535);
     tcp.told = (uint16_t)iw_script_number(L, 2, "told", 0, 65535);
-    number = iw_synth_connect(s, &tcp, now(s), &span);
+    struct iw_synth_span span;
+    int number = iw_synth_connect(s, &tcp, now(s), &span);
     if (number < 0)
         return luaL_error(L, "no such connection can be written");
     lua_pushinteger(L, number);
@@ -119,7 +115,6 @@ static int s_data(lua_State *L)
     struct iw_synth *s = synth_of(L);
     size_t length;
     const char *octets = luaL_checklstring(L, 4, &length);
-
     return push_span(L, iw_synth_data(s, (int)luaL_checkinteger(L, 2),
                                       (unsigned)luaL_checkinteger(L, 3), now(s), octets, length));
 }
@@ -130,7 +125,6 @@ static int s_segment(lua_State *L)
     struct iw_synth *s = synth_of(L);
     size_t length;
     const char *octets = luaL_checklstring(L, 5, &length);
-
     return push_span(L, iw_synth_segment(s, (int)luaL_checkinteger(L, 2),
                                          (unsigned)luaL_checkinteger(L, 3), now(s),
                                          (uint64_t)luaL_checkinteger(L, 4), octets, length));
@@ -170,11 +164,10 @@ static int s_frames(lua_State *L)
 static int s_write(lua_State *L)
 {
     const char *path = lua_pushfstring(L, "%s/%s", golden_folder, luaL_checkstring(L, 2));
-    char error[IW_CAPTURE_ERROR];
-
     lua_pushlstring(L, path, (size_t)(strrchr(path, '/') - path));
     if (iw_folder_create(lua_tostring(L, -1)) < 0)
         return luaL_error(L, "%s: %s", lua_tostring(L, -1), strerror(errno));
+    char error[IW_CAPTURE_ERROR];
     if (!iw_synth_write_part(synth_of(L), path, "iwarp-golden", luaL_checkstring(L, 3),
                              (uint64_t)luaL_optinteger(L, 4, 1),
                              (size_t)luaL_optinteger(L, 5, LIMIT), error))

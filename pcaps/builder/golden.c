@@ -24,7 +24,6 @@ static void push_scripts(lua_State *L, const char *folder)
 {
     struct dirent **names;
     int n = scandir(folder, &names, is_script, alphasort);
-
     if (n < 0)
         luaL_error(L, "%s: cannot be read", folder);
     lua_createtable(L, n, 0);
@@ -89,9 +88,6 @@ int main(int argc, char **argv)
 {
     struct iw_run_options options = {.memory = MEMORY};
     struct iw_script script = {.options = &options};
-    char error[ERROR_ROOM];
-    int status = 1;
-
     if (argc != 4) {
         fprintf(stderr, "usage: iwarp-golden LIBRARY SCRIPTS FOLDER\n");
         return 64;
@@ -99,6 +95,8 @@ int main(int argc, char **argv)
     options.library = argv[1];
     script.file = argv[2];
     golden_folder = argv[3];
+    char error[ERROR_ROOM];
+    int status = 1;
     if (iw_script_open(&script, error, sizeof(error)) < 0) {
         fprintf(stderr, "iwarp-golden: %s\n", error);
     } else {

@@ -104,7 +104,6 @@ static void read_mpa(lua_State *L, int table, struct iw_mpa_config *m)
 static void read_switches(lua_State *L, int table, struct iw_switches *switches)
 {
     const char *error;
-
     if (lua_getfield(L, table, "violate") != LUA_TNIL &&
         iw_switches_set(switches, IW_SWITCH_VIOLATE, luaL_checkstring(L, -1), &error) < 0)
         luaL_error(L, "violate: %s", error);
@@ -116,16 +115,14 @@ static void open_end(lua_State *L, struct pair *p, int side, int table)
     struct end *e = &p->end[side];
     struct iw_env env = {p, get, give, draw, NULL, NULL, iw_crc32c_portable};
     struct iw_endpoint_config c;
-    size_t length = 0;
-    const char *data;
-
     iw_endpoint_config_default(&c);
     read_mpa(L, table, &c.mpa);
     read_switches(L, table, &e->switches);
     e->rejects = iw_script_boolean(L, table, "reject", false);
     c.emss = e->emss = (uint32_t)iw_script_number(L, table, "mss", 1460, 65535);
     lua_getfield(L, table, "private");
-    data = luaL_optlstring(L, -1, "", &length);
+    size_t length = 0;
+    const char *data = luaL_optlstring(L, -1, "", &length);
     if (length > sizeof(e->private_data))
         luaL_error(L, "private data of %I octets", (lua_Integer)length);
     memcpy(e->private_data, data, length);
@@ -187,10 +184,8 @@ static int p_free(lua_State *L)
 
 static void take_events(lua_State *L, struct pair *p, struct end *e)
 {
-    struct iw_completion done[EVENTS];
     struct iw_event event;
     int result = IW_OK;
-
     while (iw_endpoint_event(e->ep, &event)) {
         if (event.kind == IW_EVENT_REQUEST)
             result = (e->rejects ? iw_endpoint_reject : iw_endpoint_accept)(
@@ -200,6 +195,7 @@ static void take_events(lua_State *L, struct pair *p, struct end *e)
         if (result != IW_OK)
             luaL_error(L, "the Request cannot be answered");
     }
+    struct iw_completion done[EVENTS];
     while (iw_endpoint_poll(e->ep, done, EVENTS) == EVENTS)
         ;
 }
@@ -220,8 +216,6 @@ static bool carry(lua_State *L, struct pair *p, int side)
     struct end *e = &p->end[side], *peer = &p->end[1 - side];
     const struct iw_iov *pieces;
     size_t count = iw_endpoint_output(e->ep, &pieces, p->now), n = 0;
-    struct iw_iov in = {segment, 0};
-
     for (size_t i = 0; i < count && n < e->emss; i++) {
         size_t take = pieces[i].length < e->emss - n ? pieces[i].length : e->emss - n;
 
@@ -230,7 +224,7 @@ static bool carry(lua_State *L, struct pair *p, int side)
     }
     if (!n)
         return false;
-    in.length = n;
+    struct iw_iov in = {segment, n};
     hand_over(L, side, "data", segment, n);
     iw_endpoint_sent(e->ep, n, p->now);
     if (!peer->ended)
@@ -319,10 +313,8 @@ static enum iw_work_opcode opcode_of(lua_State *L)
     static const char *const names[] = {
         "send",      "send-se",      "send-invalidate", "send-se-invalidate", "write", "read",
         "immediate", "immediate-se", "fetch-add",       "cmp-swap",           NULL};
-    int opcode;
-
     lua_getfield(L, 3, "op");
-    opcode = luaL_checkoption(L, -1, NULL, names);
+    int opcode = luaL_checkoption(L, -1, NULL, names);
     lua_pop(L, 1);
     return (enum iw_work_opcode)opcode;
 }

@@ -35,7 +35,6 @@ static void draw(void *context, void *out, size_t length)
 static void run(struct iw_endpoint *ep[2])
 {
     const struct iw_iov *piece;
-    struct iw_event event;
     for (int idle = 0; idle < 2; idle++)
         for (int i = 0; i < 2; i++)
             while (iw_endpoint_output(ep[i], &piece, 0) > 0) {
@@ -46,6 +45,7 @@ static void run(struct iw_endpoint *ep[2])
                 size_t length = piece->length;
                 iw_endpoint_input(ep[1 - i], piece, 1, 0);
                 iw_endpoint_sent(ep[i], length, 0);
+                struct iw_event event;
                 while (iw_endpoint_event(ep[1 - i], &event))
                     if (event.kind == IW_EVENT_REQUEST)
                         iw_endpoint_accept(ep[1 - i], NULL, 0, 0);
@@ -59,11 +59,10 @@ int main(void)
     struct iw_env env = {NULL, get, give, draw, NULL, NULL, iw_crc32c_portable};
     struct iw_domain *domain = iw_domain_create(&env, &(struct iw_domain_limits){4, 4});
     struct iw_endpoint_config config;
-    struct iw_endpoint *ep[2];
-
     iw_endpoint_config_default(&config);
     config.pd = iw_domain_pd(domain);
     config.role = IW_MPA_INITIATOR;
+    struct iw_endpoint *ep[2];
     int failed = iw_endpoint_create(domain, &config, 0, &ep[0]);
     config.role = IW_MPA_RESPONDER;
     failed |= iw_endpoint_create(domain, &config, 0, &ep[1]);

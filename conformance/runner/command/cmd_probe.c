@@ -142,13 +142,11 @@ static void write_file(FILE *out, const struct iw_target_spec *spec, const struc
 static int write_findings(const struct iw_command *c, const struct iw_target_spec *spec,
                           const struct findings *f)
 {
-    FILE *out;
-
     if (!c->output) {
         write_file(stdout, spec, f);
         return IW_EXIT_GOOD;
     }
-    out = fopen(c->output, c->force ? "we" : "wxe");
+    FILE *out = fopen(c->output, c->force ? "we" : "wxe");
     if (!out) {
         iw_complain("cannot write %s: %s", c->output, strerror(errno));
         return IW_EXIT_TESTER;
@@ -163,7 +161,6 @@ static int ask(const struct iw_case *one, struct iw_target *target,
                const struct iw_run_options *options, struct findings *f)
 {
     struct iw_result r;
-    const char *none;
     int status = IW_EXIT_GOOD;
     if (iw_script_run_case(one, target, options, &r))
         return IW_EXIT_TESTER;
@@ -171,7 +168,7 @@ static int ask(const struct iw_case *one, struct iw_target *target,
         status = IW_EXIT_TESTER;
     else if (r.verdict == IW_VERDICT_INCONCLUSIVE)
         status = IW_EXIT_UNREACHED;
-    none = r.notes ? strstr(r.notes, "none: ") : NULL;
+    const char *none = r.notes ? strstr(r.notes, "none: ") : NULL;
     if (none) {
         status = IW_EXIT_UNREACHED;
         iw_complain("%.*s", (int)strcspn(none + 6, "\n"), none + 6);

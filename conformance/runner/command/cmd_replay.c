@@ -24,13 +24,12 @@ static bool is_numbers(const char *text)
 
 static bool is_time(const char *text)
 {
-    char *end;
-    double scale;
     if (one_of(text, "keep", "drop"))
         return true;
     if (strncmp(text, "scale=", 6) != 0)
         return false;
-    scale = strtod(text + 6, &end);
+    char *end;
+    double scale = strtod(text + 6, &end);
     return text[6] && !*end && scale >= 0 && scale <= 1000;
 }
 

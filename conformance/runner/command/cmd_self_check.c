@@ -29,9 +29,8 @@ static int carry_out(const struct iw_command *c, const struct iw_setup *setup, c
         .switches = c->switches,
         .n_errors = setup->suite.n_broken,
     };
-    int status;
     iw_self_check_begin(&s, setup->selected, setup->n_selected, &setup->proof);
-    status =
+    int status =
         iw_self_check_play(&s, setup->target, &setup->options, c->jobs ? c->jobs : iw_cpus(), dir);
     if (!status) {
         iw_self_check_print(stdout, &s);

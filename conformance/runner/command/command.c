@@ -241,7 +241,6 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
     bool named = argc > 1 && *argv[1] != '-';
     const struct command *command = command_of(named ? argv[1] : "run");
     char *program = argc ? argv[0] : (char[]){"iwarp-conform"};
-    int first;
     iw_complain_as("iwarp-conform");
     *c = (struct iw_command){.program = program};
     if (!command) {
@@ -255,6 +254,7 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
         argv++;
         argc--;
     }
+    int first;
     int status = parse_options(c, command, named, argc, argv, &first);
     if (status >= 0)
         return status;

@@ -191,7 +191,6 @@ char *iw_journal_begun(const char *path, double *seconds)
     char *line = NULL, *id = NULL;
     size_t size = 0;
     ssize_t got;
-
     while (f && (got = getline(&line, &size, f)) > 0 && line[got - 1] == '\n') {
         json_t *object = json_loadb(line, (size_t)got, 0, NULL);
 

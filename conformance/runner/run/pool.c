@@ -257,7 +257,6 @@ static void take_line(struct worker *w, const char *line)
 /* Reads what there is. False at the worker's end. */
 static bool hear(struct worker *w)
 {
-    char *newline;
     if (w->length >= ANSWER)
         return false;
     w->answer = iw_got(realloc(w->answer, w->length + 65537));
@@ -268,6 +267,7 @@ static bool hear(struct worker *w)
         return false;
     w->length += (size_t)got;
     w->answer[w->length] = 0;
+    char *newline;
     while ((newline = memchr(w->answer, '\n', w->length))) {
         *newline++ = 0;
         take_line(w, w->answer);

@@ -243,10 +243,9 @@ static int on_segment(void *context, const struct iw_segment *s)
 
 static void walk(struct recording *r, const char *path)
 {
+    r->table = iw_got(iw_connections_new(TABLE, on_segment, r));
     struct iw_capture_counts counts = {0};
     char error[IW_CAPTURE_ERROR];
-
-    r->table = iw_got(iw_connections_new(TABLE, on_segment, r));
     if (iw_capture_walk(path, r->table, &counts, error) < 0)
         snprintf(r->error, sizeof(r->error), "%s", error);
     else if (!*r->error && counts.ignored)
@@ -287,16 +286,15 @@ static void push_connection(lua_State *L, const struct recording *r, size_t numb
 {
     const struct iw_connection *tcp = iw_connections_get(r->table, r->first + number);
     const struct recorded *c = &r->connection[number];
-    char text[IW_ENDPOINT_TEXT];
-    lua_Integer n = 0;
-
     lua_createtable(L, 0, 4);
     for (int side = 0; side < 2; side++) {
         unsigned end = side == IW_SIDE_INITIATOR ? c->initiator : !c->initiator;
+        char text[IW_ENDPOINT_TEXT];
         iw_script_set_text(L, iw_side_name((enum iw_side)side),
                            iw_address_print(text, &tcp->address[end], tcp->port[end]));
     }
     lua_newtable(L);
+    lua_Integer n = 0;
     for (const struct thing *thing = c->things; thing; thing = thing->next) {
         push_thing(L, thing);
         lua_rawseti(L, -2, ++n);
@@ -313,9 +311,6 @@ static void push_connection(lua_State *L, const struct recording *r, size_t numb
 static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
 {
     const char *folder = iw_script_of(L)->options->pcaps;
-    char root[PATH_MAX];
-    struct stat status = {0};
-
     if (!folder)
         luaL_error(L, "%s: this run has no folder of captures", name);
     lua_pushfstring(L, "/%s/", name);
@@ -323,8 +318,10 @@ static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
         luaL_error(L, "%s: expected a path below the folder of captures", name);
     lua_pop(L, 1);
     lua_pushfstring(L, "%s/%s", folder, name);
+    char root[PATH_MAX];
     if (!realpath(folder, root))
         luaL_error(L, "%s: %s", folder, strerror(errno));
+    struct stat status = {0};
     if (!realpath(lua_tostring(L, -1), path) || stat(path, &status))
         luaL_error(L, "%s: %s", lua_tostring(L, -1), strerror(errno));
     size_t n = strlen(root);
@@ -346,10 +343,9 @@ static int l_capture(lua_State *L)
     lua_Integer first = luaL_optinteger(L, 2, 1);
     lua_Integer last = luaL_optinteger(L, 3, first + CONNECTIONS - 1);
     bool all = lua_isnoneornil(L, 2);
-    char path[PATH_MAX];
-
     luaL_argcheck(L, first >= 1 && first <= TABLE, 2, "no number of a connection");
     luaL_argcheck(L, last >= first && last - first < CONNECTIONS, 3, "too many connections");
+    char path[PATH_MAX];
     resolve(L, name, path);
     struct recording *r = iw_script_push_owned(L, "iw.recording", sizeof(*r), l_collect);
     r->name = name;

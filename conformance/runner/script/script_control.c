@@ -60,7 +60,6 @@ static json_t *table_to_json(lua_State *L, int index, int depth)
 static json_t *to_json(lua_State *L, int index, int depth)
 {
     bool list;
-
     switch (lua_type(L, index)) {
     case LUA_TBOOLEAN:
         return json_boolean(lua_toboolean(L, index));
@@ -84,11 +83,10 @@ static json_t *to_json(lua_State *L, int index, int depth)
 static void push_json(lua_State *L, const json_t *value, int depth)
 {
     json_t *v = depth > 0 ? (json_t *)value : NULL; /* what is nested too deep is empty */
+    luaL_checkstack(L, 4, NULL);
     const char *key;
     json_t *member;
     size_t i;
-
-    luaL_checkstack(L, 4, NULL);
     switch (json_typeof(value)) {
     case JSON_OBJECT:
         lua_newtable(L);

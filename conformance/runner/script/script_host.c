@@ -31,7 +31,6 @@ static const char *find_where(lua_State *L, char where[IW_SCRIPT_WHERE])
     const struct iw_script *s = iw_script_of(L);
     int line = s->line;
     lua_Debug ar;
-
     for (int level = 0; lua_getstack(L, level, &ar); level++) {
         if (!lua_getinfo(L, "Slt", &ar))
             continue;
@@ -97,7 +96,6 @@ static void push_error(lua_State *L, const char *verdict, const char *reason, co
 uint64_t iw_script_computed(void)
 {
     struct timespec used;
-
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
@@ -118,8 +116,6 @@ void iw_script_check_time(lua_State *L)
 {
     struct iw_script *s = iw_script_of(L);
     uint64_t now = iw_transport_now();
-    char reason[100], where[IW_SCRIPT_WHERE];
-
     if (!s->deadline || now < s->deadline)
         return;
     end_waiting(s);
@@ -128,6 +124,7 @@ void iw_script_check_time(lua_State *L)
             return;
         luaL_error(L, "the case took longer than its deadline of %f s", s->allowed);
     }
+    char reason[100], where[IW_SCRIPT_WHERE];
     snprintf(reason, sizeof(reason),
              "the case's %g s were over before the target had done its part", s->allowed);
     push_error(L, "INCONCLUSIVE", reason, find_where(L, where));
@@ -254,10 +251,9 @@ bool iw_script_call(struct iw_script *s, int arguments, int results)
 /* iw.raise(table): ends the case with a verdict; adds where it was. */
 static int l_raise(lua_State *L)
 {
-    char where[IW_SCRIPT_WHERE];
-
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
+    char where[IW_SCRIPT_WHERE];
     if (find_where(L, where) != NULL)
         iw_script_set_text(L, "where", where);
     return lua_error(L);
@@ -267,7 +263,6 @@ static int l_raise(lua_State *L)
 static int l_where(lua_State *L)
 {
     char where[IW_SCRIPT_WHERE];
-
     lua_pushstring(L, find_where(L, where));
     return 1;
 }
@@ -292,12 +287,11 @@ static int l_check(lua_State *L)
  * iw.capability(number): the name of that one, from 1; nil behind the last. */
 static int l_capability(lua_State *L)
 {
-    char error[256];
-
     if (lua_type(L, 1) == LUA_TNUMBER) {
         lua_pushstring(L, iw_capability_at((size_t)luaL_checkinteger(L, 1) - 1));
         return 1;
     }
+    char error[256];
     if (iw_capability_known(luaL_checkstring(L, 1), error, sizeof(error)))
         return 0;
     lua_pushstring(L, error);
@@ -309,14 +303,13 @@ static int l_capability(lua_State *L)
 static int l_near(lua_State *L)
 {
     const char *word = luaL_checkstring(L, 1);
-    struct iw_nearest n;
-
     if (lua_type(L, 2) == LUA_TSTRING) {
         lua_pushstring(L, !strcmp(lua_tostring(L, 2), "rule") ? iw_nearest_rule(word)
                                                               : iw_nearest_check(word));
         return 1;
     }
     luaL_checktype(L, 2, LUA_TTABLE);
+    struct iw_nearest n;
     iw_nearest_begin(&n, word);
     for (lua_Integer i = 1; lua_rawgeti(L, 2, i) == LUA_TSTRING; i++) {
         iw_nearest_offer(&n, lua_tostring(L, -1)); /* the list keeps it alive */

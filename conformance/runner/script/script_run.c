@@ -130,19 +130,20 @@ static void play(struct iw_script *s, struct iw_result *out)
 static void save(const struct iw_exchange *x, const struct iw_case *c,
                  const struct iw_run_options *options, struct iw_result *out)
 {
-    char title[2048], round[16] = "", error[512], reason[1024];
-
+    char title[2048], round[16] = "";
     snprintf(title, sizeof(title), "case %s: %s\n%s%s%s", c->id, c->purpose,
              iw_verdict_name(out->verdict), out->reason ? ": " : "",
              out->reason ? out->reason : "");
     if (options->round > 0)
         snprintf(round, sizeof(round), ".%u", options->round + 1);
     char *path = iw_text_format("%s/%s%s.pcapng", options->pcap_dir, c->id, round);
+    char error[512];
     if (iw_exchange_save(x, path, title, error, sizeof(error)) == 0) {
         out->pcap = path;
         return;
     }
     free(path);
+    char reason[1024];
     snprintf(reason, sizeof(reason), "the capture could not be written: %s", error);
     if (out->verdict != IW_VERDICT_ERROR)
         set_error(out, reason);
@@ -166,13 +167,12 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
     struct iw_script s = {.options = options, .file = c->file, .playing = c, .target = target};
     struct iw_exchange *exchange = iw_exchange_create();
     uint64_t began = iw_transport_now();
-    char error[ERROR_ROOM];
-
     *out = (struct iw_result){.id = iw_text_copy(c->id), .role = c->role};
     s.station = iw_station_create(exchange, target->tun, options->trace);
     if (options->trace)
         fprintf(options->trace, "case %s\n", c->id);
     iw_script_allow_reading(&s);
+    char error[ERROR_ROOM];
     if (iw_script_open(&s, error, sizeof(error)) || iw_script_load(&s, error, sizeof(error))) {
         set_error(out, error);
     } else if ((lua_Integer)c->index >= luaL_len(s.L, -1)) {

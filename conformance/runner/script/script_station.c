@@ -130,11 +130,10 @@ static int l_await(lua_State *L)
     struct iw_target *t = s->target;
     uint64_t began = iw_transport_now();
     const char *why = NULL;
-    struct iw_conn *c;
-
     if (!t || !t->not_called)
         return luaL_error(L, "nothing makes this target connect");
     uint64_t until = began + (uint64_t)(t->connect_within * iw_script_scale(s) * 1e9);
+    struct iw_conn *c;
     for (;;) {
         uint64_t look = iw_transport_now() + LOOK_MS * 1000000u;
 
@@ -271,7 +270,6 @@ static int c_ulpdu(lua_State *L)
     struct iw_frame_bend bend = iw_script_bend(L, 3);
     bool broken = lua_toboolean(L, 4);
     struct iw_writes writes = writes_of(L, 5);
-
     iw_conn_send_ulpdu(c, octets, length, &bend, broken, &writes, deadline_of(L, 6));
     return waited(L);
 }
@@ -317,7 +315,6 @@ static int c_take(lua_State *L)
     uint64_t position;
     size_t length;
     const uint8_t *octets = iw_conn_take(conn_of(L), &position, &length);
-
     lua_pushinteger(L, (lua_Integer)position);
     lua_pushlstring(L, (const char *)octets, length);
     return 2;
@@ -334,7 +331,6 @@ static int c_segment(lua_State *L)
     uint64_t position = (uint64_t)luaL_checkinteger(L, 2);
     size_t length;
     const char *octets = luaL_checklstring(L, 3, &length);
-
     if (length > IW_CRAFT_MSS)
         return luaL_error(L, "a segment of %I octets: %d fit", (lua_Integer)length, IW_CRAFT_MSS);
     return crafted_only(L, iw_conn_segment(conn_of(L), position, octets, length));
@@ -373,10 +369,8 @@ static int c_streamed(lua_State *L)
 {
     struct iw_conn *c = conn_of(L);
     lua_Integer length = luaL_checkinteger(L, 2);
-    const uint8_t *octets;
-
     luaL_argcheck(L, length > 0, 2, "expected a number of octets above 0");
-    octets = iw_conn_streamed(c, (size_t)length, deadline_of(L, 3));
+    const uint8_t *octets = iw_conn_streamed(c, (size_t)length, deadline_of(L, 3));
     if (!octets)
         return waited(L);
     lua_pushlstring(L, (const char *)octets, (size_t)length);
@@ -423,7 +417,6 @@ static int c_comment_received(lua_State *L)
 static int c_state(lua_State *L)
 {
     struct iw_conn_state s;
-
     iw_conn_get_state(conn_of(L), &s);
     lua_createtable(L, 0, 14);
     iw_script_set_integer(L, "number", (uint64_t)s.number);

@@ -17,8 +17,6 @@ static int push_octets(lua_State *L, const uint8_t *octets, size_t length)
 static int l_ddp(lua_State *L)
 {
     struct iw_ddp_header h = {0};
-    uint8_t out[IW_DDP_UNTAGGED_HEADER];
-
     luaL_checktype(L, 1, LUA_TTABLE);
     h.ddp_control =
         (uint8_t)((iw_script_boolean(L, 1, "t", false) ? IW_DDP_T : 0) |
@@ -33,30 +31,28 @@ static int l_ddp(lua_State *L)
     h.qn = (uint32_t)iw_script_number(L, 1, "qn", 0, UINT32_MAX);
     h.msn = (uint32_t)iw_script_number(L, 1, "msn", 0, UINT32_MAX);
     h.mo = (uint32_t)iw_script_number(L, 1, "mo", 0, UINT32_MAX);
+    uint8_t out[IW_DDP_UNTAGGED_HEADER];
     return push_octets(L, out, (size_t)iw_wire_put_ddp(out, sizeof(out), &h));
 }
 
 static int l_read_request(lua_State *L)
 {
-    struct iw_rdmap_read_request r;
-    uint8_t out[IW_RDMAP_READ_REQUEST];
-
     luaL_checktype(L, 1, LUA_TTABLE);
+    struct iw_rdmap_read_request r;
     r.sink_stag = (uint32_t)iw_script_number(L, 1, "sink_stag", 0, UINT32_MAX);
     r.sink_to = iw_script_number(L, 1, "sink_to", 0, UINT64_MAX);
     r.size = (uint32_t)iw_script_number(L, 1, "size", 0, UINT32_MAX);
     r.source_stag = (uint32_t)iw_script_number(L, 1, "source_stag", 0, UINT32_MAX);
     r.source_to = iw_script_number(L, 1, "source_to", 0, UINT64_MAX);
+    uint8_t out[IW_RDMAP_READ_REQUEST];
     iw_wire_put_read_request(out, sizeof(out), &r);
     return push_octets(L, out, sizeof(out));
 }
 
 static int l_atomic_request(lua_State *L)
 {
-    struct iw_rdmap_atomic_request r;
-    uint8_t out[IW_RDMAP_ATOMIC_REQUEST];
-
     luaL_checktype(L, 1, LUA_TTABLE);
+    struct iw_rdmap_atomic_request r;
     r.opcode = (uint32_t)iw_script_number(L, 1, "atomic", 0, UINT32_MAX);
     r.request_id = (uint32_t)iw_script_number(L, 1, "request_id", 0, UINT32_MAX);
     r.remote_stag = (uint32_t)iw_script_number(L, 1, "remote_stag", 0, UINT32_MAX);
@@ -65,18 +61,18 @@ static int l_atomic_request(lua_State *L)
     r.add_swap_mask = iw_script_number(L, 1, "add_swap_mask", 0, UINT64_MAX);
     r.compare_data = iw_script_number(L, 1, "compare", 0, UINT64_MAX);
     r.compare_mask = iw_script_number(L, 1, "compare_mask", UINT64_MAX, UINT64_MAX);
+    uint8_t out[IW_RDMAP_ATOMIC_REQUEST];
     iw_wire_put_atomic_request(out, sizeof(out), &r);
     return push_octets(L, out, sizeof(out));
 }
 
 static int l_atomic_response(lua_State *L)
 {
-    struct iw_rdmap_atomic_response r;
-    uint8_t out[IW_RDMAP_ATOMIC_RESPONSE];
-
     luaL_checktype(L, 1, LUA_TTABLE);
+    struct iw_rdmap_atomic_response r;
     r.request_id = (uint32_t)iw_script_number(L, 1, "request_id", 0, UINT32_MAX);
     r.original_value = iw_script_number(L, 1, "value", 0, UINT64_MAX);
+    uint8_t out[IW_RDMAP_ATOMIC_RESPONSE];
     iw_wire_put_atomic_response(out, sizeof(out), &r);
     return push_octets(L, out, sizeof(out));
 }
@@ -86,8 +82,6 @@ static int l_atomic_response(lua_State *L)
 static int l_terminate(lua_State *L)
 {
     struct iw_rdmap_terminate t = {0};
-    uint8_t out[IW_TERM_MAX];
-
     luaL_checktype(L, 1, LUA_TTABLE);
     t.reserved = (uint16_t)iw_script_number(L, 1, "reserved", 0, 0x1fff);
     t.flags = (uint8_t)((iw_script_boolean(L, 1, "m", false) ? IW_TERM_M : 0) |
@@ -97,6 +91,7 @@ static int l_terminate(lua_State *L)
     t.etype = (uint8_t)iw_script_number(L, 1, "etype", 0, 15);
     t.code = (uint8_t)iw_script_number(L, 1, "code", 0, 255);
     t.segment_length = (uint16_t)iw_script_number(L, 1, "segment_length", 0, 65535);
+    uint8_t out[IW_TERM_MAX];
     iw_wire_put_terminate(out, sizeof(out), &t);
     return push_octets(L, out, t.flags & IW_TERM_D ? IW_AT_TERM_DDP : IW_AT_TERM_LENGTH);
 }
@@ -105,11 +100,9 @@ static int l_terminate(lua_State *L)
 static int l_startup(lua_State *L)
 {
     struct iw_mpa_startup_header h = {0};
-    uint8_t out[IW_MPA_STARTUP_HEADER];
-    size_t length;
-
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_getfield(L, 1, "key");
+    size_t length;
     const char *key = luaL_checklstring(L, -1, &length);
     if (length != IW_MPA_KEY_LENGTH)
         return luaL_error(L, "the key must have 16 octets, not %I", (lua_Integer)length);
@@ -117,6 +110,7 @@ static int l_startup(lua_State *L)
     h.flags = (uint8_t)iw_script_number(L, 1, "flags", 0, 255);
     h.revision = (uint8_t)iw_script_number(L, 1, "revision", 1, 255);
     h.pd_length = (uint16_t)iw_script_number(L, 1, "pd_length", 0, 65535);
+    uint8_t out[IW_MPA_STARTUP_HEADER];
     iw_wire_put_startup(out, sizeof(out), &h);
     return push_octets(L, out, sizeof(out));
 }
@@ -125,8 +119,6 @@ static int l_startup(lua_State *L)
 static int l_enhanced(lua_State *L)
 {
     struct iw_mpa_enhanced e = {0};
-    uint8_t out[IW_MPA_ENHANCED_LENGTH];
-
     luaL_checktype(L, 1, LUA_TTABLE);
     e.peer_to_peer = iw_script_boolean(L, 1, "a", false);
     e.rtr = (uint8_t)((iw_script_boolean(L, 1, "b", false) ? IW_MPA_RTR_SEND : 0) |
@@ -134,6 +126,7 @@ static int l_enhanced(lua_State *L)
                       (iw_script_boolean(L, 1, "d", false) ? IW_MPA_RTR_READ : 0));
     e.ird = (uint16_t)iw_script_number(L, 1, "ird", 0, 0x3fff);
     e.ord = (uint16_t)iw_script_number(L, 1, "ord", 0, 0x3fff);
+    uint8_t out[IW_MPA_ENHANCED_LENGTH];
     iw_wire_put_enhanced(out, sizeof(out), &e);
     return push_octets(L, out, sizeof(out));
 }
@@ -172,7 +165,6 @@ static int l_crc(lua_State *L)
 {
     size_t length;
     const char *octets = luaL_checklstring(L, 1, &length);
-
     lua_pushinteger(L, iw_crc32c_finish(iw_crc32c_portable(IW_CRC32C_INIT, octets, length)));
     return 1;
 }
@@ -220,7 +212,6 @@ static void push_startup_item(lua_State *L, const struct iw_item *item)
     struct iw_mpa_enhanced e = {0};
     int header = iw_wire_get_startup(item->octets, item->length, &h);
     size_t skip = (size_t)header;
-
     if (h.flags & IW_MPA_FLAG_S &&
         iw_wire_get_enhanced(item->octets + header, item->length - (size_t)header, &e) > 0)
         skip += IW_MPA_ENHANCED_LENGTH;
@@ -261,7 +252,6 @@ static void set_read_request(lua_State *L, const struct iw_rdmap_read_request *r
 static void set_terminate(lua_State *L, const uint8_t *payload, size_t length)
 {
     struct iw_rdmap_terminate t;
-
     if (iw_wire_get_terminate(payload, length, &t) < 0)
         return;
     iw_script_set_integer(L, "layer", t.layer);
@@ -288,8 +278,6 @@ static void set_terminate(lua_State *L, const uint8_t *payload, size_t length)
 static void set_atomics(lua_State *L, unsigned opcode, const uint8_t *payload, size_t length)
 {
     struct iw_rdmap_atomic_request request;
-    struct iw_rdmap_atomic_response response;
-
     if (opcode == IW_OP_ATOMIC_REQUEST &&
         iw_wire_get_atomic_request(payload, length, &request) > 0) {
         iw_script_set_integer(L, "atomic", request.opcode);
@@ -301,6 +289,7 @@ static void set_atomics(lua_State *L, unsigned opcode, const uint8_t *payload, s
         iw_script_set_integer(L, "compare", request.compare_data);
         iw_script_set_integer(L, "compare_mask", request.compare_mask);
     }
+    struct iw_rdmap_atomic_response response;
     if (opcode == IW_OP_ATOMIC_RESPONSE &&
         iw_wire_get_atomic_response(payload, length, &response) > 0) {
         iw_script_set_integer(L, "request_id", response.request_id);
@@ -312,7 +301,6 @@ static void set_atomics(lua_State *L, unsigned opcode, const uint8_t *payload, s
 static void set_payload(lua_State *L, const struct iw_item *item)
 {
     luaL_Buffer b;
-
     luaL_buffinit(L, &b);
     for (size_t i = 0; i < item->n_segments; i++) {
         const uint8_t *ulpdu = item->octets + item->segments[i].offset;
@@ -331,7 +319,6 @@ static void push_segment(lua_State *L, const uint8_t *ulpdu, const struct iw_ite
 {
     struct iw_ddp_header h;
     int header = iw_wire_get_ddp(ulpdu, s->length, &h);
-
     lua_createtable(L, 0, 18);
     iw_script_set_octets(L, "ulpdu", ulpdu, s->length);
     iw_script_set_integer(L, "position", s->position);
@@ -347,10 +334,8 @@ static void push_message(lua_State *L, const struct iw_item *item)
     const uint8_t *first = item->octets;
     const uint8_t *last = first + item->segments[item->n_segments - 1].offset;
     size_t length = item->segments[0].length;
-    struct iw_rdmap_read_request request;
     struct iw_ddp_header h;
     int header = iw_wire_get_ddp(first, length, &h);
-
     lua_createtable(L, 0, 32);
     lua_createtable(L, (int)item->n_segments, 0);
     for (size_t i = 0; i < item->n_segments; i++) {
@@ -366,6 +351,7 @@ static void push_message(lua_State *L, const struct iw_item *item)
     set_payload(L, item);
     first += header;
     length -= (size_t)header;
+    struct iw_rdmap_read_request request;
     if (iw_rdmap_op(&h) == IW_OP_READ_REQUEST &&
         iw_wire_get_read_request(first, length, &request) > 0)
         set_read_request(L, &request);
@@ -377,14 +363,13 @@ static void push_message(lua_State *L, const struct iw_item *item)
 void iw_script_push_item(lua_State *L, const struct iw_item *item)
 {
     static const char *const kinds[] = {"startup", "message", "fin", "reset", "lost"};
-    char text[512];
-
     if (item->kind == IW_ITEM_STARTUP)
         push_startup_item(L, item);
     else if (item->kind == IW_ITEM_MESSAGE)
         push_message(L, item);
     else
         lua_newtable(L);
+    char text[512];
     iw_item_print(item, text, sizeof(text));
     iw_script_set_text(L, "text", text);
     iw_script_set_text(L, "kind", kinds[item->kind]);

@@ -9,10 +9,10 @@ static const uint64_t again_ns = 200000000; /* until a SYN or FIN is repeated */
 
 struct iw_craft *iw_craft_new(struct iw_craft_host *h, const struct iw_craft_options *options)
 {
-    struct iw_craft *c;
-
-    if (h->count >= IW_CRAFT_CONNECTIONS || !options->mss || !options->window ||
-        !(c = calloc(1, sizeof(*c))))
+    if (h->count >= IW_CRAFT_CONNECTIONS || !options->mss || !options->window)
+        return NULL;
+    struct iw_craft *c = calloc(1, sizeof(*c));
+    if (!c)
         return NULL;
     c->host = h;
     c->options = *options;
@@ -32,7 +32,6 @@ struct iw_craft *iw_craft_new(struct iw_craft_host *h, const struct iw_craft_opt
 static uint64_t in_order(const struct iw_craft *c)
 {
     const uint8_t *octets;
-
     return iw_stream_next(&c->came) + iw_stream_peek(&c->came, &octets);
 }
 
@@ -270,7 +269,6 @@ size_t iw_craft_receive(struct iw_craft *c, void *octets, size_t room)
 {
     const uint8_t *from;
     size_t n = iw_stream_peek(&c->came, &from);
-
     if (n > room)
         n = room;
     if (n)
@@ -282,9 +280,8 @@ size_t iw_craft_receive(struct iw_craft *c, void *octets, size_t room)
 struct iw_craft_state iw_craft_get_state(const struct iw_craft *c)
 {
     struct iw_craft_state state = c->state;
-    const uint8_t *octets;
-
     state.acked_all = state.acked == state.sent && (!c->fin_sent || c->fin_acked);
+    const uint8_t *octets;
     state.waiting = iw_stream_peek(&c->came, &octets);
     return state;
 }

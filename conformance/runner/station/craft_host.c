@@ -150,9 +150,8 @@ static void input(struct iw_craft_host *h, const uint8_t *octets, size_t length,
                              .data = octets,
                              .length = (uint32_t)length,
                              .original = (uint32_t)length};
-    struct iw_packet p;
     struct iw_craft_packet shown = {.from_peer = true, .data = octets, .length = length};
-
+    struct iw_packet p;
     if (iw_packet_decode(&frame, &p) != IW_DECODE_TCP || p.missing ||
         memcmp(&p.destination, &h->address, sizeof(h->address)) != 0)
         return;
@@ -178,7 +177,6 @@ void iw_craft_pump(struct iw_craft_host *h, uint64_t now)
 {
     uint8_t octets[FRAME];
     ssize_t n;
-
     for (int i = 0; i < BURST && (n = read(h->tun->fd, octets, sizeof(octets))) > 0; i++)
         input(h, octets, (size_t)n, now);
     for (struct iw_craft *c = h->crafts; c; c = c->next)

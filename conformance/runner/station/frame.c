@@ -75,8 +75,6 @@ size_t iw_frame_build(uint64_t position, bool markers, const void *ulpdu, size_t
     size_t pad_length = b.bend->pad ? b.bend->pad_length : iw_wire_pad((uint32_t)length);
     size_t field = b.bend->length >= 0 ? (size_t)b.bend->length : length;
     uint8_t head[2] = {(uint8_t)(field >> 8), (uint8_t)field};
-    uint8_t crc[4];
-
     if (room < iw_frame_room(length, pad_length))
         return 0;
     b.markers = b.bend->markers == IW_FRAME_MARKERS_AGREED ? markers
@@ -93,6 +91,7 @@ size_t iw_frame_build(uint64_t position, bool markers, const void *ulpdu, size_t
         value = ~value;
     if (b.bend->crc == IW_FRAME_CRC_VALUE)
         value = b.bend->crc_value;
+    uint8_t crc[4];
     iw_crc32c_put(crc, value);
     b.out[b.written++] = crc[0];
     put(&b, crc + 1, sizeof(crc) - 1);

@@ -117,15 +117,14 @@ bool iw_tcp_connect_crafted(struct iw_tcp *t, struct iw_craft_host *h, const cha
 
 static void take_address(const struct sockaddr_storage *from, struct iw_address *to, uint16_t *port)
 {
-    struct sockaddr_in in;
-    struct sockaddr_in6 in6;
-
     if (from->ss_family == AF_INET6) {
+        struct sockaddr_in6 in6;
         memcpy(&in6, from, sizeof(in6));
         to->family = 6;
         memcpy(to->octets, &in6.sin6_addr, sizeof(in6.sin6_addr));
         *port = ntohs(in6.sin6_port);
     } else {
+        struct sockaddr_in in;
         memcpy(&in, from, sizeof(in));
         to->family = 4;
         memcpy(to->octets, &in.sin_addr, sizeof(in.sin_addr));
@@ -137,13 +136,12 @@ static int bind_any_port(int fd, const char *host, uint16_t *port)
 {
     char error[300];
     struct addrinfo *a = iw_address_resolve(host, 0, true, error, sizeof(error));
-    struct sockaddr_storage own = {0};
-    socklen_t length = sizeof(own);
-
     if (!a) {
         errno = EADDRNOTAVAIL;
         return -1;
     }
+    struct sockaddr_storage own = {0};
+    socklen_t length = sizeof(own);
     int failed = bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 16) ||
                  getsockname(fd, (struct sockaddr *)&own, &length);
     freeaddrinfo(a);

@@ -37,14 +37,13 @@ static bool write_text(const char *path, const char *text)
 static bool leave(bool *own_user)
 {
     unsigned uid = geteuid(), gid = getegid();
-    char users[32], groups[32];
-
     *own_user = false;
     if (!unshare(CLONE_NEWNET))
         return true;
     if (errno != EPERM || unshare(CLONE_NEWUSER | CLONE_NEWNET))
         return false;
     *own_user = true;
+    char users[32], groups[32];
     snprintf(users, sizeof(users), "0 %u 1\n", uid);
     snprintf(groups, sizeof(groups), "0 %u 1\n", gid);
     return write_text("/proc/self/setgroups", "deny") && write_text("/proc/self/uid_map", users) &&
@@ -127,7 +126,6 @@ static void make(int to)
     char text[160] = "";
     bool own_user = false;
     int fds[MOST];
-
     if (!leave(&own_user)) {
         snprintf(text, sizeof(text), "no network namespace: %s", strerror(errno));
     } else if ((fds[0] = make_device()) < 0) {
@@ -157,7 +155,6 @@ static int take_over(struct iw_tun *tun, int from, char *error, size_t room)
                              .msg_controllen = sizeof(control)};
     int fds[MOST] = {-1, -1, -1};
     ssize_t got;
-
     do
         got = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
     while (got < 0 && errno == EINTR);
@@ -173,9 +170,8 @@ static int take_over(struct iw_tun *tun, int from, char *error, size_t room)
 
 int iw_tun_open(struct iw_tun *tun, char *error, size_t room)
 {
-    int pair[2], status;
-
     *tun = (struct iw_tun){.fd = -1, .net_ns = -1, .user_ns = -1};
+    int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
         snprintf(error, room, "no socket pair: %s", strerror(errno));
         return -1;
@@ -186,6 +182,7 @@ int iw_tun_open(struct iw_tun *tun, char *error, size_t room)
         _exit(0);
     }
     close(pair[1]);
+    int status;
     if (pid < 0) {
         snprintf(error, room, "no process: %s", strerror(errno));
         status = -1;

@@ -266,10 +266,10 @@ struct iw_target_spec *iw_target_parse(const char *text, const char *program, co
         return parse_file(text, folder, error, room);
     struct iw_target_spec *spec = iw_got(calloc(1, sizeof(*spec)));
     char *copy = iw_text_copy(text);
-    bool good;
     spec->text = iw_text_copy(text);
     spec->name = iw_text_copy(text);
     spec->embedded = embedded;
+    bool good;
     if (embedded) {
         spec->class = IW_TARGET_AGENT;
         spec->host = iw_text_copy("127.0.0.1");
