@@ -97,9 +97,8 @@ static void register_checks(expert_module_t *module)
 
 void iwd_register_fields(int proto)
 {
-    static int *ett[T_COUNT];
     expert_module_t *module = expert_register_protocol(proto);
-
+    static int *ett[T_COUNT];
     for (int k = 0; k < T_COUNT; k++) {
         iwd_ett[k] = -1;
         ett[k] = &iwd_ett[k];

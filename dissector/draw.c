@@ -125,19 +125,15 @@ static void draw_startup_links(const struct iwd_connection *c, const struct iwd_
  * nothing else. */
 static void draw_depths(tvbuff_t *tvb, int at, proto_tree *tree)
 {
-    uint32_t ird, ord;
-    bool swapped;
-    proto_tree *sub;
-
     if (tvb_captured_length_remaining(tvb, at) != 8)
         return;
-    swapped = tvb_get_ntohl(tvb, at) >= IW_MPA_DEPTH_UNSPECIFIED;
-    ird = swapped ? tvb_get_letohl(tvb, at) : tvb_get_ntohl(tvb, at);
-    ord = swapped ? tvb_get_letohl(tvb, at + 4) : tvb_get_ntohl(tvb, at + 4);
+    bool swapped = tvb_get_ntohl(tvb, at) >= IW_MPA_DEPTH_UNSPECIFIED;
+    uint32_t ird = swapped ? tvb_get_letohl(tvb, at) : tvb_get_ntohl(tvb, at);
+    uint32_t ord = swapped ? tvb_get_letohl(tvb, at + 4) : tvb_get_ntohl(tvb, at + 4);
     if (!ird || !ord || ird >= IW_MPA_DEPTH_UNSPECIFIED || ord >= IW_MPA_DEPTH_UNSPECIFIED)
         return;
-    sub = proto_item_add_subtree(proto_tree_add_item(tree, iwd_hf[F_DEPTHS], tvb, at, 8, ENC_NA),
-                                 iwd_ett[T_HEADER]);
+    proto_tree *sub = proto_item_add_subtree(
+        proto_tree_add_item(tree, iwd_hf[F_DEPTHS], tvb, at, 8, ENC_NA), iwd_ett[T_HEADER]);
     proto_tree_add_uint(sub, iwd_hf[F_DEPTHS_IRD], tvb, at, 4, ird);
     proto_tree_add_uint(sub, iwd_hf[F_DEPTHS_ORD], tvb, at + 4, 4, ord);
     if (swapped)
@@ -193,16 +189,13 @@ static tvbuff_t *ulpdu_of(const struct iwd_thing *t, tvbuff_t *tvb, packet_info 
 
 static void draw_marker(tvbuff_t *tvb, uint32_t at, proto_tree *tree)
 {
-    struct iw_mpa_marker m;
-    proto_item *item;
-    proto_tree *sub;
-
     if (at + IW_MPA_MARKER > tvb_captured_length(tvb))
         return;
+    struct iw_mpa_marker m;
     (void)iw_wire_get_marker(tvb_get_ptr(tvb, (int)at, 4), 4, &m);
-    item = proto_tree_add_none_format(tree, iwd_hf[F_MARKER], tvb, (int)at, 4, "Marker: FPDUPTR %u",
-                                      m.fpduptr);
-    sub = proto_item_add_subtree(item, iwd_ett[T_MARKER]);
+    proto_item *item = proto_tree_add_none_format(tree, iwd_hf[F_MARKER], tvb, (int)at, 4,
+                                                  "Marker: FPDUPTR %u", m.fpduptr);
+    proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_MARKER]);
     proto_tree_add_uint(sub, iwd_hf[F_MARKER_RESERVED], tvb, (int)at + IW_AT_MARKER_RESERVED, 2,
                         m.reserved);
     proto_tree_add_uint(sub, iwd_hf[F_FPDUPTR], tvb, (int)at + IW_AT_MARKER_FPDUPTR, 2, m.fpduptr);
@@ -215,15 +208,13 @@ static void draw_crc(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
     uint32_t pad = iw_wire_pad(t->length), at = iwd_place(t, IW_MPA_LENGTH_FIELD + t->length);
     uint32_t crc_at = iwd_place(t, IW_MPA_LENGTH_FIELD + t->length + pad);
     enum iwd_crc state = (enum iwd_crc)t->crc;
-    uint32_t crc;
-
     if (crc_at + IW_MPA_CRC_FIELD > tvb_captured_length(tvb)) {
         generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_STATUS], tvb, 0, 0, IWD_CRC_UNKNOWN));
         return;
     }
     if (pad)
         proto_tree_add_item(tree, iwd_hf[F_PAD], tvb, (int)at, (int)pad, ENC_NA);
-    crc = iw_crc32c_get(tvb_get_ptr(tvb, (int)crc_at, 4));
+    uint32_t crc = iw_crc32c_get(tvb_get_ptr(tvb, (int)crc_at, 4));
     proto_tree_add_uint_format_value(tree, iwd_hf[F_CRC], tvb, (int)crc_at, 4, crc, "0x%08x [%s]",
                                      crc, crc_words[state]);
     generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_STATUS], tvb, (int)crc_at, 4, state));
@@ -253,8 +244,6 @@ const char *iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_inf
 {
     size_t length = tvb ? tvb_captured_length(tvb) : 0;
     const uint8_t *octets = tvb ? tvb_get_ptr(tvb, 0, (int)length) : NULL;
-    struct iw_ddp_header h;
-
     if (octets == NULL)
         return "empty FPDU";
     char *line = wmem_alloc(pinfo->pool, LINE);
@@ -262,6 +251,7 @@ const char *iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_inf
         iw_wire_print_startup(line, LINE, octets, length);
         return line;
     }
+    struct iw_ddp_header h;
     if (t->cut && iw_wire_get_ddp(octets, length, &h) > 0 &&
         (iw_ddp_tagged(&h) || iw_rdmap_is_send(iw_rdmap_op(&h)))) {
         uint8_t *whole = wmem_alloc0(pinfo->pool, t->length);
@@ -297,7 +287,6 @@ static const char *add_relations(const char *line, const struct iwd_thing *t, tv
                                   m->length, m->request ? "; " : ")");
     if (ends && m->request) {
         nstime_t time;
-
         nstime_delta(&time, &m->ended, &m->request->begun);
         wmem_strbuf_append_printf(text, "%sanswers frame %u after %.3f ms)",
                                   m->segments > 1 ? "" : " (", m->request->first,
@@ -326,7 +315,6 @@ static void draw_thing(const struct iwd_chunk *chunk, const struct iwd_thing *t,
     const uint8_t *raw = iwd_rare_of(t)->raw;
     const char *line = "";
     tvbuff_t *octets;
-
     if (raw != NULL) {
         octets = tvb_new_child_real_data(tvb, raw, iwd_here(t), (int)t->size);
         add_new_data_source(pinfo, octets, "Reassembled FPDU");
@@ -395,11 +383,10 @@ static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_
                        proto_tree *tree)
 {
     static const char *const means[] = {"by a Marker", "by a CRC", "by a chain of headers"};
-    proto_item *item;
-
     for (const struct iwd_note *n = remarks->notes; n; n = n->next) {
-        item = generated(proto_tree_add_uint64(tree, iwd_hf[n->resync ? F_RESYNC : F_GAP], tvb, 0,
-                                               0, n->resync ? n->to : n->to - n->from));
+        proto_item *item =
+            generated(proto_tree_add_uint64(tree, iwd_hf[n->resync ? F_RESYNC : F_GAP], tvb, 0, 0,
+                                            n->resync ? n->to : n->to - n->from));
         if (n->resync)
             expert_add_info_format(pinfo, item, &iwd_ei_remark[R_RESYNC],
                                    "framing of the %s found again %s at octet %" PRIu64,
@@ -410,7 +397,8 @@ static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_
                                    n->from, n->to - 1, iw_side_name(n->side));
     }
     if (remarks->why) {
-        item = generated(proto_tree_add_string(tree, iwd_hf[F_LOST], tvb, 0, 0, remarks->why));
+        proto_item *item =
+            generated(proto_tree_add_string(tree, iwd_hf[F_LOST], tvb, 0, 0, remarks->why));
         expert_add_info_format(pinfo, item, &iwd_ei_remark[R_LOST], "unknown from here: %s",
                                remarks->why);
     }

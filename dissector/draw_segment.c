@@ -102,7 +102,6 @@ static void draw_atomic_request(tvbuff_t *tvb, int offset, proto_tree *tree)
 {
     proto_tree *sub = header_tree(F_ATOMIC, tvb, offset, IW_RDMAP_ATOMIC_REQUEST, tree);
     struct iw_rdmap_atomic_request a;
-
     (void)iw_wire_get_atomic_request(tvb_get_ptr(tvb, offset, (int)IW_RDMAP_ATOMIC_REQUEST),
                                      IW_RDMAP_ATOMIC_REQUEST, &a);
     proto_tree_add_uint(sub, iwd_hf[F_ATOMIC_RESERVED], tvb, offset, 4, a.opcode >> 4);
@@ -125,7 +124,6 @@ static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
     int length = tvb_captured_length_remaining(tvb, offset), at = offset + IW_AT_TERM_LENGTH;
     struct iw_rdmap_terminate m;
     int used = iw_wire_get_terminate(tvb_get_ptr(tvb, offset, length), (size_t)length, &m);
-
     if (used < 0) {
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, offset, length, ENC_NA);
         return;
@@ -139,9 +137,7 @@ static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
     DRAW_ROWS(terminate_flag_rows, tvb, offset, sub);
     iwd_link(sub, F_TERM_CAUSE, tvb, iwd_rare_of(t)->cause);
     if (m.flags & (IW_TERM_D | IW_TERM_R)) {
-        proto_tree *headers;
-
-        headers = header_tree(F_TERM_HEADERS, tvb, at, (unsigned)(used - 4), sub);
+        proto_tree *headers = header_tree(F_TERM_HEADERS, tvb, at, (unsigned)(used - 4), sub);
         if (m.flags & IW_TERM_D) {
             proto_tree_add_item(headers, iwd_hf[F_TERM_LENGTH], tvb, at, 2, ENC_BIG_ENDIAN);
             draw_rdmap(&m.ddp, tvb, at + 2, draw_ddp(&m.ddp, tvb, at + 2, headers));
@@ -167,8 +163,6 @@ static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *t
 {
     const struct iwd_message *m = t->message;
     bool last = m->last == t->frame && m->whole;
-    nstime_t time;
-
     if (is_short(m))
         return;
     proto_tree *sub = iwd_subtree(tree, iwd_hf[F_MESSAGE], tvb, 0, 0, T_MESSAGE);
@@ -183,6 +177,7 @@ static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *t
                                             : "the preference iwarp.keep is used up"));
     if (!last)
         return;
+    nstime_t time;
     nstime_delta(&time, &m->ended, &m->begun);
     generated(proto_tree_add_uint64(sub, iwd_hf[F_MESSAGE_LENGTH], tvb, 0, 0, m->length));
     generated(proto_tree_add_uint(sub, iwd_hf[F_MESSAGE_SEGMENTS], tvb, 0, 0, m->segments));
@@ -192,8 +187,6 @@ static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *t
 static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 {
     const struct iwd_message *m = t->message;
-    nstime_t time;
-
     if (m->outstanding) {
         generated(proto_tree_add_uint(tree, iwd_hf[F_OUTSTANDING], tvb, 0, 0, m->outstanding));
         if (m->ird != UINT32_MAX)
@@ -207,6 +200,7 @@ static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_t
         return;
     iwd_link(tree, F_RESPONSE_TO, tvb, m->request->first);
     if (m->whole && m->last == t->frame) {
+        nstime_t time;
         nstime_delta(&time, &m->ended, &m->request->begun);
         generated(proto_tree_add_time(tree, iwd_hf[F_RESPONSE_TIME], tvb, 0, 0, &time));
         proto_item_append_text(proto_tree_get_parent(tree), ", answers frame %u after %.3f ms",
@@ -305,7 +299,6 @@ static void note_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
 {
     int length = tvb_captured_length_remaining(tvb, offset);
     struct iw_rdmap_terminate m;
-
     if (iw_wire_get_terminate(tvb_get_ptr(tvb, offset, length), (size_t)length, &m) < 0)
         return;
     expert_add_info_format(pinfo, item, &iwd_ei_remark[R_TERMINATE], "the %s terminates: %s: %s",
@@ -327,7 +320,6 @@ void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
     int length = (int)tvb_captured_length(tvb);
     struct iw_ddp_header h;
     int used = iw_wire_get_ddp(tvb_get_ptr(tvb, 0, length), (size_t)length, &h);
-
     if (used < 0) {
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, 0, length, ENC_NA);
         return;

@@ -216,17 +216,15 @@ static void see_finding(struct iwd_connection *c, const struct iw_observation *s
     const struct iw_fault *fault = &seen->fault;
     struct iwd_finding *f = wmem_new(wmem_file_scope(), struct iwd_finding);
     struct iwd_thing *t = c->thing;
-    struct iwd_finding **at;
-
     *f = (struct iwd_finding){.check = fault->check,
                               .side = seen->side,
                               .frame = frame_of(c, seen->side, fault->pos),
                               .pos = fault->pos,
                               .got = fault->got,
                               .want = fault->want};
+    struct iwd_finding **at;
     if (t && t->side == seen->side && t->pos == seen->pos && seen->end > seen->pos) {
         struct iwd_rare *rare = iwd_make_rare(t);
-
         at = &rare->findings;
         if (f->check == IW_CHECK_MPA_CRC)
             rare->computed = (uint32_t)f->want;
@@ -446,9 +444,9 @@ static void find_edge(struct iwd_side *s, uint64_t *next)
 static void give_up(struct iwd_connection *c, enum iw_side side)
 {
     struct iwd_side *s = &c->side[side];
-    uint64_t before = s->edge, next;
-
+    uint64_t before = s->edge;
     s->edge = MAX(s->edge, s->done);
+    uint64_t next;
     find_edge(s, &next);
     if (next == UINT64_MAX || s->edge > before) {
         s->beyond = next != UINT64_MAX;

@@ -120,7 +120,6 @@ static void send_octets(unsigned side, uint64_t pos, const uint8_t *octets, size
 static void start_up(enum iw_side side)
 {
     uint8_t frame[IW_FUZZ_START_UP];
-
     send_octets(side, next[side], frame, iw_fuzz_start_up(settings[0], side, frame));
 }
 
@@ -128,7 +127,6 @@ static void take(struct iw_fuzz_step *step)
 {
     unsigned side = step->of_b || (step->kind != IW_FUZZ_AT && iw_fuzz_octet(step, 0) % 2);
     uint64_t pos;
-
     switch (step->kind) {
     case IW_FUZZ_A:
     case IW_FUZZ_B:
@@ -157,8 +155,6 @@ static void take(struct iw_fuzz_step *step)
 
 static void connection(struct iw_fuzz_input in, uint32_t first)
 {
-    struct iw_fuzz_step step;
-
     isn[0] = settings[1] & WRAP ? 0xffffff00u + first : 1000 + first;
     isn[1] = 0x80000000u + first;
     next[0] = next[1] = 0;
@@ -171,6 +167,7 @@ static void connection(struct iw_fuzz_input in, uint32_t first)
         start_up(IW_SIDE_INITIATOR);
         start_up(IW_SIDE_RESPONDER);
     }
+    struct iw_fuzz_step step;
     while (iw_fuzz_step(&in, &step))
         take(&step);
 }
@@ -190,7 +187,6 @@ static void look(proto_node *node, gpointer hash)
 {
     const field_info *fi = PNODE_FINFO(node);
     char text[ITEM_LABEL_LENGTH];
-
     if (!fi->rep)
         proto_item_fill_label((field_info *)fi, text);
     else
@@ -299,7 +295,6 @@ static void try_decode_as(void)
         for (unsigned k = 0; k < 2; k++) {
             uint32_t port = k ? pinfo.destport : pinfo.srcport;
             char label[MAX_DECODE_AS_PROMPT_LEN], want[MAX_DECODE_AS_PROMPT_LEN];
-
             d->values[k].label_func(&pinfo, label);
             g_snprintf(want, sizeof want, "port %u as", port);
             IW_FUZZ_CHECK(!strcmp(label, want), "dissector: %s", label);

@@ -59,11 +59,10 @@ static void state(const packet_info *pinfo, uint16_t port)
     const address *responder = from_initiator ? &pinfo->dst : &pinfo->src;
     uint32_t initiator_port = from_initiator ? pinfo->srcport : pinfo->destport;
     uint32_t responder_port = from_initiator ? pinfo->destport : pinfo->srcport;
-    conversation_infiniband_data *all[3];
-
     if (!c->queue_pairs)
         c->queue_pairs = conversation_new(pinfo->num, initiator, responder, CONVERSATION_IBQP,
                                           initiator_port, responder_port, 0);
+    conversation_infiniband_data *all[3];
     all[0] = data_of(c->queue_pairs);
     all[1] = to_end(pinfo, initiator, initiator_port);
     all[2] = to_end(pinfo, responder, responder_port);

@@ -121,7 +121,6 @@ static uint32_t find_cause(const struct iwd_side *other, const struct iw_rdmap_t
     uint8_t header[IW_DDP_UNTAGGED_HEADER];
     int size = t->flags & IW_TERM_D ? iw_wire_put_ddp(header, sizeof header, &t->ddp) : 0;
     uint32_t kept = other->n_recent < other->room ? other->n_recent : other->room;
-
     for (uint32_t k = 1; k <= kept; k++) {
         const struct iwd_recent *r = &other->recent[(other->n_recent - k) % other->room];
 

@@ -120,12 +120,11 @@ static iwd_bool try_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     conversation_t *conversation = find_or_create_conversation(pinfo);
     struct tcp_analysis *analysis = get_tcp_conversation_data(conversation, pinfo);
     uint32_t length = tvb_captured_length(tvb);
-    enum iw_side side;
-
     if (!tcp || !analysis || built_in || length == 0)
         return false;
     bool relative = is_relative(pinfo, tcp);
     bool first = tcp->seq - (relative ? 0 : analysis->fwd->base_seq) == 1;
+    enum iw_side side;
     if (!iw_observer_opens(tvb_get_ptr(tvb, 0, (int)length), length, first, &side))
         return false;
     if (!conversation_get_proto_data(conversation, iwd_proto)) {
@@ -183,14 +182,11 @@ static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connecti
     uint32_t low = low_position(&c->side[side], analysis->fwd, packet->seq, false);
     uint64_t pos = position(&c->side[side], low);
     uint64_t stop = pos + packet->length + packet->missing;
-    struct iwd_chunk *chunk;
-
     if (packet->flags & IW_TCP_ACK)
         acknowledge(c, iw_observed_other(side), analysis->rev, packet->ack, false);
     if (packet->length && pos < UINT64_MAX / 2 && !iwd_find_chunk(c, side, pinfo->num, low)) {
         int offset = (int)(packet->payload - tvb_get_ptr(tvb, 0, -1));
-
-        chunk = iwd_follow(
+        struct iwd_chunk *chunk = iwd_follow(
             c, pinfo, side, pos,
             tvb_new_subset_length_caplen(tvb, offset, (int)packet->length, (int)(stop - pos)));
         chunk->late = true;
@@ -198,7 +194,8 @@ static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connecti
         p_add_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_LATE, chunk);
     }
     if (packet->flags & (IW_TCP_FIN | IW_TCP_RST)) {
-        chunk = iwd_follow_end(c, pinfo, side, stop, (packet->flags & IW_TCP_RST) != 0);
+        struct iwd_chunk *chunk =
+            iwd_follow_end(c, pinfo, side, stop, (packet->flags & IW_TCP_RST) != 0);
         if (chunk)
             p_add_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_END, chunk);
     }
@@ -210,7 +207,6 @@ static void follow_frame(tvbuff_t *tvb, packet_info *pinfo)
     struct tcp_analysis *analysis =
         c ? get_tcp_conversation_data(find_conversation_pinfo(pinfo, 0), pinfo) : NULL;
     struct iw_packet packet;
-
     if (analysis && get_packet(tvb, pinfo, &packet))
         follow_packet(tvb, pinfo, c, analysis, &packet);
 }

@@ -89,12 +89,11 @@ static void set_markers(stat_tap_table_item_type *row, bool initiator, bool resp
 static void set_agreed(stat_tap_table_item_type *row, const struct iwd_connection *c)
 {
     const struct iwd_side *i = &c->side[IW_SIDE_INITIATOR], *r = &c->side[IW_SIDE_RESPONDER];
-    char text[8];
-
     set_depths(&row[DEPTHS_I], i);
     set_depths(&row[DEPTHS_R], r);
     if (!i->startup || !r->startup)
         return;
+    char text[8];
     g_snprintf(text, sizeof text, "%u", r->header.revision);
     iwd_table_text(&row[REVISION], text);
     iwd_table_text(&row[CRC], c->crc ? "on" : "off");

@@ -7,14 +7,13 @@ enum { SEVERITY, LEVEL, RULE, SECTION, COUNT, FIRST, TEXT };
 static void count_finding(enum iw_check check, uint32_t frame)
 {
     const struct iw_rule *rule = iw_check_rule(check);
-    char section[32];
     bool fresh;
     stat_tap_table_item_type *row =
         iwd_table_row(&iwd_findings_table, GUINT_TO_POINTER(check), &fresh);
-
     row[COUNT].value.uint_value++;
     if (!fresh)
         return;
+    char section[32];
     g_snprintf(section, sizeof section, "%u, %s", rule->rfc, rule->section);
     row[FIRST].value.uint_value = frame;
     iwd_table_text(&row[SEVERITY],

@@ -7,9 +7,8 @@
 /* Returns the number of octets that a Read Request asks for. */
 static uint64_t read_size(const struct iwd_seen *s)
 {
-    struct iw_rdmap_read_request r;
     int length = tvb_captured_length_remaining(s->octets, (int)IW_DDP_UNTAGGED_HEADER);
-
+    struct iw_rdmap_read_request r;
     if (length < (int)IW_RDMAP_READ_REQUEST ||
         iw_wire_get_read_request(tvb_get_ptr(s->octets, (int)IW_DDP_UNTAGGED_HEADER, length),
                                  (size_t)length, &r) < 0)
@@ -42,12 +41,11 @@ static char *comment_of(const struct iwd_seen *s, packet_info *pinfo)
 {
     const struct iwd_message *m = s->thing->message, *request = iwd_seen_request(s);
     GString *text = g_string_new(NULL);
-    nstime_t time;
-
     for (const struct iwd_finding *f = s->findings; f; f = f->next)
         g_string_append_printf(text, "[%s: %s] ", iw_check_rule(f->check)->id,
                                iw_check_info(f->check)->text);
     if (request) {
+        nstime_t time;
         nstime_delta(&time, &m->ended, &request->begun);
         g_string_append_printf(text, "answers frame %u after %.3f ms: ", request->first,
                                nstime_to_msec(&time));

@@ -103,10 +103,9 @@ static void take(unsigned kind, const nstime_t *time)
     static const char *const names[] = {"RDMA Read", "Atomic", "MPA start-up"};
     static const guint shares[] = {0, 500, 900, 990, 999, 1000}; /* from LEAST to MOST */
     double nanoseconds = (double)time->secs * 1e9 + time->nsecs;
-    bool fresh;
-
     if (nanoseconds < 0)
         return; /* the capture's clock went back */
+    bool fresh;
     stat_tap_table_item_type *row = iwd_table_row(&iwd_times_table, GUINT_TO_POINTER(kind), &fresh);
     if (fresh)
         iwd_table_text(&row[KIND], names[kind]);
@@ -126,9 +125,8 @@ static tap_packet_status take_time(void *data _U_, packet_info *pinfo _U_, epan_
 {
     const struct iwd_seen *s = seen;
     const struct iwd_message *request = iwd_seen_request(s);
-    nstime_t time;
-
     if (request) {
+        nstime_t time;
         nstime_delta(&time, &s->thing->message->ended, &request->begun);
         take(request->opcode == IW_OP_ATOMIC_REQUEST ? ATOMICS : READS, &time);
     } else if (s->thing && s->thing->kind == IWD_STARTUP && s->side == IW_SIDE_RESPONDER &&

@@ -122,9 +122,8 @@ void iwd_table_text(stat_tap_table_item_type *cell, const char *text)
 
 void iwd_table_number(stat_tap_table_item_type *cell, int width, int decimals, double number)
 {
-    char text[64];
-
     cell->user_data.float_value = number;
+    char text[64];
     g_snprintf(text, sizeof text, "%*.*f", width, decimals, number);
     iwd_table_text(cell, text);
 }

@@ -27,8 +27,6 @@ static struct iwd_seen *queue_report(packet_info *pinfo)
 
 void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pinfo)
 {
-    struct iw_ddp_header h;
-
     if (!have_tap_listener(tap))
         return;
     struct iwd_seen *s = queue_report(pinfo);
@@ -40,6 +38,7 @@ void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pin
     if (t->kind != IWD_FPDU || !octets)
         return;
     uint32_t length = tvb_captured_length(octets);
+    struct iw_ddp_header h;
     int used = iw_wire_get_ddp(tvb_get_ptr(octets, 0, (int)length), length, &h);
     if (used < 0)
         return;
@@ -89,7 +88,6 @@ static tap_packet_status count(stats_tree *st, packet_info *pinfo _U_, epan_diss
         count_segment(st, s);
     for (const struct iwd_finding *f = s->findings; f; f = f->next) {
         char name[512];
-
         g_snprintf(name, sizeof name, "%s: %s", iw_check_rule(f->check)->id,
                    iw_check_info(f->check)->text);
         tick_stat_node(st, findings_name, 0, TRUE);

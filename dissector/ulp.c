@@ -102,7 +102,6 @@ static bool try_list(heur_dissector_list_t list, tvbuff_t *tvb, packet_info *pin
                      proto_tree *root, void *data)
 {
     heur_dtbl_entry_t *entry;
-
     return dissector_try_heuristic(list, tvb, pinfo, root, &entry, data);
 }
 
@@ -185,7 +184,6 @@ void iwd_announce_read(const struct iwd_thing *t, const struct iw_ddp_header *h,
 {
     uint32_t length = tvb_captured_length(tvb);
     struct iw_rdmap_read_request r;
-
     if (length != IW_RDMAP_READ_REQUEST ||
         iw_wire_get_read_request(tvb_get_ptr(tvb, 0, (int)length), length, &r) < 0)
         return;

@@ -14,10 +14,9 @@ enum { COMMENTS = 64 /* of one frame */ };
 void iw_lint_note(struct iw_lint *lint, uint64_t frame, const char *format, ...)
 {
     struct iw_lint_note note = {.frame = frame, .number = lint->n_notes};
-    va_list arguments;
-
     if (lint->notes == NULL)
         return;
+    va_list arguments;
     va_start(arguments, format);
     if (lint->n_notes < IW_LINT_NOTES && vasprintf(&note.text, format, arguments) >= 0)
         lint->notes[lint->n_notes++] = note;
@@ -68,17 +67,14 @@ static void summarise(const struct iw_lint *lint, char *text, size_t room)
 
 bool iw_lint_annotate(struct iw_lint *lint)
 {
-    const char *comments[COMMENTS];
-    char error[IW_CAPTURE_ERROR], text[128];
     const struct iw_lint_options *o = lint->options;
+    char error[IW_CAPTURE_ERROR], text[128];
     struct iw_capture *from = iw_capture_open(o->path, error);
     struct iw_pcapng *to = NULL;
-    struct iw_frame frame;
-    size_t next = 0;
     int more = -1;
-
     qsort(lint->notes, lint->n_notes, sizeof(*lint->notes), by_frame);
     summarise(lint, text, sizeof(text));
+    struct iw_frame frame;
     /* An error about a capture that is cut short was printed before: copy the rest. */
     if (from && (!o->filter || iw_capture_filter(from, o->filter, error))) {
         more = iw_capture_next(from, &frame, error);
@@ -86,9 +82,10 @@ bool iw_lint_annotate(struct iw_lint *lint)
                               "iwarp-lint " IW_VERSION, text, error);
     }
     bool good = to != NULL;
+    size_t next = 0;
     for (; good && more > 0; more = iw_capture_next(from, &frame, error)) {
+        const char *comments[COMMENTS];
         size_t count = more == 1 ? gather(lint, frame.number, &next, comments) : 0;
-
         good = more != 1 || iw_pcapng_copy(to, &frame, comments, count);
     }
     if (to)

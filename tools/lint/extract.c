@@ -130,9 +130,8 @@ void iw_lint_extract_segment(struct iw_lint_extract *e, const struct iw_lint_con
 /* Copies the placed octets to their place in the file. */
 static bool copy(const struct iw_lint_extract *e, int fd)
 {
-    static char chunk[CHUNK];
     uint64_t first = e->extents[0].from;
-
+    static char chunk[CHUNK];
     for (size_t i = 0; i < e->count; i++)
         for (uint64_t at = e->extents[i].from, n; at < e->extents[i].to; at += n) {
             n = MIN(e->extents[i].to - at, CHUNK);
@@ -175,7 +174,6 @@ static void put_json(const struct iw_lint *lint, const struct iw_lint_extract *e
 {
     json_t *holes = json_array();
     char from[IW_LINT_HEX], to[IW_LINT_HEX];
-
     for (size_t i = 1; i < e->count; i++)
         json_array_append_new(holes, json_pack("{s:s, s:s}", "from",
                                                iw_lint_hex(from, e->extents[i - 1].to), "to",

@@ -358,7 +358,6 @@ static void take_data(struct iw_lint *lint, const struct iw_segment *s)
     struct iw_lint_connection *c = s->connection->user;
     struct iw_segment mpa = *s;
     enum iw_side side;
-
     if (!c && (!s->length || !opens(lint, s, &side) || !(c = follow(lint, s, side))))
         return;
     side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
@@ -455,7 +454,6 @@ static struct iw_capture *open_capture(const struct iw_lint_options *o,
 static void progress(const struct iw_capture *c, bool done)
 {
     uint64_t at, size;
-
     if (!iw_capture_progress(c, &at, &size) || size < LARGE || !isatty(STDERR_FILENO))
         return;
     if (done)
@@ -468,12 +466,11 @@ static void progress(const struct iw_capture *c, bool done)
 static int read_frames(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments *f,
                        struct iw_capture_counts *counts, char error[IW_CAPTURE_ERROR])
 {
-    struct iw_frame frames[IW_CAPTURE_BATCH];
     uint64_t shown = 0;
-    size_t count;
     int got = 1;
-
     while (got > 0 && !stopped) {
+        struct iw_frame frames[IW_CAPTURE_BATCH];
+        size_t count;
         got = iw_capture_batch(c, frames, IW_CAPTURE_BATCH, &count, error);
         (void)iw_connections_take(lint->table, f, frames, count, counts);
         if (counts->frames - shown >= PROGRESS_FRAMES) {
@@ -536,7 +533,6 @@ static int lint_capture(struct iw_lint *lint, struct iw_capture *c)
     int walked = walk(lint, c, f, error);
     int extracted = lint->extract != NULL ? iw_lint_extract_end(lint) : 0;
     int status = lint->findings ? IW_LINT_FINDINGS : IW_LINT_CLEAN;
-
     iw_fragments_free(f);
     if (walked < 0)
         status = complain(error, IW_LINT_UNREADABLE);
@@ -555,7 +551,6 @@ int iw_lint_run(const struct iw_lint_options *options, FILE *out)
     char error[IW_CAPTURE_ERROR];
     struct iw_capture *c = open_capture(options, error);
     int status = IW_EXIT_TESTER;
-
     if (c == NULL)
         return complain(error, IW_LINT_UNREADABLE);
     catch_signals(options);

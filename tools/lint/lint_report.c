@@ -33,7 +33,6 @@ static void put_line(const struct iw_lint_connection *c, const char *type, enum 
     json_t *object = json_pack("{s:s, s:I, s:I, s:s, s:s}", "type", type, "frame",
                                (json_int_t)frame, "connection", (json_int_t)c->tcp->number, "side",
                                iw_side_name(side), "from", iw_lint_address(c, side, from));
-
     json_object_update_new(object, more);
     iw_lint_put_json(c->lint, object);
 }
@@ -46,13 +45,13 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
     const struct iw_rule *rule = iw_rule_at(info->rule);
     const char *level = iw_level_name(rule->level);
     uint64_t frame = iw_lint_frame(c, o->side, f->pos);
-    char what[512], where[128], from[IW_ENDPOINT_TEXT], got[IW_LINT_HEX], want[IW_LINT_HEX];
-
     if (lint->options->must && (rule->level < IW_LEVEL_MUST || rule->implied))
         return;
     lint->findings++;
+    char got[IW_LINT_HEX], want[IW_LINT_HEX];
     iw_lint_hex(got, f->got);
     iw_lint_hex(want, f->want);
+    char what[512], where[128], from[IW_ENDPOINT_TEXT];
     snprintf(what, sizeof(what), "%s (%s%s): %s [%s; %s", rule->id, level,
              rule->implied ? ", implied" : "", info->text, info->name, iw_side_name(o->side));
     snprintf(where, sizeof(where), "octet %" PRIu64 ": %s, expected %s", f->pos, got, want);
@@ -115,7 +114,6 @@ void iw_lint_break(struct iw_lint_connection *c, const struct iw_observation *o)
     bool lost = o->kind == IW_OBSERVED_LOST;
     const char *unknown = lost ? "unknown from here: " : "";
     char from[IW_ENDPOINT_TEXT], text[512];
-
     if (lost)
         snprintf(text, sizeof(text), "%s", iw_check_info(o->fault.check)->text);
     else if (o->kind == IW_OBSERVED_GAP)

@@ -28,7 +28,6 @@ static int set_extract(void *context, const char *value, char *error, size_t roo
 {
     struct iw_lint_options *o = context;
     uint64_t stag;
-
     if (!iw_number(value, 0, UINT32_MAX, &stag))
         return wrong(error, room, "an STag, decimal or 0x...");
     o->stag = (int64_t)stag;
@@ -39,7 +38,6 @@ static int set_connection(void *context, const char *value, char *error, size_t 
 {
     struct iw_lint_options *o = context;
     uint64_t number;
-
     if (!iw_number(value, 0, INT64_MAX, &number))
         return wrong(error, room, "the number of a connection");
     o->connection = (int64_t)number;
@@ -59,7 +57,6 @@ static int set_port(void *context, const char *value, char *error, size_t room)
 {
     struct iw_lint_options *o = context;
     uint64_t port;
-
     if (o->n_ports == IW_LINT_PORTS || !iw_number(value, 1, 65535, &port))
         return wrong(error, room, "a port, at most 64 of them");
     o->ports[o->n_ports++] = (uint16_t)port;
@@ -114,7 +111,6 @@ static const struct iw_option options[] = {
 static bool same_file(const char *a, const char *b)
 {
     struct stat x, y;
-
     return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 

@@ -69,7 +69,6 @@ void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observa
     const struct iw_rule *rule = iw_rule_at(info->rule);
     uint64_t frame = iw_lint_frame(c, o->side, o->fault.pos);
     char from[IW_ENDPOINT_TEXT], text[512];
-
     iw_lint_address(c, o->side, from);
     snprintf(text, sizeof(text), "%s [%s %s, %s]", info->text, iw_side_name(o->side), from, where);
     put(c->lint,
@@ -83,7 +82,6 @@ void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observa
 void iw_lint_sarif_unknown(struct iw_lint_connection *c, enum iw_side side, const char *why)
 {
     char text[512];
-
     snprintf(text, sizeof(text), "unknown from here: %s", why);
     put(c->lint,
         json_pack("{s:s, s:s, s:{s:s}, s:o, s:{s:I, s:I, s:s}}", "kind", "open", "level", "none",
@@ -96,7 +94,6 @@ static void put_rule(FILE *out, size_t i)
 {
     const struct iw_rule *r = iw_rule_at(i);
     char full[64];
-
     snprintf(full, sizeof(full), "RFC %u section %s, %s%s", r->rfc, r->section,
              iw_level_name(r->level), r->implied ? " (implied)" : "");
     json_t *rule = json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", r->id, "shortDescription",

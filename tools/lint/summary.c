@@ -51,7 +51,6 @@ static void print_agreed(const struct iw_lint_connection *c)
 {
     FILE *out = c->lint->out;
     struct agreed a;
-
     if (!agree(c, &a))
         return;
     fprintf(out, "  %s: revision %u, CRC %s, Markers %s%s", a.rejected ? "rejected" : "agreed",
@@ -71,7 +70,6 @@ static void print_startup(const struct iw_lint_connection *c, enum iw_side side)
     const struct iw_lint_side *s = &c->side[side];
     FILE *out = c->lint->out;
     char from[IW_ENDPOINT_TEXT];
-
     fprintf(out, "  %s %s:", iw_side_name(side), iw_lint_address(c, side, from));
     if (!s->started) {
         fprintf(out, " no start-up frame");
@@ -115,10 +113,9 @@ static const char *duration(char *text, uint64_t ns)
 static void print_reads(const struct iw_lint_side *s, FILE *out)
 {
     struct iw_lint_times t = iw_lint_times(s);
-    char p50[32], p90[32], p99[32], most[32];
-
     if (t.outstanding)
         fprintf(out, "    reads and atomics: at most %" PRIu32 " outstanding", t.outstanding);
+    char p50[32], p90[32], p99[32], most[32];
     if (t.answered)
         fprintf(out, "; %" PRIu64 " answered in (p50, p90, p99, most) %s, %s, %s, %s", t.answered,
                 duration(p50, t.p50), duration(p90, t.p90), duration(p99, t.p99),
@@ -192,7 +189,6 @@ static json_t *side_json(const struct iw_lint_side *s)
 static json_t *agreed_json(const struct iw_lint_connection *c)
 {
     struct agreed a;
-
     if (!agree(c, &a))
         return json_null();
     json_t *object =
@@ -208,9 +204,8 @@ static json_t *agreed_json(const struct iw_lint_connection *c)
 void iw_lint_summary(const struct iw_lint_connection *c)
 {
     FILE *out = c->lint->out;
-    char from[IW_ENDPOINT_TEXT], to[IW_ENDPOINT_TEXT];
-
     if (c->lint->options->format == IW_LINT_JSON) {
+        char from[IW_ENDPOINT_TEXT], to[IW_ENDPOINT_TEXT];
         iw_lint_put_json(
             c->lint, json_pack("{s:s, s:I, s:s, s:s, s:o, s:o, s:o}", "type", "connection",
                                "connection", (json_int_t)c->tcp->number, "initiator_address",

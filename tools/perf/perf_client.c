@@ -88,7 +88,6 @@ static int connect_one(struct client *c, const struct perf_setup *setup)
 static int open_lane(struct client *c, size_t i)
 {
     const struct perf_setup *setup = &c->plan->lanes[i];
-    json_int_t sink, source, counter;
     struct perf_lane *lane = c->lanes[i] = perf_lane_create(setup, true, c->control.error);
     if (lane == NULL)
         return -1;
@@ -97,6 +96,7 @@ static int open_lane(struct client *c, size_t i)
                                               (json_int_t)lane->local_sink, "source",
                                               (json_int_t)lane->local_source, "counter",
                                               (json_int_t)lane->local_counter));
+    json_int_t sink, source, counter;
     if (perf_control_send(&c->control, command) ||
         perf_control_expect(&c->control, "{sI sI sI}", "sink", &sink, "source", &source, "counter",
                             &counter))
@@ -218,9 +218,9 @@ static uint64_t calibrate(struct client *c, enum perf_test test, uint64_t size)
 {
     uint64_t most = most_messages(c->plan, test), count = at_most(FIRST_COUNT, most);
     bool enough = c->plan->count > 0;
-    struct slice s;
     if (enough)
         count = c->plan->count;
+    struct slice s;
     while (!enough) {
         struct perf_run run = make_run(c, test, size, count);
         if (run_slice(c, 0, &run, NULL, &s))
@@ -245,10 +245,10 @@ static int run_round(struct client *c, const struct perf_run *run, size_t lane, 
     uint32_t connections = c->plan->lanes[lane].connections;
     double messages = (double)(perf_messages(run) * connections);
     struct perf_samples samples = {0};
-    struct slice slice;
     if (latency)
         samples = (struct perf_samples){.values = s->samples + s->sample_count,
                                         .room = (size_t)run->count * connections};
+    struct slice slice;
     if (run_slice(c, lane, run, &samples, &slice))
         return -1;
     s->rate[round] = messages / slice.seconds;
@@ -519,9 +519,9 @@ int perf_local(const struct perf_plan *plan)
         iw_complain("cannot start a server: %s", strerror(errno));
         return IW_EXIT_UNAVAILABLE;
     }
-    int status = perf_client(plan, address), ended;
+    int status = perf_client(plan, address);
     if (status != IW_EXIT_GOOD && status != IW_EXIT_FAILURE)
         kill(child, SIGTERM); /* it may have had no client */
-    ended = reap(child, status != IW_EXIT_GOOD);
+    int ended = reap(child, status != IW_EXIT_GOOD);
     return status != IW_EXIT_GOOD ? status : !WIFEXITED(ended) || WEXITSTATUS(ended) != 0;
 }

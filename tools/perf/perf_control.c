@@ -109,10 +109,10 @@ json_t *perf_control_receive(struct perf_control *c)
 
 int perf_control_expect(struct perf_control *c, const char *format, ...)
 {
-    va_list members;
     json_t *message = perf_control_receive(c);
     if (message == NULL)
         return -1;
+    va_list members;
     va_start(members, format);
     int result = json_vunpack_ex(message, NULL, 0, format, members);
     va_end(members);

@@ -48,13 +48,12 @@ static bool carry(struct loop *l, int i)
 
 static void settle(struct loop *l)
 {
-    struct iw_event event;
-    struct iw_completion done[POLL];
     for (bool busy = true; busy;) {
         busy = false;
         for (int i = 0; i < 2; i++) {
             while (carry(l, i))
                 busy = true;
+            struct iw_event event;
             while (iw_endpoint_event(l->ep[i], &event)) {
                 busy = true;
                 if (event.kind == IW_EVENT_REQUEST)
@@ -64,6 +63,7 @@ static void settle(struct loop *l)
             }
         }
     }
+    struct iw_completion done[POLL];
     /* The second end has only the completions of receives. */
     for (int i = 0; i < 2; i++)
         for (size_t n; (n = iw_endpoint_poll(l->ep[i], done, POLL)) > 0;)

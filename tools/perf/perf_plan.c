@@ -136,8 +136,8 @@ static bool has_cpu(int cpu)
 static bool parse_cpus(const char *list, struct perf_plan *plan)
 {
     char word[32];
-    uint64_t value;
     for (int i = 0; next_word(&list, word, sizeof word); i++) {
+        uint64_t value;
         if (i == 2 || !iw_number(word, 0, CPU_SETSIZE - 1, &value) || !has_cpu((int)value))
             return false;
         plan->cpu[i] = (int)value;

@@ -272,13 +272,12 @@ static void event(struct flow *f, const struct iw_event *e)
 static void ready(void *context, struct iw_connection *c)
 {
     struct flow *f = context;
-    struct iw_event e;
-    struct iw_completion done[POLL];
-    size_t n;
     (void)c;
+    struct iw_event e;
     while (iw_endpoint_event(f->ep, &e))
         event(f, &e);
-    while ((n = iw_endpoint_poll(f->ep, done, POLL)) > 0)
+    struct iw_completion done[POLL];
+    for (size_t n; (n = iw_endpoint_poll(f->ep, done, POLL)) > 0;)
         for (size_t i = 0; i < n; i++)
             completed(f, &done[i]);
     if (f->lane->run != NULL && !is_active(f))

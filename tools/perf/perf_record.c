@@ -70,11 +70,10 @@ static void send_startup(struct record *r, const struct flow *f, unsigned side)
 static void send_fpdu(struct record *r, struct flow *f, unsigned side,
                       const struct iw_ddp_header *header, const uint8_t *payload, size_t length)
 {
-    uint8_t ddp[IW_DDP_UNTAGGED_HEADER];
     size_t at = f->n_rest[side], mss = (size_t)r->options->mss;
+    uint8_t ddp[IW_DDP_UNTAGGED_HEADER];
     int n = iw_wire_put_ddp(ddp, sizeof ddp, header);
     const struct iw_iov ulpdu[2] = {{ddp, (size_t)n}, {(void *)(uintptr_t)payload, length}};
-
     memcpy(r->segment, f->rest[side], at);
     n = iw_framer_frame(&f->framer[side], ulpdu, length > 0 ? 2 : 1, r->pieces, PIECES, r->scratch);
     for (int i = 0; i < n; i++) {
@@ -118,14 +117,13 @@ static bool send_tagged(struct record *r, struct flow *f, unsigned side, unsigne
 
 static void send_request(struct record *r, struct flow *f)
 {
-    uint8_t octets[IW_RDMAP_READ_REQUEST];
     const struct iw_rdmap_read_request request = {
         .sink_stag = SINK_STAG, .size = (uint32_t)r->options->size, .source_stag = BUFFER_STAG};
     const struct iw_ddp_header header = {.ddp_control = IW_DDP_L | 1,
                                          .rdmap_control = 1u << 6 | IW_OP_READ_REQUEST,
                                          .qn = 1,
                                          .msn = ++f->reads};
-
+    uint8_t octets[IW_RDMAP_READ_REQUEST];
     (void)iw_wire_put_read_request(octets, sizeof octets, &request);
     send_fpdu(r, f, 0, &header, octets, sizeof octets);
 }
@@ -171,14 +169,13 @@ static bool open_flow(struct record *r, uint64_t number, uint64_t messages)
 {
     const struct iw_loop_options *o = r->options;
     struct flow *f = &r->flows[number];
-    struct iw_synth_span span;
     struct iw_synth_tcp tcp = {
         .address = {{.family = 4, .octets = {10, 0, 0, 1}}, {.family = 4, .octets = {10, 1, 0, 1}}},
         .port = {(uint16_t)(10000 + number % 50000), (uint16_t)o->port},
         .isn = {(uint32_t)(number * 2654435761u), (uint32_t)(number * 40503u)},
         .mss = (uint16_t)o->mss};
-
     tcp.address[0].octets[3] = (uint8_t)(1 + number / 50000);
+    struct iw_synth_span span;
     f->tcp = iw_synth_connect(r->synth, &tcp, START + r->now, &span);
     if (f->tcp < 0)
         return false;
@@ -195,11 +192,11 @@ static bool open_flow(struct record *r, uint64_t number, uint64_t messages)
 static bool write_all(struct record *r)
 {
     const struct iw_loop_options *o = r->options;
-    uint64_t messages = (o->total / o->size + o->connections - 1) / o->connections, open;
-
+    uint64_t messages = (o->total / o->size + o->connections - 1) / o->connections;
     for (uint64_t i = 0; i < o->connections; i++)
         if (!open_flow(r, i, messages > 0 ? messages : 1))
             return false;
+    uint64_t open;
     do {
         open = 0;
         for (uint64_t i = 0; i < o->connections; i++) {

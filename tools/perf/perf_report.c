@@ -82,9 +82,9 @@ int perf_report_possible(const struct perf_plan *plan)
 int perf_report_json(const struct perf_plan *plan, const struct perf_results *results)
 {
     const struct perf_setup *s = &plan->lanes[0];
-    char congestion[PERF_CONGESTION];
     if (plan->json == NULL)
         return 0;
+    char congestion[PERF_CONGESTION];
     perf_lane_congestion(s, congestion);
     json_t *list = json_array();
     for (size_t i = 0; i < results->count; i++)

@@ -105,7 +105,6 @@ static int accept_one(struct session *s, json_int_t port)
 
 static int attach_one(struct session *s, struct perf_lane *lane, uint32_t i)
 {
-    char error[PERF_TEXT];
     json_int_t port;
     int known = perf_control_expect(&s->control, "{sI}", "port", &port);
     if (known != 0)
@@ -113,6 +112,7 @@ static int attach_one(struct session *s, struct perf_lane *lane, uint32_t i)
     int fd = accept_one(s, port);
     if (fd < 0 && errno == ETIMEDOUT)
         return refuse(s, "a connection of the lane did not come");
+    char error[PERF_TEXT];
     if (fd < 0) {
         snprintf(error, sizeof error, "a connection of the lane cannot be accepted: %s",
                  strerror(errno));
@@ -128,12 +128,12 @@ static int attach_one(struct session *s, struct perf_lane *lane, uint32_t i)
 static int open_lane(struct session *s, const json_t *command)
 {
     struct perf_setup setup;
-    char error[PERF_TEXT];
     json_int_t sink, source, counter;
     if (s->lane_count == PERF_LANES || perf_setup_from_json(command, &setup) ||
         json_unpack((json_t *)(uintptr_t)command, "{sI sI sI}", "sink", &sink, "source", &source,
                     "counter", &counter))
         return refuse(s, "a lane out of range");
+    char error[PERF_TEXT];
     struct perf_lane *lane = perf_lane_create(&setup, false, error);
     if (lane == NULL)
         return refuse(s, error);

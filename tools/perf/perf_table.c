@@ -52,8 +52,8 @@ static const char *print_spread(char *text, const struct perf_spread *s)
 
 void perf_table_row(const struct perf_plan *plan, const struct perf_result *r)
 {
-    char spread[SPREAD], cpu[SPREAD], calls[SPREAD];
     FILE *out = perf_table(plan);
+    char spread[SPREAD], cpu[SPREAD], calls[SPREAD];
     fprintf(out, "%-10s %8" PRIu64 " %-17s %-28s ", perf_test_names[r->test], r->size,
             perf_lane_name(&plan->lanes[r->lane]), print_spread(spread, &r->value));
     if (perf_is_latency(r->test))

@@ -252,7 +252,6 @@ static int turn(struct tcp_lane *t, struct flow *f, const struct perf_run *run,
 /* Waits until a connection has something to do. */
 static int wait_for_any(struct tcp_lane *t)
 {
-    struct epoll_event events[64];
     for (uint32_t i = 0; i < t->base.setup.connections; i++) {
         struct flow *f = &t->flows[i];
         uint32_t wanted =
@@ -265,6 +264,7 @@ static int wait_for_any(struct tcp_lane *t)
             f->armed = wanted;
     }
     t->base.calls++;
+    struct epoll_event events[64];
     int n = epoll_wait(t->epoll, events, 64, PERF_STALL * 1000);
     if (n == 0)
         return perf_lane_fail(&t->base, "no progress for %d seconds", PERF_STALL);

@@ -131,10 +131,10 @@ static void axes(const struct plot *p)
     const char *what = p->ratio                   ? "ratio to plain TCP"
                        : perf_is_latency(p->test) ? "microseconds"
                                                   : "GB/s";
-    char text[32];
     int step = p->x1 - p->x0 > 12 ? 2 : 1;
     for (int x = (int)ceil(fmax(p->x0, 0)); x <= p->x1; x += step) {
         double size = exp2(x);
+        char text[32];
         print_size(text, sizeof text, size);
         fprintf(p->out,
                 "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
