@@ -74,7 +74,6 @@ static uint64_t hash_endpoint(const struct iw_connections *t, const struct iw_ad
                               uint16_t port)
 {
     uint64_t low, high;
-
     memcpy(&low, address->octets, sizeof low);
     memcpy(&high, address->octets + 8, sizeof high);
     return mix(mix(low ^ t->key[0]) ^ mix(high ^ t->key[1]) ^
@@ -252,13 +251,12 @@ static void unlink_connection(struct iw_connections *t, const struct iw_connecti
 static bool widen(struct iw_connections *t)
 {
     size_t spots = t->spots;
-    struct spot *old = t->spot, *wider;
-
     if (2 * (t->spots_used + 1) <= spots)
         return true;
-    wider = calloc(2 * spots, sizeof *wider);
+    struct spot *wider = calloc(2 * spots, sizeof *wider);
     if (wider == NULL)
         return false;
+    struct spot *old = t->spot;
     t->spot = wider;
     t->spots = 2 * spots;
     for (size_t i = 0; i < spots; i++)
@@ -313,7 +311,6 @@ static struct iw_connection *add(struct iw_connections *t, const struct iw_conne
                                  const struct iw_connection *old)
 {
     size_t place;
-
     if (!widen(t) || !make_place(t, &place))
         return NULL;
     if (old != NULL && old->used)
@@ -486,9 +483,7 @@ static void foresee(const struct iw_connections *t, const struct iw_packet *pack
                     const enum iw_decode *decoded, size_t count)
 {
     uint32_t h[IW_CAPTURE_BATCH];
-    const struct iw_connection *c[IW_CAPTURE_BATCH];
     size_t mask = t->spots - 1;
-
     for (size_t i = 0; i < count; i++) {
         const struct iw_packet *p = &packets[i];
         if (decoded[i] != IW_DECODE_TCP)
@@ -496,6 +491,7 @@ static void foresee(const struct iw_connections *t, const struct iw_packet *pack
         h[i] = hash(t, &p->source, p->source_port, &p->destination, p->destination_port);
         __builtin_prefetch(&t->spot[h[i] & mask]);
     }
+    const struct iw_connection *c[IW_CAPTURE_BATCH];
     for (size_t i = 0; i < count; i++) {
         c[i] = NULL;
         if (decoded[i] != IW_DECODE_TCP)
@@ -525,7 +521,6 @@ int iw_connections_take(struct iw_connections *t, struct iw_fragments *f,
 {
     struct iw_packet packets[IW_CAPTURE_BATCH];
     enum iw_decode decoded[IW_CAPTURE_BATCH];
-
     for (size_t i = 0; i < count; i++)
         decoded[i] = iw_packet_decode(&frames[i], &packets[i]);
     if (t->held > FEW)

@@ -261,7 +261,6 @@ static int next_pcapng(struct iw_capture *c, struct iw_frame *frame, char error[
 iw_next_fn *iw_formats_begin(struct iw_capture *c, char error[IW_CAPTURE_ERROR])
 {
     const uint8_t *p;
-
     do
         p = iw_octets_need(c, SECTION - 4);
     while (p == NULL && c->interrupted);

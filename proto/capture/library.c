@@ -21,7 +21,6 @@ static int next_library(struct iw_capture *c, struct iw_frame *frame, char error
     struct pcap_pkthdr *header;
     const u_char *data;
     int got;
-
     while ((got = pcap_next_ex(c->pcap, &header, &data)) ==
            0) { /* nothing waits on the interface */
         struct pollfd fd = {.fd = c->wait, .events = POLLIN};

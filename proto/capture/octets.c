@@ -16,9 +16,8 @@ enum { BUFFER = 256 * 1024 };
 
 bool iw_octets_open(struct iw_capture *c, const char *path, char error[IW_CAPTURE_ERROR])
 {
-    struct stat status;
-
     c->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
     if (c->fd >= 0 && fstat(c->fd, &status) == 0) {
         if (S_ISDIR(status.st_mode)) {
             snprintf(error, IW_CAPTURE_ERROR, "%s: cannot be opened: %s", c->name,

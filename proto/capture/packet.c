@@ -75,13 +75,11 @@ static uint8_t *put_ipv6(uint8_t *ip, const struct iw_packet *packet, size_t siz
 size_t iw_packet_put(uint8_t *octets, size_t room, const struct iw_packet *packet)
 {
     size_t size = iw_packet_size(packet);
-    uint8_t *tcp, *p;
-
     if (size > room || size == 0)
         return 0;
-    tcp = packet->source.family == 4 ? put_ipv4(octets, packet, size)
-                                     : put_ipv6(octets, packet, size);
-    p = iw_put16(tcp, packet->source_port);
+    uint8_t *tcp = packet->source.family == 4 ? put_ipv4(octets, packet, size)
+                                              : put_ipv6(octets, packet, size);
+    uint8_t *p = iw_put16(tcp, packet->source_port);
     p = iw_put16(p, packet->destination_port);
     p = iw_put32(p, packet->seq);
     p = iw_put32(p, packet->ack);

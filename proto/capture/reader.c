@@ -38,12 +38,12 @@ enum iw_link iw_link_of(uint32_t linktype)
 int iw_capture_corrupt(const struct iw_capture *c, char error[IW_CAPTURE_ERROR], const char *format,
                        ...)
 {
-    char where[40] = "", what[IW_CAPTURE_ERROR / 2];
+    char what[IW_CAPTURE_ERROR / 2];
     va_list arguments;
-
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
+    char where[40] = "";
     if (c->pcap == NULL)
         snprintf(where, sizeof where, " at offset %" PRIu64, c->offset);
     snprintf(error, IW_CAPTURE_ERROR, "%s: frame %" PRIu64 "%s: expected a whole record: %s",
@@ -165,7 +165,6 @@ static bool selected(const struct iw_capture *c, const struct iw_frame *frame)
 int iw_capture_next(struct iw_capture *c, struct iw_frame *frame, char error[IW_CAPTURE_ERROR])
 {
     int result;
-
     do {
         *frame = (struct iw_frame){0};
         result = c->next(c, frame, error);
@@ -178,11 +177,10 @@ int iw_capture_next(struct iw_capture *c, struct iw_frame *frame, char error[IW_
 int iw_capture_batch(struct iw_capture *c, struct iw_frame *frames, size_t room, size_t *count,
                      char error[IW_CAPTURE_ERROR])
 {
-    char later[IW_CAPTURE_ERROR]; /* reported when the reader gets there */
     int result = iw_capture_next(c, &frames[0], error);
-
     *count = result == 1;
     c->ahead = true;
+    char later[IW_CAPTURE_ERROR]; /* reported when the reader gets there */
     while (result == 1 && c->pcap == NULL && *count < room &&
            iw_capture_next(c, &frames[*count], later) == 1)
         ++*count;
@@ -215,10 +213,6 @@ int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_captur
                     char error[IW_CAPTURE_ERROR])
 {
     struct iw_capture_counts unused;
-    struct iw_frame frames[IW_CAPTURE_BATCH];
-    size_t count;
-    int result;
-
     if (counts == NULL)
         counts = &unused;
     memset(counts, 0, sizeof *counts);
@@ -231,6 +225,9 @@ int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_captur
         iw_capture_close(c);
         return -1;
     }
+    struct iw_frame frames[IW_CAPTURE_BATCH];
+    size_t count;
+    int result;
     while ((result = iw_capture_batch(c, frames, IW_CAPTURE_BATCH, &count, error)) > 0) {
         int stop = iw_connections_take(t, f, frames, count, counts);
         if (stop != 0) {

@@ -88,9 +88,9 @@ bool iw_synth_finish(struct iw_synth *s, char error[IW_CAPTURE_ERROR])
 
 void iw_synth_free(struct iw_synth *s)
 {
-    char error[IW_CAPTURE_ERROR];
     if (s == NULL)
         return;
+    char error[IW_CAPTURE_ERROR];
     if (s->stream != NULL)
         (void)iw_pcapng_close(s->stream, error);
     free(s->frame);

@@ -10,10 +10,9 @@ struct addrinfo *iw_address_resolve(const char *host, uint16_t port, bool passiv
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
                              .ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0)};
-    struct addrinfo *list = NULL;
     char service[8];
-
     snprintf(service, sizeof(service), "%u", (unsigned)port);
+    struct addrinfo *list = NULL;
     int status = getaddrinfo(host, service, &hints, &list);
     if (status)
         snprintf(error, room, "cannot resolve host \"%.255s\": %s", host, gai_strerror(status));

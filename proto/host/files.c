@@ -28,7 +28,6 @@ char *iw_own_folder(void)
 
 int iw_folder_create(const char *path)
 {
-    struct stat at;
     int status = mkdir(path, 0755);
     if (status && errno == ENOENT) {
         char *above = iw_text_copy(path);
@@ -42,6 +41,7 @@ int iw_folder_create(const char *path)
         free(above);
     }
     if (status && errno == EEXIST) {
+        struct stat at;
         status = stat(path, &at) || !S_ISDIR(at.st_mode) ? -1 : 0;
         errno = ENOTDIR;
     }
@@ -50,14 +50,13 @@ int iw_folder_create(const char *path)
 
 char *iw_folder_new(const char *parent, const char *name)
 {
-    char *safe = iw_text_file_name(name);
-    char stamp[32] = "";
     time_t now = time(NULL);
     struct tm utc;
-    char *path = NULL;
-
+    char stamp[32] = "";
     if (gmtime_r(&now, &utc))
         strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
+    char *safe = iw_text_file_name(name);
+    char *path = NULL;
     for (int i = 1; i <= RESULTS_A_SECOND; i++) {
         path = i == 1 ? iw_text_format("%s/%s-%s", parent, stamp, safe)
                       : iw_text_format("%s/%s-%s-%d", parent, stamp, safe, i);

@@ -10,12 +10,11 @@ bool iw_number(const char *text, uint64_t low, uint64_t high, uint64_t *out)
 {
     bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
     const char *digits = hex ? text + 2 : text;
-    char *end;
-
     /* strtoull would take blanks and signs as well. */
     if (!(hex ? isxdigit((unsigned char)*digits) : isdigit((unsigned char)*digits)))
         return false;
     errno = 0;
+    char *end;
     unsigned long long value = strtoull(digits, &end, hex ? 16 : 10);
     if (*end || errno || value < low || value > high)
         return false;
@@ -39,10 +38,9 @@ void iw_number_store(void *out, size_t size, uint64_t number)
 
 bool iw_number_real(const char *text, double low, double high, double *out)
 {
-    char *end;
-
     if (*text < '0' || *text > '9')
         return false;
+    char *end;
     double value = strtod(text, &end);
     if (*end || !(value > 0) || value < low || value > high)
         return false;

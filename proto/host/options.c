@@ -134,10 +134,9 @@ static bool belongs(const struct iw_command_line *line, const struct iw_option *
  * command and another to the next. */
 static bool meant(const struct iw_command_line *line, const struct iw_option *o)
 {
-    const struct iw_option *other;
-
     if (belongs(line, o))
         return true;
+    const struct iw_option *other;
     for (size_t i = 0; (other = option_at(line, i, NULL)); i++)
         if (other != o && !strcmp(other->name, o->name) && belongs(line, other))
             return false;
@@ -149,7 +148,6 @@ static bool meant(const struct iw_command_line *line, const struct iw_option *o)
 static void print_option(const struct iw_option *o)
 {
     char left[60];
-
     snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ',
              o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name, o->argument ? " " : "",
              o->argument ? o->argument : "");
@@ -189,14 +187,13 @@ static void print_help(const struct iw_command_line *line)
 
 static int unknown(const struct iw_command_line *line, const char *word)
 {
-    const struct iw_option *o;
-    struct iw_nearest n;
     char name[IW_NEAREST_WORD] = "";
     size_t length = strcspn(word, "=");
-
     if (length > 2 && length - 2 < sizeof(name))
         memcpy(name, word + 2, length - 2);
+    struct iw_nearest n;
     iw_nearest_begin(&n, name);
+    const struct iw_option *o;
     for (size_t i = 0; (o = option_at(line, i, NULL)); i++)
         if (o->help && belongs(line, o))
             iw_nearest_offer(&n, o->name);
@@ -253,11 +250,10 @@ static int carry_out(const struct iw_command_line *line, size_t index)
 
 static size_t index_of(const struct iw_command_line *line, int got)
 {
-    const struct iw_option *o;
-    size_t i = 0;
-
     if (got >= FIRST)
         return (size_t)got - FIRST;
+    const struct iw_option *o;
+    size_t i = 0;
     while ((o = option_at(line, i, NULL)) && o->letter != got)
         i++;
     return i;
@@ -265,16 +261,14 @@ static size_t index_of(const struct iw_command_line *line, int got)
 
 int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *first)
 {
-    const struct iw_option *o;
-    size_t count = 0, n = 0, at = 1;
-    int got, status = -1;
-
+    size_t count = 0;
     while (option_at(line, count, NULL))
         count++;
     struct option *names = iw_got(calloc(count + 1, sizeof(*names)));
     char *letters = iw_got(calloc(2 * count + 2, 1));
-
     letters[0] = ':';
+    size_t n = 0, at = 1;
+    const struct iw_option *o;
     for (size_t i = 0; (o = option_at(line, i, NULL)); i++) {
         if (!meant(line, o))
             continue;
@@ -288,6 +282,7 @@ int iw_options_read(const struct iw_command_line *line, int argc, char **argv, i
     }
     opterr = 0;
     optind = 0; /* start afresh */
+    int got, status = -1;
     while (status < 0 && (got = getopt_long(argc, argv, letters, names, NULL)) != -1)
         status = got == ':' || got == '?' ? unreadable(line, got, argv)
                                           : carry_out(line, index_of(line, got));

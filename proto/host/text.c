@@ -26,9 +26,8 @@ char *iw_text_copy(const char *text)
 char *iw_text_format(const char *format, ...)
 {
     va_list arguments;
-    char *text = NULL;
-
     va_start(arguments, format);
+    char *text = NULL;
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
     return iw_got(length < 0 ? NULL : text);

@@ -129,16 +129,15 @@ static bool check_markers(struct iw_deframer *d, struct iw_cursor c, const struc
 
 static bool check_pad(struct iw_deframer *d, struct iw_cursor c, const struct iw_shape *s)
 {
-    uint8_t pad[3];
-    uint32_t behind = s->pad + IW_MPA_CRC_FIELD;
-
     if (s->pad == 0)
         return false;
     /* A Marker may stand between the pad and the CRC field. */
+    uint32_t behind = s->pad + IW_MPA_CRC_FIELD;
     if (d->markers && iw_to_marker(d, c.pos + s->size - IW_MPA_CRC_FIELD - IW_MPA_MARKER) == 0)
         behind += IW_MPA_MARKER;
     iw_cursor_step(&c, s->size - behind);
     uint64_t pos = c.pos;
+    uint8_t pad[3];
     iw_cursor_read(&c, pad, s->pad);
     for (uint32_t i = 0; i < s->pad; i++)
         if (pad[i])
@@ -151,13 +150,11 @@ static bool check_pad(struct iw_deframer *d, struct iw_cursor c, const struct iw
 static bool deliver(struct iw_deframer *d, struct iw_cursor *c, const struct iw_shape *s)
 {
     struct iw_fpdu fpdu = iw_shape_fpdu(d, *c, s);
-    uint32_t crc;
-
     if (iw_cursor_run(c) > 2 * s->size) /* CRC and ULPDU_Length after next, if as far again */
         __builtin_prefetch(iw_cursor_octets(c) + 2 * s->size - IW_MPA_CRC_FIELD);
     if (fpdu.pieces > IW_DEFRAMER_PIECES)
         return false;
-    crc = iw_shape_crc(d, *c, s, &fpdu.crc);
+    uint32_t crc = iw_shape_crc(d, *c, s, &fpdu.crc);
     fpdu.crc_good = (d->crc || d->always_crc) && crc == fpdu.crc;
     if (d->crc && !fpdu.crc_good &&
         report(d, IW_CHECK_MPA_CRC, c->pos + s->size - IW_MPA_CRC_FIELD, fpdu.crc, crc))
@@ -194,7 +191,6 @@ static bool measure(struct iw_deframer *d, const struct iw_cursor *c, struct iw_
 static void parse(struct iw_deframer *d, struct iw_cursor *c)
 {
     struct iw_shape s;
-
     while (measure(d, c, &s) && !d->stopped)
         if (c->left < s.size || !deliver(d, c, &s))
             return;
@@ -208,7 +204,6 @@ static void parse_held(struct iw_deframer *d)
     struct iw_deframer_room *r = d->room;
     struct iw_iov piece;
     struct iw_cursor c = held_cursor(d, &piece);
-
     parse(d, &c);
     iw_stream_skip(&r->held, d->next);
 }
@@ -237,10 +232,9 @@ static size_t wanted(struct iw_deframer *d, const struct iw_cursor *c)
     struct iw_deframer_room *r = d->room;
     struct iw_iov piece;
     struct iw_cursor held = held_cursor(d, &piece);
-    struct iw_shape s;
-
     if (c->pos != d->next + held.left || iw_stream_gap(&r->held))
         return c->left;
+    struct iw_shape s;
     if (iw_shape_read(d, &held, &s))
         return s.size - held.left;
     return iw_shape_lead(d, d->next) + IW_MPA_LENGTH_FIELD - held.left;
@@ -252,7 +246,6 @@ static void skip_known(struct iw_deframer *d, struct iw_cursor *c)
     struct iw_iov piece;
     struct iw_cursor held = held_cursor(d, &piece);
     uint64_t known = d->next + held.left;
-
     if (c->pos < known)
         iw_cursor_step(c, known - c->pos < c->left ? (size_t)(known - c->pos) : c->left);
 }
@@ -283,16 +276,14 @@ static int take(struct iw_deframer *d, struct iw_cursor *c)
 
 int iw_deframer_input(struct iw_deframer *d, uint64_t pos, const struct iw_iov *data, size_t pieces)
 {
-    struct iw_cursor c = iw_cursor_at(data, pieces, pos);
-    int result;
-
     if (d->stopped)
         return -1;
+    struct iw_cursor c = iw_cursor_at(data, pieces, pos);
     if (c.left > 0 && (!d->room || c.left > UINT64_MAX - pos))
         return -2;
     if (c.left == 0)
         return 0;
-    result = take(d, &c);
+    int result = take(d, &c);
     if (result == -1)
         set_up(d); /* nothing is handed out any more */
     else if (d->sink->early && holds(d))
@@ -304,16 +295,14 @@ uint32_t iw_deframer_measure(struct iw_deframer *d, const struct iw_iov *data, s
 {
     struct iw_cursor c = iw_cursor_at(data, pieces, d->next);
     struct iw_shape s;
-
     return measure(d, &c, &s) ? s.size : 0;
 }
 
 size_t iw_deframer_held(struct iw_deframer *d, const uint8_t **octets)
 {
-    struct iw_iov piece;
-
     if (!holds(d) || iw_stream_gap(&((struct iw_deframer_room *)d->room)->held))
         return 0;
+    struct iw_iov piece;
     (void)held_cursor(d, &piece);
     *octets = piece.base;
     return piece.length;
@@ -341,7 +330,6 @@ void iw_deframer_move(struct iw_deframer *d, uint64_t pos)
 uint64_t iw_deframer_edge(struct iw_deframer *d)
 {
     struct iw_iov piece;
-
     return holds(d) ? d->next + held_cursor(d, &piece).left : d->next;
 }
 

@@ -132,8 +132,6 @@ int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t piec
                       .out = out,
                       .room = room};
     size_t length = 0;
-    unsigned pad;
-
     for (size_t i = 0; i < pieces; i++) {
         if (ulpdu[i].length > most - length)
             return -1;
@@ -141,7 +139,6 @@ int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t piec
     }
     if (length == 0)
         return -1;
-
     b.own = scratch;
     mark(&b, 0);
     b.header_pos = b.pos;
@@ -156,7 +153,7 @@ int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t piec
     }
     for (size_t i = 0; i < pieces && b.pieces <= room; i++)
         append_ulpdu(&b, &ulpdu[i]);
-    pad = iw_wire_pad((uint32_t)length);
+    unsigned pad = iw_wire_pad((uint32_t)length);
     if (pad > 0) {
         memset(b.own, iw_switch_violated(f->switches, IW_CHECK_MPA_PAD) ? 0xff : 0, pad);
         append_own(&b, pad);
@@ -206,11 +203,10 @@ uint32_t iw_framer_copy(struct iw_framer *f, const struct iw_iov *ulpdu, size_t 
                         uint8_t *out)
 {
     struct copy c = {.at = out, .pos = f->pos, .markers = f->markers};
-    uint32_t length = 0, crc = 0;
-    uint8_t field[IW_MPA_CRC_FIELD] = {0};
-
+    uint32_t length = 0;
     for (size_t i = 0; i < pieces; i++)
         length += (uint32_t)ulpdu[i].length;
+    uint8_t field[IW_MPA_CRC_FIELD] = {0};
     field[0] = (uint8_t)(length >> 8);
     field[1] = (uint8_t)length;
     /* A Marker before the length field points to it. */
@@ -224,7 +220,7 @@ uint32_t iw_framer_copy(struct iw_framer *f, const struct iw_iov *ulpdu, size_t 
     /* The CRC covers a Marker before its field (RFC 5044 §4.4), which is no piece of it. */
     copy_octets(&c, field, IW_MPA_CRC_FIELD);
     if (f->crc) {
-        crc = f->crc32c(IW_CRC32C_INIT, out, (size_t)(c.at - out) - IW_MPA_CRC_FIELD);
+        uint32_t crc = f->crc32c(IW_CRC32C_INIT, out, (size_t)(c.at - out) - IW_MPA_CRC_FIELD);
         iw_crc32c_put(c.at - IW_MPA_CRC_FIELD, iw_crc32c_finish(crc));
     }
     f->pos = c.pos;

@@ -109,8 +109,6 @@ static bool markers_agree(const struct iw_deframer *d, struct iw_cursor c, const
 static enum iw_fpdu_probe judge(const struct iw_deframer *d, const struct iw_cursor *c,
                                 struct iw_shape *s)
 {
-    uint32_t field;
-
     if (!iw_shape_read(d, c, s))
         return IW_PROBE_CUT;
     if (s->length == 0 || s->length > IW_MPA_ULPDU_MAX)
@@ -119,6 +117,7 @@ static enum iw_fpdu_probe judge(const struct iw_deframer *d, const struct iw_cur
         return IW_PROBE_CUT;
     if (!markers_agree(d, *c, s))
         return IW_PROBE_BAD;
+    uint32_t field;
     return !d->crc || iw_shape_crc(d, *c, s, &field) == field ? IW_PROBE_GOOD : IW_PROBE_BAD;
 }
 
@@ -127,9 +126,8 @@ static uint64_t hand_out(struct iw_deframer *d, struct iw_cursor c, const struct
 {
     struct iw_deframer_room *r = d->room;
     struct iw_fpdu fpdu = iw_shape_fpdu(d, c, s);
-    uint8_t octets[IW_MPA_CRC_FIELD];
-
     iw_cursor_step(&c, s->size - IW_MPA_CRC_FIELD);
+    uint8_t octets[IW_MPA_CRC_FIELD];
     iw_cursor_read(&c, octets, sizeof octets);
     fpdu.crc = iw_crc32c_get(octets);
     fpdu.crc_good = true;
@@ -171,13 +169,12 @@ static enum marked marked_start(const struct iw_deframer *d, const struct island
 /* RFC 5044 §5.2: a Marker gives the start of an FPDU, and each good FPDU the start of the next. */
 static void follow_markers(struct iw_deframer *d, const struct island *land)
 {
-    const struct iw_deframer_room *r = d->room;
     uint64_t pos, marker;
     enum marked marked = marked_start(d, land, &pos, &marker);
-
     d->misled = marked == MARKER_LIES;
     if (marked != MARKED)
         return;
+    const struct iw_deframer_room *r = d->room;
     while (r->runs < IW_DEFRAMER_RUNS) {
         size_t k = run_behind(r, pos);
         if (k < r->runs && r->run[k].begin == pos) {
@@ -234,11 +231,10 @@ static void take_segment(struct iw_deframer *d, const struct island *land, uint6
 void iw_resync_search(struct iw_deframer *d, uint64_t pos, uint64_t end, bool whole)
 {
     const struct iw_deframer_room *r = d->room;
-    struct island land;
-    size_t length, k = 0;
-
     if (d->misled || !d->crc || end <= pos || !iw_stream_gap(&r->held))
         return;
+    struct island land;
+    size_t length, k = 0;
     do {
         length = iw_stream_island(&r->held, k++, &land.begin, &land.octets);
         land.end = land.begin + length;
@@ -260,7 +256,6 @@ enum iw_fpdu_probe iw_deframer_probe(const struct iw_deframer *d, uint64_t pos, 
     struct iw_iov piece;
     struct iw_cursor c = look(&land, pos, land.end, &piece);
     struct iw_shape s;
-
     return judge(d, &c, &s);
 }
 
@@ -278,10 +273,8 @@ size_t iw_deframer_peek(const struct iw_deframer *d, uint64_t pos, const uint8_t
     const struct island land = {.octets = data, .begin = pos, .end = pos + length};
     struct iw_iov piece;
     struct iw_cursor c = look(&land, pos, land.end, &piece);
-    struct iw_shape s;
-    size_t n = 0;
-
     *fpdu = (struct iw_fpdu){.pos = pos};
+    struct iw_shape s;
     if (!iw_shape_read(d, &c, &s))
         return 0;
     fpdu->header_pos = pos + s.lead;
@@ -290,6 +283,7 @@ size_t iw_deframer_peek(const struct iw_deframer *d, uint64_t pos, const uint8_t
     fpdu->markers = (uint16_t)(s.inside + (s.lead ? 1u : 0u));
     room = room < s.length ? room : s.length;
     iw_cursor_step(&c, s.lead + IW_MPA_LENGTH_FIELD);
+    size_t n = 0;
     while (n < room && c.left > 0) {
         size_t run = room - n < c.left ? room - n : c.left;
         if (d->markers && iw_to_marker(d, c.pos) == 0) {

@@ -38,16 +38,15 @@ static void take_shape(const struct iw_deframer *d, uint64_t pos, uint32_t lengt
 
 bool iw_shape_read(const struct iw_deframer *d, const struct iw_cursor *c, struct iw_shape *s)
 {
-    struct iw_cursor at = *c;
     uint32_t lead = iw_shape_lead(d, c->pos);
     uint8_t field[IW_MPA_LENGTH_FIELD];
-
     if (c->left < lead + sizeof field)
         return false;
     if (iw_cursor_run(c) >= lead + sizeof field) {
         take_shape(d, c->pos, iw_get16(iw_cursor_octets(c) + lead), s);
         return true;
     }
+    struct iw_cursor at = *c;
     iw_cursor_step(&at, lead);
     iw_cursor_read(&at, field, sizeof field);
     take_shape(d, c->pos, iw_get16(field), s);
@@ -124,8 +123,6 @@ uint32_t iw_shape_crc(const struct iw_deframer *d, struct iw_cursor c, const str
     uint32_t state = IW_CRC32C_INIT;
     size_t left = s->size - IW_MPA_CRC_FIELD;
     bool wanted = d->crc || d->always_crc;
-    uint8_t octets[IW_MPA_CRC_FIELD];
-
     while (wanted && left > 0) {
         size_t run = iw_cursor_run(&c) < left ? iw_cursor_run(&c) : left;
         state = d->crc32c(state, iw_cursor_octets(&c), run);
@@ -133,6 +130,7 @@ uint32_t iw_shape_crc(const struct iw_deframer *d, struct iw_cursor c, const str
         left -= run;
     }
     iw_cursor_step(&c, left);
+    uint8_t octets[IW_MPA_CRC_FIELD];
     iw_cursor_read(&c, octets, sizeof octets);
     *field = iw_crc32c_get(octets);
     return iw_crc32c_finish(state);
@@ -141,9 +139,8 @@ uint32_t iw_shape_crc(const struct iw_deframer *d, struct iw_cursor c, const str
 struct iw_mpa_marker iw_shape_marker(struct iw_cursor *c)
 {
     uint8_t octets[IW_MPA_MARKER];
-    struct iw_mpa_marker m;
-
     iw_cursor_read(c, octets, sizeof octets);
+    struct iw_mpa_marker m;
     (void)iw_wire_get_marker(octets, sizeof octets, &m);
     return m;
 }

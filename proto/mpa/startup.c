@@ -172,12 +172,9 @@ static void finish(struct iw_mpa_startup *s)
 
 size_t iw_mpa_startup_input(struct iw_mpa_startup *s, const uint8_t *data, size_t length)
 {
-    size_t taken = 0;
-    size_t rest;
-    size_t keep;
-
     if (s->state != IW_MPA_IDLE && s->state != IW_MPA_WAIT_REPLY && s->state != IW_MPA_WAIT_REQUEST)
         return 0;
+    size_t taken = 0;
     if (s->in_length < IW_MPA_STARTUP_HEADER) {
         taken = take_header(s, data, length);
         if (s->state == IW_MPA_FAILED || s->in_length < IW_MPA_STARTUP_HEADER)
@@ -187,11 +184,11 @@ size_t iw_mpa_startup_input(struct iw_mpa_startup *s, const uint8_t *data, size_
         if (s->state == IW_MPA_FAILED)
             return taken;
     }
-    rest = IW_MPA_STARTUP_HEADER + s->peer.pd_length - s->in_length;
+    size_t rest = IW_MPA_STARTUP_HEADER + s->peer.pd_length - s->in_length;
     if (rest > length - taken)
         rest = length - taken;
     /* With mpa-pd-length ignored, what does not fit is skipped. */
-    keep = s->in_length < sizeof s->in ? sizeof s->in - s->in_length : 0;
+    size_t keep = s->in_length < sizeof s->in ? sizeof s->in - s->in_length : 0;
     if (keep > rest)
         keep = rest;
     if (keep > 0)

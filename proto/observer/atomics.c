@@ -72,8 +72,7 @@ void iw_observer_atomic_response(struct iw_observer *o)
     struct iw_observed_reads *r = &o->side[iw_observed_other(o->now->side)].reads;
     bool due = r->count > 0 && answers(o->now, iw_observer_request_at(r, 0));
     bool split = s->tagged[1].open && s->tagged[1].matched;
-    uint32_t id = o->now->atomic_response.request_id, k;
-
+    uint32_t id = o->now->atomic_response.request_id;
     s->answered++;
     if (o->now->message_length != IW_RDMAP_ATOMIC_RESPONSE) {
         iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, IW_DDP_UNTAGGED_HEADER,
@@ -84,7 +83,7 @@ void iw_observer_atomic_response(struct iw_observer *o)
     r = iw_observer_asked(o, due);
     if (!r)
         return;
-    k = find_request(o->now, r);
+    uint32_t k = find_request(o->now, r);
     if (k == r->count) {
         iw_observer_find(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, o->now->pos, id, 0);
         return;

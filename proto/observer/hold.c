@@ -30,7 +30,6 @@ static void move(struct iw_stream *fresh, const struct iw_stream *old)
         uint64_t pos;
         const uint8_t *octets;
         size_t length = iw_stream_island(old, k, &pos, &octets);
-
         (void)iw_stream_put(fresh, pos, octets, length);
     }
 }
@@ -39,17 +38,15 @@ static void move(struct iw_stream *fresh, const struct iw_stream *old)
 static void reserve(struct iw_observed_side *s, size_t room)
 {
     const struct iw_observer_config *config = &s->observer->config;
-    size_t size = sizeof(struct iw_stream) + room;
-    struct iw_stream *fresh;
-
     if (room <= capacity(&s->hold) || !config->lend)
         return;
+    size_t size = sizeof(struct iw_stream) + room;
     if (size < 2 * (size_t)s->hold.size)
         size = 2 * (size_t)s->hold.size;
     size = (size + STEP - 1) / STEP * STEP;
     if (size > IW_OBSERVER_BLOCK)
         size = IW_OBSERVER_BLOCK;
-    fresh = config->lend(config->context, size);
+    struct iw_stream *fresh = config->lend(config->context, size);
     if (!fresh)
         return;
     iw_stream_init(fresh, fresh + 1, size - sizeof *fresh, s->next);
@@ -97,11 +94,10 @@ uint64_t iw_hold_edge(const struct iw_observed_side *s)
 uint64_t iw_hold_island(const struct iw_observed_side *s)
 {
     const struct iw_stream *held = s->hold.octets;
-    const uint8_t *octets;
-    uint64_t pos;
-
     if (!held || !iw_stream_gap(held))
         return UINT64_MAX;
+    const uint8_t *octets;
+    uint64_t pos;
     (void)iw_stream_island(held, iw_stream_peek(held, &octets) > 0 ? 1 : 0, &pos, &octets);
     return pos;
 }

@@ -23,16 +23,13 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
 
     iw_deframer_lend(&s->deframer, o->scratch->room, sizeof o->scratch->room);
     while (s->phase == PHASE_FULL) {
-        size_t size;
-
         if (s->seeking) {
-            size = iw_observer_seek(o, s, octets.base, octets.length, last);
-            pass(s, &octets, size);
+            pass(s, &octets, iw_observer_seek(o, s, octets.base, octets.length, last));
             if (s->seeking)
                 break;
             iw_deframer_move(&s->deframer, s->next);
         }
-        size = iw_deframer_measure(&s->deframer, &octets, 1);
+        size_t size = iw_deframer_measure(&s->deframer, &octets, 1);
         if (size == 0 || size > octets.length)
             break;
         struct iw_iov piece = {octets.base, size};
@@ -158,8 +155,7 @@ static void feed_fpdus(struct iw_observer *o, struct iw_observed_side *s, uint64
         /* Of octets that are held already the first copy counts. */
         size_t fresh = island - pos < length ? (size_t)(island - pos) : length;
         struct iw_iov here = {(void *)(uintptr_t)octets, length};
-        size_t done, want;
-
+        size_t done;
         if (pos < edge) { /* known */
             done = edge - pos < length ? (size_t)(edge - pos) : length;
             iw_observer_judge_held(o, s->self);
@@ -169,7 +165,7 @@ static void feed_fpdus(struct iw_observer *o, struct iw_observed_side *s, uint64
             if (s->unproven)
                 count_aligned(s, done == all && s->found_at <= first);
         } else {
-            want = wanted(s, pos, length);
+            size_t want = wanted(s, pos, length);
             done = want - iw_hold_put(s, pos, octets, want);
             if (done > 0)
                 iw_observer_judge_held(o, s->self);

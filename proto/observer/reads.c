@@ -43,11 +43,9 @@ void iw_observer_forget_reads(struct iw_observed_side *s)
 static bool enlarge(struct iw_observer *o, struct iw_observed_reads *r)
 {
     uint32_t size = r->size > 0 ? 2 * r->size : READS;
-    struct iw_observed_read *ring;
-
     if (size > IW_OBSERVER_READS || !o->config.lend)
         return false;
-    ring = o->config.lend(o->config.context, size * sizeof *ring);
+    struct iw_observed_read *ring = o->config.lend(o->config.context, size * sizeof *ring);
     if (!ring)
         return false;
     for (uint32_t k = 0; k < r->count; k++)
@@ -81,10 +79,7 @@ void iw_observer_ask(struct iw_observer *o, const struct iw_observed_read *reque
 {
     enum iw_side side = o->now->side;
     const struct iw_observed_side *peer = &o->side[iw_observed_other(side)];
-    const struct iw_observed_tagged *answer = &peer->tagged[1];
     struct iw_observed_reads *r = &o->side[side].reads;
-    uint32_t limit, outstanding;
-
     if (r->uncertain && settled(&o->side[side], peer, o->now->ddp.msn)) {
         release(o, r);
         r->uncertain = false;
@@ -95,7 +90,8 @@ void iw_observer_ask(struct iw_observer *o, const struct iw_observed_read *reque
         return;
     *iw_observer_request_at(r, r->count) = *request;
     iw_observer_request_at(r, r->count++)->late = unmistakable(&o->side[side].provocation.fault);
-    outstanding = r->count + (answer->open && answer->matched ? 1u : 0u);
+    const struct iw_observed_tagged *answer = &peer->tagged[1];
+    uint32_t limit, outstanding = r->count + (answer->open && answer->matched ? 1u : 0u);
     if (!read_limit(o, side, &limit) || outstanding <= limit) {
         r->over = false;
     } else if (!r->over && !inside_fpdu(peer)) {

@@ -35,15 +35,14 @@ static enum iw_fpdu_probe probe_header(const struct iw_observer *o, const struct
                                        uint32_t *size)
 {
     uint8_t head[IW_DDP_UNTAGGED_HEADER];
-    struct iw_ddp_header h;
     struct iw_fpdu fpdu;
     size_t n = iw_deframer_peek(d, pos, octets, length, &fpdu, head, sizeof head);
-
     *size = fpdu.size;
     if (fpdu.size == 0)
         return IW_PROBE_CUT;
     if (fpdu.length < IW_DDP_TAGGED_HEADER || fpdu.length > IW_MPA_ULPDU_MAX)
         return IW_PROBE_BAD;
+    struct iw_ddp_header h;
     if (iw_wire_get_ddp(head, n, &h) < 0)
         return n < sizeof head && n < fpdu.length ? IW_PROBE_CUT : IW_PROBE_BAD;
     return iw_observer_plausible(o, &h) ? IW_PROBE_GOOD : IW_PROBE_BAD;
@@ -57,7 +56,6 @@ static enum iw_fpdu_probe probe_chain(const struct iw_observer *o, const struct 
     for (int k = 0; k < IW_OBSERVER_CHAIN; k++) {
         uint32_t size;
         enum iw_fpdu_probe probe = probe_header(o, d, pos, octets, length, &size);
-
         if (probe != IW_PROBE_GOOD || k + 1 == IW_OBSERVER_CHAIN)
             return probe;
         if (size >= length)
@@ -90,7 +88,6 @@ static enum iw_fpdu_probe probe(struct iw_observer *o, struct iw_observed_side *
 {
     uint32_t size;
     enum iw_fpdu_probe probe = probe_header(o, &s->deframer, pos, octets, length, &size);
-
     if (probe != IW_PROBE_GOOD)
         return probe;
     if (s->deframer.crc || !s->crc_known) {
@@ -124,14 +121,12 @@ static size_t seek_marked(struct iw_observer *o, struct iw_observed_side *s, con
 {
     uint64_t start, marker;
     size_t from = 0;
-
     while (iw_deframer_marked(&s->deframer, s->next + from, octets + from, length - from, &start,
                               &marker)) {
         size_t at = (size_t)(start - s->next);
         uint32_t size;
         enum iw_fpdu_probe verdict =
             probe_header(o, &s->deframer, start, octets + at, length - at, &size);
-
         if (verdict == IW_PROBE_GOOD) /* the Marker and its FPDU vouch for each other */
             verdict = start + size <= marker ? IW_PROBE_BAD
                                              : probe(o, s, start, octets + at, length - at);
@@ -173,10 +168,9 @@ static enum iw_fpdu_probe suppose_marker(struct iw_observer *o, struct iw_observ
     if (!may_begin(octets, length))
         return verdict;
     for (uint32_t at = 0; at < IW_MPA_MARKER_PERIOD; at += IW_MPA_MARKER) {
-        struct iw_mpa_marker m;
-
         if (at + IW_MPA_MARKER > length)
             return verdict == IW_PROBE_BAD ? IW_PROBE_CUT : verdict;
+        struct iw_mpa_marker m;
         (void)iw_wire_get_marker(octets + at, IW_MPA_MARKER, &m);
         if (m.reserved != 0 || m.fpduptr != at)
             continue;

@@ -155,12 +155,11 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *fpdu)
     bool crc_failed = fpdu->crc_checked && !fpdu->crc_good;
     struct iw_ddp_header h;
     bool header = iw_wire_get_ddp(ulpdu, fpdu->length, &h) > 0;
-    struct iw_fault why = {0};
-
     if (!fits(o, s, &h, header, crc_failed)) {
         s->redo = true;
         return 0;
     }
+    struct iw_fault why = {0};
     if (framing_lost(s, fpdu, &h, header, crc_failed, &why)) {
         iw_observer_lose(o, s->self, &why);
         return -1;
@@ -177,7 +176,6 @@ void iw_observer_cut_fpdu(struct iw_observer *o, struct iw_observed_side *s, con
     struct iw_fpdu fpdu;
     size_t captured = iw_deframer_peek(&s->deframer, s->next, octets, length, &fpdu,
                                        o->scratch->gather, sizeof o->scratch->gather);
-
     fpdu.crc_checked = s->deframer.crc;
     o->scratch->n_pending = 0;
     s->cut = true;
@@ -291,7 +289,6 @@ static void check_reserved(struct iw_observer *o)
 {
     unsigned seen = 0;
     enum iw_check check;
-
     while ((check = iw_rdmap_check_reserved(&o->now->ddp, &seen)) != IW_CHECK_NONE)
         find_in_header(o, check);
 }
@@ -334,14 +331,13 @@ static enum iw_check judge(const struct iw_observer *o, const struct iw_switches
 /* Returns true if the segment's place in a message can be judged. */
 static bool check_header(struct iw_observer *o)
 {
+    if (judge(o, NULL) == IW_CHECK_NONE)
+        return true;
     const struct iw_ddp_header *h = &o->now->ddp;
     bool placeable = true;
     struct iw_switches passed;
-    enum iw_check check;
-
-    if (judge(o, NULL) == IW_CHECK_NONE)
-        return true;
     memset(&passed, 0, sizeof passed);
+    enum iw_check check;
     while ((check = judge(o, &passed)) != IW_CHECK_NONE) {
         pass_over(&passed, check);
         find_in_header(o, check);
@@ -363,15 +359,13 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
                          size_t length, size_t captured, const struct iw_fpdu *fpdu, bool content)
 {
     struct iw_observed_side *s = &o->side[side];
-    bool header;
-
     if (side == IW_SIDE_INITIATOR && content && !s->first_done &&
         o->side[IW_SIDE_RESPONDER].early_fpdu_waits)
         find_waiting(o);
     iw_observer_begin(o, IW_OBSERVED_SEGMENT, side, fpdu ? fpdu->pos : 0,
                       fpdu ? fpdu->pos + fpdu->size : 0);
     o->now->fpdu = fpdu;
-    header = decode(o->now, ulpdu, length, captured);
+    bool header = decode(o->now, ulpdu, length, captured);
     iw_observer_show(o);
     if (fpdu)
         find_pending(o, !content);

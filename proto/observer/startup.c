@@ -25,8 +25,6 @@ bool iw_observer_opens(const void *data, size_t length, bool first, enum iw_side
 {
     enum { COMMON = 9, LEAST = 4 }; /* octets: "MPA ID Re", "MPA " */
     const uint8_t *octets = data;
-    struct iw_mpa_startup_header h;
-
     if (first) {
         if (length < LEAST ||
             memcmp(octets, iw_mpa_request_key, length < COMMON ? length : COMMON) != 0)
@@ -36,6 +34,7 @@ bool iw_observer_opens(const void *data, size_t length, bool first, enum iw_side
         return true;
     }
     *side = IW_SIDE_INITIATOR;
+    struct iw_mpa_startup_header h;
     return length >= IW_MPA_STARTUP_HEADER && iw_wire_mpa_key(octets) == IW_MPA_KEY_REQUEST &&
            iw_wire_get_startup(octets, length, &h) > 0 && known_revision(h.revision) &&
            h.pd_length <= IW_MPA_PRIVATE_MAX;

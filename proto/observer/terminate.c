@@ -94,8 +94,6 @@ void iw_observer_terminate(struct iw_observer *o)
 {
     const struct iw_rdmap_terminate *t = &o->now->terminate;
     const struct iw_observed_side *other = &o->side[iw_observed_other(o->now->side)];
-    uint8_t want;
-
     if (other->provocation.fault.check != IW_CHECK_NONE)
         o->now->provoked_by = &other->provocation.fault;
     if (!o->now->terminate_valid) {
@@ -105,8 +103,8 @@ void iw_observer_terminate(struct iw_observer *o)
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, IW_IN_ULPDU(IW_AT_TERM_CODE),
                             (uint64_t)t->layer << 12 | (uint64_t)t->etype << 8 | t->code, 0);
     } else if (!flags_fit(t)) {
-        want = iw_rdmap_terminate_flags(t->layer, t->etype,
-                                        t->flags & IW_TERM_D ? iw_rdmap_op(&t->ddp) : 0);
+        uint8_t want = iw_rdmap_terminate_flags(t->layer, t->etype,
+                                                t->flags & IW_TERM_D ? iw_rdmap_op(&t->ddp) : 0);
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_HEADERS, IW_IN_ULPDU(IW_AT_TERM_FLAGS),
                             t->flags, want);
     } else if (!reason_fits(o, t)) {

@@ -91,18 +91,14 @@ int iw_switches_set(struct iw_switches *switches, enum iw_switch kind, const cha
         [IW_SWITCH_VIOLATE] = "this side has no way to break this",
         [IW_SWITCH_BOTCH] = "this has no reaction that could go wrong in that way",
     };
+    *error = "unknown check or rule";
     char name[WORD_MAX];
     const char *reaction = NULL;
-    enum iw_botch botch = IW_BOTCH_NONE;
-    enum iw_check single = IW_CHECK_NONE;
-    const enum iw_check *checks = &single;
-    size_t n_checks = 1;
-    int count = 0;
-
-    *error = "unknown check or rule";
     if (!split(spec, name, &reaction))
         return -1;
-    single = iw_check_find(name);
+    enum iw_check single = iw_check_find(name);
+    const enum iw_check *checks = &single;
+    size_t n_checks = 1;
     if (single == IW_CHECK_NONE) {
         const struct iw_rule *rule = iw_rule_find(name);
         if (!rule)
@@ -114,6 +110,7 @@ int iw_switches_set(struct iw_switches *switches, enum iw_switch kind, const cha
         n_checks = rule->n_checks;
     }
 
+    enum iw_botch botch = IW_BOTCH_NONE;
     if (kind == IW_SWITCH_BOTCH) {
         *error = "expected NAME=layer|type|code|place|close|silent|again";
         botch = reaction ? iw_botch_find(reaction) : IW_BOTCH_NONE;
@@ -127,6 +124,7 @@ int iw_switches_set(struct iw_switches *switches, enum iw_switch kind, const cha
     *error = inapplicable[kind];
     if (botch == IW_BOTCH_PLACE && nothing_to_place(checks[0]))
         *error = "nothing can be placed before this check";
+    int count = 0;
     for (size_t i = 0; i < n_checks; i++) {
         if (iw_switch_applies(kind, checks[i], botch)) {
             turn_on(switches, kind, checks[i], botch);

@@ -87,20 +87,19 @@ static void refuse(const char *text)
 __attribute__((constructor)) static void choose(void)
 {
     const char *text = getenv("IW_MUTANT");
-    char name[96], *check, *reaction;
-
     if (text == NULL || text[0] == '\0')
         return;
     if (strcmp(text, "list") == 0)
         list();
+    char name[96];
     if (strlen(text) >= sizeof name)
         refuse(text);
     memcpy(name, text, strlen(text) + 1);
-    check = strchr(name, ':');
+    char *check = strchr(name, ':');
     if (check == NULL)
         refuse(text);
     *check++ = '\0';
-    reaction = strchr(check, '=');
+    char *reaction = strchr(check, '=');
     if (reaction != NULL)
         *reaction++ = '\0';
     mutant_check = iw_check_find(check);
