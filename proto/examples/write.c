@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <iwarp/endpoint.h>
+#include <iwarp/endpoint_transport.h>
 
 static void *get(void *context, size_t size)
 {

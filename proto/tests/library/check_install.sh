@@ -30,7 +30,7 @@ pkg-config --exists --print-errors iwarp-host
 [ ! -e "$work/prefix/include/iwarp/table.h" ]
 [ -e "$work/prefix/include/iwarp/checks.h" ]
 
-"$cmake" -S "$examples" -B "$work/find-package" -G Ninja -DCMAKE_C_COMPILER="$cc" \
+"$cmake" -S "$examples" -B "$work/find-package" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS="-Wall -Wextra -Werror" \
     -DCMAKE_PREFIX_PATH="$work/prefix" >>"$work/log"
 "$cmake" --build "$work/find-package" >>"$work/log"
 for source in "$examples"/*.c; do
