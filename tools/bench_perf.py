@@ -101,7 +101,7 @@ class Bench:
         libraries = [os.path.join(build, "proto", name) for name in ("libiwarp_host.a", "libiwarp.a")]
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "crc32c")
-            subprocess.run(["cc", "-O2", "-I", os.path.join(HERE, "../proto/include"), os.path.join(HERE, "bench_crc32c.c"),
+            subprocess.run(["cc", "-O2", "-I", os.path.join(HERE, "../proto/include"), "-I", os.path.join(HERE, "../proto"), os.path.join(HERE, "bench_crc32c.c"),
                             os.path.join(HERE, "perf/perf_stats.c"), *libraries, "-lisal", "-lm", "-o", program], check=True)
             said = output(program)
         for line in said.splitlines():
