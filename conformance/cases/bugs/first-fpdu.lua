@@ -101,7 +101,7 @@ return family {
     end,
   },
 
-  -- No initiator may send that early (RFC 5044 §7.1.2), hence no MUST; but an FPDU neither refused nor processed hangs.
+  -- No initiator may send that early (RFC 5044 §7.1.2), so there is no MUST; but an FPDU neither refused nor processed hangs.
   -- If the Reply is faster, the case sees nothing.
   case {
     id = "bug-first-fpdu-not-taken-up",

@@ -260,7 +260,7 @@ return family {
 
   -- ---- listeners ----
 
-  -- Whether a connection ends before the target has accepted it is a race: hence this number, each after a pause for both.
+  -- Whether a connection ends before the target has accepted it is a race, so it is tried so often, each time after a pause for both.
   each({ "shutdown", "reset" }, function(how)
     return known_bug {
       id = "bug-closed-before-accepted-" .. how,
