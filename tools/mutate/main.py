@@ -14,6 +14,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -78,6 +79,7 @@ def arguments():
     parser.add_argument("--budget", metavar="MINUTES", type=float, help="begin no other edit after this time")
     parser.add_argument("--no-reach", action="store_true", help="do not first find out which tests reach which code (for few edits)")
     parser.add_argument("--no-asan", action="store_true", help="do not ask the tests under AddressSanitizer")
+    parser.add_argument("--tests", metavar="REGEX", default="", help="ask only the tests whose name it is found in: unit tests of a room, say")
     parser.add_argument("--list", action="store_true", help="print the edits, try none")
     parser.add_argument("--planted", action="store_true", help="instead, make each edit of proto/rules/planted.csv: its tests must notice")
     parser.add_argument("--at", metavar="FILE:LINE", help="try every edit of one line (N and SEED are ignored)")
@@ -86,6 +88,10 @@ def arguments():
     options = parser.parse_args()
     if options.n < 1 or options.jobs < 1 or (options.budget is not None and options.budget < 0):
         parser.error("N, --jobs and --budget are positive numbers")
+    try:
+        re.compile(options.tests)
+    except re.error as error:
+        parser.error(f"--tests {options.tests}: {error}")
     if options.seed is None:
         options.seed = int(time.strftime("%Y%m%d"))
     return options, parser
@@ -94,11 +100,11 @@ def arguments():
 class Pool:
     """The workers, each a process with a tree."""
 
-    def __init__(self, jobs, builds, probes, store):
+    def __init__(self, jobs, builds, probes, store, tests=""):
         self.pipes, self.processes = [], []
         for _ in range(jobs):
             here, there = multiprocessing.Pipe()
-            process = multiprocessing.Process(target=workers.serve, args=(there, FOLDER, builds, probes, store))
+            process = multiprocessing.Process(target=workers.serve, args=(there, FOLDER, builds, probes, store, tests))
             process.start()
             there.close()
             self.pipes.append(here)
@@ -137,7 +143,7 @@ class Run:
 
     def go(self, n):
         """Tries n edits; None is all there are."""
-        pool = Pool(self.options.jobs, ["plain"] + ([] if self.options.no_asan else ["asan"]), self.probes, self.store)
+        pool = Pool(self.options.jobs, ["plain"] + ([] if self.options.no_asan else ["asan"]), self.probes, self.store, self.options.tests)
         self.start = time.monotonic()
         try:
             self.measure(pool)

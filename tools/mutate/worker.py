@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import ctypes
@@ -20,11 +21,12 @@ CLEAN = guard.Limits(cpu=3600, idle=900, wall=3600, memory=2 * guard.MEMORY)  # 
 
 
 class Worker:
-    def __init__(self, folder, builds, probes, store):
+    def __init__(self, folder, builds, probes, store, tests):
         self.tree = trees.Tree.free(folder)
         self.builds = builds
         self.probes = probes
         self.store = store
+        self.wanted = re.compile(tests)
         self.reached = {}  # the map of each test
         self.tests = []
         self.sound = set()  # tests that passed without an edit
@@ -40,7 +42,7 @@ class Worker:
         self.tree.probe()
         for build in self.builds:
             self.tree.build(build)
-            self.tests += suite.listed(self.tree, build)
+            self.tests += [test for test in suite.listed(self.tree, build) if self.wanted.search(test.name)]
 
     def measure(self, key):
         """Runs a test without an edit and keeps what it took and reached."""
