@@ -76,6 +76,9 @@ def run_steps(chosen, keep_going=True, night=0):
             print_log(step, 12)
     for step in bad:
         say(f"{verdicts[step.name]}  {step.title}: {step.log}")
+        if verdicts[step.name] == "FAILED":
+            for name, lines in scheduler.failed_tests(os.path.join(ROOT, step.log)).items():
+                say(f"    {name}: {lines[-1].strip() if lines else 'no output'}")
     return found, 1 if bad else 0
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from paths import ROOT
 LOAD = 1.75  # steps start until so much of the processors is asked for: most of them also wait
 SKIPPED = 77
 TAIL = 60  # lines of a failed step's log
+LAST_OF_TEST = 15  # lines of a failed test's output
 BEAT = 60  # seconds after which a step that is still running is mentioned
 LONGEST = 6  # times its budget, but at least an hour: then a step hangs, and is ended
 
@@ -32,6 +34,20 @@ def tail(log, lines):
 
 def last_line(log):
     return next((line.strip() for line in reversed(tail(log, 20)) if line.strip()), "")
+
+
+def failed_tests(log):
+    """What each test that failed printed, of a log that ctest wrote: name -> its last lines."""
+    found, lines = {}, None
+    with open(log, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if test := re.match(r"\s*\d+/\d+ Test +#\d+: (\S+) \.*(.*)", line):
+                lines = found.setdefault(test[1], []) if "***" in test[2] and "Skipped" not in test[2] else None
+            elif re.match(r"\s*Start +\d+: |\d+% tests passed", line):
+                lines = None
+            elif lines is not None and line.strip():
+                lines[:] = lines[1 - LAST_OF_TEST:] + [line]
+    return found
 
 
 class Run:
@@ -116,6 +132,9 @@ class Scheduler:
         else:
             self.finish(run.step, "FAILED", f"{'it hung' if hung else f'exit {run.status}'}; its log, {run.step.log}, ends:", **times)
             sys.stderr.writelines("    " + line for line in tail(run.log, TAIL))
+            for name, lines in failed_tests(run.log).items():
+                say(f"  {name} printed last:")
+                sys.stderr.writelines("    " + line for line in lines)
             sys.stderr.flush()
 
     def blocked(self, step):

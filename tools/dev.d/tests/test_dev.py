@@ -183,6 +183,35 @@ class Running(unittest.TestCase):
             self.assertEqual(file.read(), "date,commit,command,cores,step,verdict,seconds,processor_seconds,figure\n" + "2026-01-02,abc,tools/dev nightly 0,2,a,ok,1,2,22 edits of 3\n" * 2)
 
 
+class FailedTests(unittest.TestCase):
+    LOG = """\
+    Start 194: tools_check_siw
+1/3 Test #194: tools_check_siw ...................***Failed   60.21 sec
+siw: down
+not so: it has ended
+
+    Start 195: tools_check_siw_errors
+2/3 Test #195: tools_check_siw_errors ............   Passed    2.01 sec
+    Start 196: tools_check_silent
+3/3 Test #196: tools_check_silent ................***Timeout  3600.00 sec
+
+33% tests passed, 2 tests failed out of 3
+The following tests FAILED:
+"""
+
+    def test_what_they_printed_is_found(self):
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8") as log:
+            log.write(self.LOG)
+            log.flush()
+            self.assertEqual(scheduler.failed_tests(log.name), {"tools_check_siw": ["siw: down\n", "not so: it has ended\n"], "tools_check_silent": []})
+
+    def test_only_the_end_of_much_output(self):
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8") as log:
+            log.write("1/1 Test #1: much ...***Failed    1.00 sec\n" + "".join(f"{n}\n" for n in range(100)))
+            log.flush()
+            self.assertEqual(scheduler.failed_tests(log.name), {"much": [f"{n}\n" for n in range(85, 100)]})
+
+
 class Rooms(unittest.TestCase):
     def test_what_stands_on_a_room(self):
         deframer = rooms.proto_tests("mpa")
