@@ -25,6 +25,7 @@ import sys
 
 PART = 2048  # octets of a frame; a line holds several
 HEAD = struct.Struct(">cI")
+PATIENCE = 300  # seconds after which a kernel that does not answer hangs
 FAILED = 125  # exit status: the command could not be run inside
 GONE = 3  # exit status: there is no kernel, or no longer one (iwarp-conform: the target was never reached)
 
@@ -193,7 +194,7 @@ def begin(to, source, kernel):
     hello, seen = frame(b"h", nonce), b""
     write_all(to, frame(b"H", nonce))
     while True:
-        ready = select.select([source, kernel], [], [], 30)[0]
+        ready = select.select([source, kernel], [], [], PATIENCE)[0]
         if source in ready:
             seen += os.read(source, 65536)
             if hello in seen:
@@ -203,6 +204,17 @@ def begin(to, source, kernel):
             die("the kernel has ended; its last words: tools/siw console")
         else:
             die("the kernel does not answer; its console: tools/siw console")
+
+
+def wake_by_signals(numbers):
+    """Returns a descriptor from which the numbers of signals can be read. A handler in Python would run only after the
+    select() that a signal comes just before."""
+    receives, sends = os.pipe()
+    os.set_blocking(sends, False)
+    signal.set_wakeup_fd(sends)
+    for number in numbers:
+        signal.signal(number, lambda *_: None)
+    return receives
 
 
 def execute(state, pid, writable, argv):
@@ -216,8 +228,7 @@ def execute(state, pid, writable, argv):
     # A signal before the request would find no command to end.
     passed_on = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)
-    for number in passed_on:
-        signal.signal(number, lambda n, _: write_all(to, frame(b"S", b"%d" % n)))
+    signals = wake_by_signals(passed_on)
     write_all(to, frames(b"R", json.dumps(request).encode()) + frame(b"G"))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, passed_on)
     incoming, outputs = Frames(), {b"o": 1, b"e": 2}
@@ -227,9 +238,15 @@ def execute(state, pid, writable, argv):
                 os.close(lock)
                 return int(data)
             write_all(outputs[kind], data)
-        if source not in select.select([source, kernel], [], [])[0]:
+        rest = b""
+        ready = select.select([source, kernel, signals], [], [])[0]
+        if signals in ready:
+            for number in os.read(signals, PART):
+                write_all(to, frame(b"S", b"%d" % number))
+        if source in ready:
+            rest = os.read(source, 65536)
+        elif kernel in ready:
             die("the kernel has ended under the command; its last words: tools/siw console")
-        rest = os.read(source, 65536)
 
 
 def main(arguments):
