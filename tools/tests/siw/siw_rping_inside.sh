@@ -12,6 +12,17 @@ v4=10.7.0.1 v6=fd07::1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+# rping_status STATUS: 0 in place of what the stock `rping -s` now and then ends with after all went well: one of its
+# threads closes the event channel that the other still reads, and that one calls exit(-1).
+rping_status() {
+    if [ "$1" -eq 255 ] && grep -q 'DISCONNECT EVENT' "$scratch/rping" &&
+        [ "$(tail -n 1 "$scratch/rping")" = "rdma_get_cm_event: Bad file descriptor" ]; then
+        echo 0
+    else
+        echo "$1"
+    fi
+}
+
 # outcome WHAT RPING'S-STATUS PEER'S-STATUS
 outcome() {
     if [ "$2" -eq 0 ] && [ "$3" -eq 0 ]; then
@@ -60,7 +71,8 @@ serves() {
     ours=$?
     [ $ours -eq 0 ] || kill $server
     wait $server
-    outcome "rping -s ${theirs[*]} -a $address, iwarp-peer connect --count ${what[0]} --size ${what[1]} $*" $? $ours
+    outcome "rping -s ${theirs[*]} -a $address, iwarp-peer connect --count ${what[0]} --size ${what[1]} $*" \
+        "$(rping_status $?)" $ours
 }
 
 # both COUNT SIZE OPTION...: in either direction, over IPv4.
