@@ -82,7 +82,7 @@ static void register_checks(expert_module_t *module)
     iwd_ei = wmem_alloc0_array(scope, expert_field, IW_CHECK_COUNT);
     for (unsigned k = 1; k < IW_CHECK_COUNT; k++) {
         const struct iw_check_info *info = iw_check_info((enum iw_check)k);
-        const struct iw_rule *rule = iw_check_rule((enum iw_check)k);
+        const struct iw_rule *rule = iw_check_sender_rule((enum iw_check)k);
 
         if (!(info->kinds & IW_KIND_OBSERVER))
             continue;

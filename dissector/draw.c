@@ -34,15 +34,17 @@ static void draw_finding(const struct iwd_finding *f, const struct iwd_thing *t,
                          packet_info *pinfo, proto_tree *tree)
 {
     const struct iw_check_info *info = iw_check_info(f->check);
-    const struct iw_rule *rule = iw_check_rule(f->check);
+    const struct iw_rule *rule = iw_check_sender_rule(f->check);
     const char *level = iw_level_name(rule->level), *implied = rule->implied ? ", implied" : "";
+    bool valued = f->got != f->want; /* iw_fault_has_values() */
     bool here = t && f->pos >= t->pos && f->pos - t->pos < tvb_captured_length(tvb);
     proto_tree *sub = iwd_subtree(tree, iwd_hf[F_FINDING], tvb, here ? (int)(f->pos - t->pos) : 0,
                                   here, T_FINDING);
     proto_item *item = generated(proto_tree_get_parent(sub));
 
-    proto_item_set_text(item, "%s: %s: 0x%" PRIx64 ", expected 0x%" PRIx64, rule->id, info->text,
-                        f->got, f->want);
+    proto_item_set_text(item, "%s: %s", rule->id, info->text);
+    if (valued)
+        proto_item_append_text(item, ": 0x%" PRIx64 ", expected 0x%" PRIx64, f->got, f->want);
     expert_add_info_format(pinfo, item, &iwd_ei[f->check], "%s (%s%s, RFC %u section %s): %s",
                            rule->id, level, implied, rule->rfc, rule->section, info->text);
     generated(proto_tree_add_string(sub, iwd_hf[F_RULE], tvb, 0, 0, rule->id));
@@ -54,6 +56,8 @@ static void draw_finding(const struct iwd_finding *f, const struct iwd_thing *t,
     generated(proto_tree_add_uint(sub, iwd_hf[F_FINDING_SIDE], tvb, 0, 0, f->side));
     generated(proto_tree_add_uint64(sub, iwd_hf[F_FINDING_OCTET], tvb, 0, 0, f->pos));
     generated(proto_tree_add_uint(sub, iwd_hf[F_FINDING_FRAME], tvb, 0, 0, f->frame));
+    if (!valued)
+        return;
     generated(proto_tree_add_uint64(sub, iwd_hf[F_FINDING_GOT], tvb, 0, 0, f->got));
     generated(proto_tree_add_uint64(sub, iwd_hf[F_FINDING_WANT], tvb, 0, 0, f->want));
 }
@@ -65,7 +69,7 @@ static void draw_findings(const struct iwd_finding *findings, const struct iwd_t
 {
     for (const struct iwd_finding *f = findings; f; f = f->next) {
         draw_finding(f, t, tvb, pinfo, tree);
-        col_append_fstr(pinfo->cinfo, COL_INFO, " [%s: %s]", iw_check_rule(f->check)->id,
+        col_append_fstr(pinfo->cinfo, COL_INFO, " [%s: %s]", iw_check_sender_rule(f->check)->id,
                         iw_check_info(f->check)->text);
     }
 }

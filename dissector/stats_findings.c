@@ -6,7 +6,7 @@ enum { SEVERITY, LEVEL, RULE, SECTION, COUNT, FIRST, TEXT };
 
 static void count_finding(enum iw_check check, uint32_t frame)
 {
-    const struct iw_rule *rule = iw_check_rule(check);
+    const struct iw_rule *rule = iw_check_sender_rule(check);
     bool fresh;
     stat_tap_table_item_type *row =
         iwd_table_row(&iwd_findings_table, GUINT_TO_POINTER(check), &fresh);

@@ -42,7 +42,7 @@ static char *comment_of(const struct iwd_seen *s, packet_info *pinfo)
     const struct iwd_message *m = s->thing->message, *request = iwd_seen_request(s);
     GString *text = g_string_new(NULL);
     for (const struct iwd_finding *f = s->findings; f; f = f->next)
-        g_string_append_printf(text, "[%s: %s] ", iw_check_rule(f->check)->id,
+        g_string_append_printf(text, "[%s: %s] ", iw_check_sender_rule(f->check)->id,
                                iw_check_info(f->check)->text);
     if (request) {
         nstime_t time;

@@ -140,6 +140,14 @@ def first_pass(lines):
             if not line.startswith("Frame ") or following and not following.startswith("Frame ")]
 
 
+def values(finding):
+    """Returns what was found and what was expected, which differ; twice -1 where there are no such values."""
+    got, want = (int(finding.get(name, "-1"), 16) for name in ("got", "want"))
+    if (got == want) != ("got" not in finding and "want" not in finding):
+        raise ValueError(f"{finding}: found and expected are the same, or one of them is missing")
+    return got, want
+
+
 def findings_of_tree(lines):
     names = {"Check": "check", "At stream octet": "octet", "That octet is in frame": "frame", "Sender at fault": "side",
              "Found": "got", "Expected": "want", "Rule": "rule"}
@@ -151,14 +159,12 @@ def findings_of_tree(lines):
             found.append(current)
         if field and current is not None and field[1] in names:
             current[names[field[1]]] = field[2]
-    return sorted((int(f["frame"]), f["side"].split()[0], int(f["octet"]), f["rule"], f["check"], int(f["got"], 16),
-                   int(f["want"], 16)) for f in found)
+    return sorted((int(f["frame"]), f["side"].split()[0], int(f["octet"]), f["rule"], f["check"], *values(f)) for f in found)
 
 
 def findings_of_lint(lint, capture, *options):
     rows = harness.lines_of(harness.run(lint, "--json", *options, capture, status=None, encoding="utf-8", timeout=300).stdout)
-    return sorted((r["frame"], r["side"], r["octet"], r["rule"], r["check"], int(r["got"], 16), int(r["want"], 16))
-                  for r in rows if r["type"] == "finding")
+    return sorted((r["frame"], r["side"], r["octet"], r["rule"], r["check"], *values(r)) for r in rows if r["type"] == "finding")
 
 
 def differences(name, want, got, labels):

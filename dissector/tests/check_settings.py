@@ -165,7 +165,7 @@ def main(plugins, version, _lint=""):
         expect("without TCP's analysis", lines(original, "-o", "tcp.analyze_sequence_numbers:FALSE") == whole)
         expect("without TCP's reassembly", lines(original, "-o", "tcp.desegment_tcp_streams:FALSE") == whole)
 
-        found = tshark(BAD.read_bytes(), "-Y", 'iwarp.check.ddp_msn && iwarp.rule == "DDP-7.1-09"', "-T", "fields",
+        found = tshark(BAD.read_bytes(), "-Y", 'iwarp.check.ddp_msn && iwarp.rule == "DDP-4.3-08"', "-T", "fields",
                        "-e", "iwarp.ddp.msn", "-e", "iwarp.ddp.msn.expected")
         expect("a finding by its rule", len(found.split()) == 2, found)
         found = tshark(TERMINATE.read_bytes(), "-Y", "iwarp.rdmap.terminate", "-T", "fields",

@@ -48,7 +48,7 @@ static void seen_message(struct iw_hunt_slot *s, const struct iw_observation *o)
 
 static void seen_finding(struct iw_hunt_slot *s, enum iw_check check)
 {
-    const struct iw_rule *rule = iw_check_rule(check);
+    const struct iw_rule *rule = iw_check_sender_rule(check);
 
     if (!rule || iw_rule_verdict(rule) != IW_VERDICT_FAIL)
         return;

@@ -222,7 +222,7 @@ static void look_into_broken(struct iw_hunt *h)
     for (size_t i = 0; i < h->n_broken; i++) {
         struct iw_hunt_event e = {.kind = IW_HUNT_RULE, .check = h->broken[i].check};
         const struct iw_check_info *info = iw_check_info(e.check);
-        const struct iw_rule *rule = iw_check_rule(e.check);
+        const struct iw_rule *rule = iw_check_sender_rule(e.check);
 
         snprintf(e.text, sizeof(e.text), "%s (%s): %s", info->name, rule ? rule->id : "-",
                  info->text);

@@ -132,7 +132,7 @@ static void put_head(struct writer *w, const struct iw_hunt_finding *f, const ch
 {
     static const char fallback[] = "MPA-8-01", stray[] = "DDP-8.3.1-04";
     const struct iw_rule *rule =
-        f->event.kind == IW_HUNT_RULE ? iw_check_rule(f->event.check) : NULL;
+        f->event.kind == IW_HUNT_RULE ? iw_check_sender_rule(f->event.check) : NULL;
 
     fprintf(w->f, "-- Found by iwarp-fuzz --target %s --seed %" PRIu64 ", sequence %" PRIu64 ".\n",
             w->h->spec->text, w->h->o->seed, f->number);

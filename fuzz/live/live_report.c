@@ -130,7 +130,7 @@ json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
     json_t *rule = NULL, *pattern = f->n_pattern ? iw_got(json_array()) : NULL;
 
     if (f->event.kind == IW_HUNT_RULE) {
-        const struct iw_rule *broken = iw_check_rule(f->event.check);
+        const struct iw_rule *broken = iw_check_sender_rule(f->event.check);
 
         check = iw_check_info(f->event.check)->name;
         rule = broken ? json_string(broken->id) : json_null();

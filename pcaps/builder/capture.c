@@ -175,22 +175,17 @@ static int s_write(lua_State *L)
     return 0;
 }
 
-/* iw.of_check(name): the id of its primary rule, and a list of those of the others; an error if the
+/* iw.of_check(name): the id of the rule that its finding accuses the sender of; an error if the
  * observer does not find it. */
 static int l_of_check(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
-    const struct iw_check_info *info = iw_check_info(iw_check_find(name));
+    enum iw_check check = iw_check_find(name);
 
-    if (!(info->kinds & IW_KIND_OBSERVER))
+    if (!(iw_check_info(check)->kinds & IW_KIND_OBSERVER))
         return luaL_error(L, "'%s' is no check of the observer", name);
-    lua_pushstring(L, iw_rule_at(info->rule)->id);
-    lua_createtable(L, (int)info->n_others, 0);
-    for (size_t i = 0; i < info->n_others; i++) {
-        lua_pushstring(L, iw_rule_at(info->others[i])->id);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 2;
+    lua_pushstring(L, iw_check_sender_rule(check)->id);
+    return 1;
 }
 
 void golden_add_capture(lua_State *L)

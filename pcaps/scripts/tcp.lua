@@ -63,6 +63,24 @@ segments("sequence-wrap", "sequence numbers wrap in the middle", { sizes = 256 }
   { open = { isn = { 0xfffffa00, 0xffffffd0 } } })
 segments("ipv6", "the same over IPv6", {}, function(list) list:send() end, { open = { ipv6 = true } })
 
+-- What comes first is judged last: the findings are those of frames that change places.
+capture {
+  file = "tcp/findings-out-of-order", what = "four FPDUs with a wrong pad octet each, the first of them comes last",
+  run = function(f)
+    local c = f:open()
+    c:start()
+    c.initiator:send(send { payload = "before" })
+    local list = c.initiator:split(function()
+      for _ = 1, 4 do c.initiator:send(send { payload = "x" }, { pad = "\0\0\1" }) end
+    end)
+    for _, n in ipairs { 2, 4, 3, 1 } do
+      list:send(n)
+      c:finds("mpa-pad")
+    end
+    c:close()
+  end,
+}
+
 -- Segment sizes. The MULPDU follows them, except with offload: there the NIC splits and the capture shows its input.
 for _, size in ipairs { 128, 536, 1448, 8960 } do
   for _, markers in ipairs { false, true } do

@@ -77,6 +77,16 @@ violation {
 }
 
 wrong_request("mpa-rev-request", "mpa-rev", "the Request's revision is 3", PLAIN, { revision = 3, enhanced = false })
+violation {
+  name = "mpa-rev-request-0", check = "mpa-rev", what = "a Request of revision 0 from an initiator that speaks version 1 of DDP",
+  run = function(c, bad)
+    c.initiator:send(request { revision = bad and 0 or 1, crc = true })
+    c.responder:send(reply { revision = 1, crc = true })
+    c.initiator:send(send { payload = "speaks DDP 1" })
+    c:finds()
+    c:close()
+  end,
+}
 wrong_reply("mpa-rev-reply", "mpa-rev", "a Reply of revision 0 to a Request of revision 1", PLAIN, PLAIN, { revision = 0 })
 
 violation {
@@ -132,7 +142,7 @@ wrong_request("mpa-rev1-s", "mpa-rev1-s", "S is set in a Request of revision 1",
 wrong_reply("mpa-rep-a", "mpa-rep-a", "the Reply is client-server where peer-to-peer was asked for", P2P, P2P, BLOCK)
 wrong_reply("mpa-rep-a-unasked", "mpa-rep-a", "the Reply is peer-to-peer where client-server was asked for", BLOCK, BLOCK, P2P, { "EMPA-9.2-13" })
 wrong_request("mpa-rtr-offer", "mpa-rtr-offer", "a Request with A=1 offers no RTR form", P2P, with(P2P, { rtr = {} }), { "EMPA-9.2-01" })
-wrong_reply("mpa-rtr-offer-reply", "mpa-rtr-offer", "a Reply with A=1 takes no RTR form", P2P, P2P, with(P2P, { rtr = {} }))
+wrong_reply("mpa-rtr-choice", "mpa-rtr-choice", "a Reply with A=1 takes no RTR form", P2P, P2P, with(P2P, { rtr = {} }))
 wrong_request("mpa-rtr-unasked", "mpa-rtr-unasked", "a Request with A=0 offers an RTR form", BLOCK, with(BLOCK, { rtr = { "send" } }))
 wrong_reply("mpa-rtr-unasked-reply", "mpa-rtr-unasked", "a Reply with A=0 takes an RTR form", BLOCK, BLOCK, with(BLOCK, { rtr = { "write" } }))
 wrong_reply("mpa-ord-reply", "mpa-ord-reply", "the Reply's ORD is above the Request's IRD", BLOCK, BLOCK, with(BLOCK, { ord = 3 }))

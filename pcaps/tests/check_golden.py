@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """check_golden.py BUILDER LINT [FOLDER]: the golden captures are those that the scripts make, octet by octet, and
-iwarp-lint finds in each exactly what the manifest says. With FOLDER: only the second, for the captures there."""
+iwarp-lint finds in each exactly what the manifest says, accuses each side of rules that bind it, in the order of frames, and
+prints what it found and what it expected only where they differ. With FOLDER: only the second, for the captures there."""
 import os
 import tempfile
 
@@ -22,13 +23,14 @@ def compare(builder):
 
 
 def judge(lint, folder):
-    captures = golden.manifest(folder)["captures"]
+    captures, rules = golden.manifest(folder)["captures"], golden.subjects()
     listed = {c["file"] for c in captures} | {"manifest.json"}
     for name in sorted(golden.files(folder) - listed):
         harness.complain(f"{name}: not in the manifest")
     for c in captures:
         lines = golden.lint(lint, os.path.join(folder, c["file"]), *c.get("lint", []))
         want, got = golden.expected(c), golden.findings(lines)
+        harness.complain(*(f'{c["file"]}: {wrong}' for wrong in golden.unfit(rules, lines)))
         for what, a, b in ("findings", want[0], got[0]), ("unknown", want[1], got[1]):
             if a != b and not (what == "unknown" and c.get("gaps")):
                 harness.complain(f'{c["file"]}: {what}:\n  expected {"; ".join(a) or "none"}\n  found    {"; ".join(b) or "none"}')

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The synthetic golden captures: what their tests and tools/dev captures share."""
+import csv
 import os
 
 import harness
@@ -36,6 +37,27 @@ def findings(lines):
     found = sorted(f'{x["check"]} ({x["rule"]}) of the {x["side"]} in frame {x["frame"]}' for x in lines if x["type"] == "finding")
     unknown = sorted(f'the {x["side"]} from frame {x["frame"]} on' for x in lines if x["type"] == "unknown")
     return found, unknown
+
+
+def unfit(rules, lines):
+    """What is wrong with the findings by themselves: a rule that does not bind the side, values that do not differ, frames out of order."""
+    wrong, last = [], 0
+    for x in (x for x in lines if x["type"] == "finding"):
+        subject = rules[x["rule"]]
+        if subject in ("initiator", "responder") and subject != x["side"]:
+            wrong.append(f'{x["rule"]} of the {x["side"]} in frame {x["frame"]} is a rule of the {subject}')
+        if ("got" in x) != ("want" in x) or x.get("got", "found") == x.get("want", "expected"):
+            wrong.append(f'{x["check"]} in frame {x["frame"]}: found {x.get("got")}, expected {x.get("want")}')
+        if x["frame"] < last:
+            wrong.append(f'{x["check"]} in frame {x["frame"]} comes after a finding in frame {last}')
+        last = x["frame"]
+    return wrong
+
+
+def subjects():
+    """By rule of the catalogue: whom it binds."""
+    with open(os.path.join(os.path.dirname(PCAPS), "proto", "rules", "requirements.csv"), encoding="ascii", newline="") as file:
+        return {row["id"]: row["subject"] for row in csv.DictReader(file)}
 
 
 def expected(capture):

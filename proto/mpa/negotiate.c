@@ -33,9 +33,11 @@ static void violate_header(const struct iw_switches *switches, struct draft *d, 
         d->header.revision = 3;
 }
 
-static void violate_block(const struct iw_switches *switches, struct draft *d, uint8_t rtr)
+static void violate_block(const struct iw_switches *switches, struct draft *d, uint8_t rtr,
+                          bool request)
 {
-    if (d->enhanced.peer_to_peer && iw_switch_violated(switches, IW_CHECK_MPA_RTR_OFFER))
+    if (d->enhanced.peer_to_peer &&
+        iw_switch_violated(switches, request ? IW_CHECK_MPA_RTR_OFFER : IW_CHECK_MPA_RTR_CHOICE))
         d->enhanced.rtr = 0;
     if (!d->enhanced.peer_to_peer && iw_switch_violated(switches, IW_CHECK_MPA_RTR_UNASKED))
         d->enhanced.rtr = rtr ? rtr : IW_MPA_RTR_SEND;
@@ -88,7 +90,7 @@ void iw_mpa_make_request(struct iw_mpa_startup *s, const void *data, size_t leng
     if (c->enhanced)
         d.header.flags |= IW_MPA_FLAG_S;
     violate_header(s->switches, &d, true);
-    violate_block(s->switches, &d, c->rtr);
+    violate_block(s->switches, &d, c->rtr, true);
     write_frame(s, &d, data, length);
 }
 
@@ -144,7 +146,7 @@ void iw_mpa_make_reply(struct iw_mpa_startup *s, bool reject, const void *data, 
         d.header.flags |= IW_MPA_FLAG_S;
     violate_header(s->switches, &d, false);
     violate_reply_block(s, &d.enhanced);
-    violate_block(s->switches, &d, s->config.rtr);
+    violate_block(s->switches, &d, s->config.rtr, false);
     write_frame(s, &d, data, length);
 }
 

@@ -250,6 +250,10 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
         unsigned forms = initiator->enhanced.rtr ? initiator->enhanced.rtr & responder->enhanced.rtr
                                                  : responder->enhanced.rtr;
         s->first_done = true;
+        /* An initiator that speaks version 1 is not one of the RDMA Consortium (OP-52). */
+        if (initiator->startup.revision == 0 && o->version == 1 && header &&
+            iw_ddp_version(&o->now->ddp) == 1)
+            iw_observer_find_at(o, IW_CHECK_MPA_REV, IW_AT_DDP_CONTROL, 0, 1);
         if (initiator->enhanced.peer_to_peer && responder->enhanced.peer_to_peer && header &&
             !terminate && !(rtr_form(o->now) & forms))
             iw_observer_find_at(o, IW_CHECK_MPA_RTR_FIRST, IW_AT_RDMAP_CONTROL, rtr_form(o->now),

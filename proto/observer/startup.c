@@ -90,7 +90,9 @@ static void check_enhanced(struct iw_observer *o, const struct iw_observed_side 
     uint64_t pos = e->rtr & IW_MPA_RTR_SEND ? IW_AT_MPA_IRD : IW_AT_MPA_ORD;
 
     if (e->peer_to_peer && e->rtr == 0 && !rejects)
-        find_in_frame(o, s, IW_CHECK_MPA_RTR_OFFER, IW_AT_MPA_IRD, 0, 0);
+        find_in_frame(
+            o, s, s->self == IW_SIDE_INITIATOR ? IW_CHECK_MPA_RTR_OFFER : IW_CHECK_MPA_RTR_CHOICE,
+            IW_AT_MPA_IRD, 0, 0);
     if (!e->peer_to_peer && e->rtr != 0)
         find_in_frame(o, s, IW_CHECK_MPA_RTR_UNASKED, pos, e->rtr, 0);
 }

@@ -12,7 +12,7 @@ import sys
 
 RULE_COLUMNS = ["id", "rfc", "section", "level", "subject", "side", "testable",
                 "requirement", "how_to_test", "expected_observation"]
-CHECK_COLUMNS = ["check", "kinds", "reaction", "rule", "others", "text"]
+CHECK_COLUMNS = ["check", "kinds", "reaction", "rule", "sender", "others", "text"]
 LEVELS = ["MAY", "SHOULD", "SHOULD NOT", "MUST", "MUST NOT"]
 SUBJECTS = ["sender", "receiver", "both", "initiator", "responder"]
 SIDES = ["either", "initiator", "responder", "n/a"]
@@ -20,6 +20,7 @@ TESTABLE = ["no", "api", "wire-passive", "wire-active"]
 KINDS = {"e": "IW_KIND_ENDPOINT", "o": "IW_KIND_OBSERVER",
          "s": "IW_KIND_LEGAL", "v": "IW_KIND_VIOLATE"}
 IMPLIED = "[implied] "
+ANSWER = "answer:"  # of a sender rule: the side that breaks it does so by what it answers to what it received
 
 
 class Bad(Exception):
@@ -100,6 +101,28 @@ def read_reaction(place, row):
     return ("IW_REACTION_TERMINATE", *(f"0x{digits}" for digits in match.groups()))
 
 
+def read_sender(place, row, rules, rule_index):
+    """Returns the index of the rule that the side breaks which sends the thing, or does it; that of `rule` if there is no such side."""
+    name, ident = row["check"], row["sender"].removeprefix(ANSWER)
+    if not row["sender"]:
+        if set(row["kinds"]) & set("ov"):
+            raise Bad(f"{place}: check {name} (kinds {row['kinds']}) names no rule of the sender")
+        return rule_index[row["rule"]]
+    if not set(row["kinds"]) & set("ov"):
+        raise Bad(f"{place}: check {name} (kinds {row['kinds']}) is about no sender, but names the rule '{ident}' of one")
+    if ident not in rule_index:
+        raise Bad(f"{place}: check {name} names the unknown rule '{ident}' of the sender")
+    if rule_index[ident] not in row["rules"]:
+        raise Bad(f"{place}: the sender's rule {ident} is not among the rules of check {name}")
+    receiver = rules[rule_index[ident]]["subject"] == "receiver"
+    if receiver and "o" in row["kinds"] and ident == row["sender"]:
+        raise Bad(f"{place}: rule {ident} binds receivers, but the observer accuses the sender of it: "
+                  f"name another one, or write '{ANSWER}{ident}' if it is about what a receiver answers")
+    if not receiver and ident != row["sender"]:
+        raise Bad(f"{place}: rule {ident} is not one of receivers, so '{ANSWER}' is out of place")
+    return rule_index[ident]
+
+
 def read_checks(path, rules, rule_index):
     checks, seen = [], {}
     for place, row in rows(path, CHECK_COLUMNS):
@@ -123,6 +146,7 @@ def read_checks(path, rules, rule_index):
                 raise Bad(f"{place}: check {name} names rule {ident} twice")
             row["rules"].append(rule_index[ident])
             rules[rule_index[ident]]["checks"].append(name)
+        row["sender_rule"] = read_sender(place, row, rules, rule_index)
         checks.append(row)
     if not checks:
         raise Bad(f"{path}: no checks")
@@ -177,14 +201,14 @@ def table(rules, checks):
             others = ", ".join(str(index) for index in check["rules"][1:])
             lines.append(f"static const uint16_t others_of_{number}[] = {{{others}}};")
     lines += ["", "const struct iw_check_info iw_checks_table[IW_CHECK_COUNT] = {",
-              '    {"none", 0, IW_REACTION_NONE, 0, 0, 0, 0, NULL, 0, "no check"},']
+              '    {"none", 0, IW_REACTION_NONE, 0, 0, 0, 0, 0, NULL, 0, "no check"},']
     for number, check in enumerate(checks):
         count = len(check["rules"]) - 1
         others = f"others_of_{number}, {count}" if count else "NULL, 0"
         kinds = " | ".join(KINDS[letter] for letter in check["kinds"] if letter != "-") or "0"
         lines.append("    {" + ", ".join([
             c_string(check["check"]), kinds, *check["reaction_fields"], str(check["rules"][0]),
-            others, c_string(check["text"])]) + "},")
+            str(check["sender_rule"]), others, c_string(check["text"])]) + "},")
     lines += ["};"]
     return "\n".join(lines) + "\n"
 

@@ -71,3 +71,10 @@ const struct iw_rule *iw_check_rule(enum iw_check check)
         return NULL;
     return &iw_rules_table[iw_checks_table[check].rule];
 }
+
+const struct iw_rule *iw_check_sender_rule(enum iw_check check)
+{
+    if (check == IW_CHECK_NONE || (size_t)check >= IW_CHECK_COUNT)
+        return NULL;
+    return &iw_rules_table[iw_checks_table[check].sender];
+}

@@ -39,15 +39,18 @@ static void print_check(FILE *out, enum iw_check check)
         if (iw_switch_applies(switches[i].kind, check, switches[i].botch))
             used += (size_t)snprintf(kinds + used, sizeof(kinds) - used, "%s%s", used ? "," : "",
                                      switches[i].name);
-    const struct iw_rule *rule = iw_check_rule(check);
-    fprintf(out, "%-26s %-32s ", info->name, kinds);
+    bool sent = info->kinds & (IW_KIND_OBSERVER | IW_KIND_VIOLATE);
+    fprintf(out, "%-33s %-32s ", info->name, kinds);
     print_reaction(out, info);
-    fprintf(out, " %-17s %s\n", rule ? rule->id : "-", info->text);
+    fprintf(out, " %-14s %-14s %s\n", iw_check_rule(check)->id,
+            sent ? iw_check_sender_rule(check)->id : "-", info->text);
 }
 
 void iw_list_rules(FILE *out)
 {
-    fprintf(out, "# checks: name, switches that it takes, reaction, primary rule, what is wrong\n");
+    fprintf(out, "# checks: name, switches that it takes, reaction, rule that a receiver enforces, "
+                 "rule that "
+                 "the sender breaks, what is wrong\n");
     for (int c = IW_CHECK_NONE + 1; c < IW_CHECK_COUNT; c++)
         print_check(out, (enum iw_check)c);
     fprintf(out, "\n# rules: id, level, number of checks, requirement\n");

@@ -4,8 +4,9 @@
 
 /*
  * iwarp-lint: runs the observer over a capture. lint_follow.c sorts frames into connections and
- * octets into observers, lint_report.c prints what they see, summary.c sums it up at the end,
- * lint_reads.c times Reads, extract.c collects the octets placed in a buffer.
+ * octets into observers, lint_report.c prints what they see, order.c puts it in order, summary.c
+ * sums it up at the end, lint_reads.c times Reads, extract.c collects the octets placed in a
+ * buffer.
  */
 
 #include <jansson.h>
@@ -104,7 +105,8 @@ struct iw_lint_connection {
 
 struct iw_lint {
     const struct iw_lint_options *options;
-    FILE *out;
+    FILE *out;      /* takes the line being made: order.c */
+    FILE *to;       /* where lines go */
     uint64_t frame; /* being read */
     uint64_t time;  /* its time, ns */
     uint64_t acked; /* after the last octet of the other direction that a frame acknowledged */
@@ -122,6 +124,11 @@ struct iw_lint {
     size_t n_notes;
     uint64_t more_notes; /* that were not kept */
     bool sarif_begun;    /* a result has been written */
+    char *line;          /* what `out` has taken */
+    size_t line_length;
+    struct iw_lint_line *lines;          /* that wait */
+    size_t n_lines, lines_room, waiting; /* waiting: octets */
+    uint64_t n_put;                      /* lines, ever */
 };
 
 /* lint_follow.c: checks the whole file. Returns an exit status. */
@@ -129,6 +136,17 @@ int iw_lint_run(const struct iw_lint_options *options, FILE *out);
 /* Returns the frame that has an octet of this side; the one being read if that is not remembered.
  */
 uint64_t iw_lint_frame(const struct iw_lint_connection *c, enum iw_side side, uint64_t pos);
+
+/* order.c: lines in the order of their frames. */
+/* Sets lint->to and lint->out; iw_lint_lines_free() closes the latter and frees all. */
+void iw_lint_lines_begin(struct iw_lint *lint, FILE *to);
+/* Takes what was written into lint->out, nothing or whole lines, as belonging to this frame. */
+void iw_lint_line(struct iw_lint *lint, uint64_t frame);
+/* Writes what need not wait any more; to be called after some frames. */
+void iw_lint_lines_settle(struct iw_lint *lint);
+/* Writes all that waits. */
+void iw_lint_lines_end(struct iw_lint *lint);
+void iw_lint_lines_free(struct iw_lint *lint);
 
 /* sarif.c: SARIF 2.1.0. The results are written as they come, the rules at the end. */
 void iw_lint_sarif_begin(struct iw_lint *lint);

@@ -241,6 +241,7 @@ static void close_connection(struct iw_lint_connection *c)
     iw_observer_flush(c->observer);
     if (c->lint->options->summary)
         iw_lint_summary(c);
+    iw_lint_line(c->lint, c->lint->frame);
     c->lint->open--;
     c->tcp->user = NULL;
     iw_observer_drop(c->observer);
@@ -473,6 +474,7 @@ static int read_frames(struct iw_lint *lint, struct iw_capture *c, struct iw_fra
         size_t count;
         got = iw_capture_batch(c, frames, IW_CAPTURE_BATCH, &count, error);
         (void)iw_connections_take(lint->table, f, frames, count, counts);
+        iw_lint_lines_settle(lint);
         if (counts->frames - shown >= PROGRESS_FRAMES) {
             progress(c, false);
             shown = counts->frames;
@@ -502,6 +504,7 @@ static int walk(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments 
         if (tcp && tcp->user)
             close_connection(tcp->user);
     }
+    iw_lint_lines_end(lint);
     if (lint->options->format == IW_LINT_SARIF)
         iw_lint_sarif_end(lint);
     else
@@ -532,13 +535,15 @@ static int lint_capture(struct iw_lint *lint, struct iw_capture *c)
     struct iw_fragments *f = iw_got(iw_fragments_new());
     int walked = walk(lint, c, f, error);
     int extracted = lint->extract != NULL ? iw_lint_extract_end(lint) : 0;
+    iw_lint_line(lint, UINT64_MAX);
+    iw_lint_lines_end(lint);
     int status = lint->findings ? IW_LINT_FINDINGS : IW_LINT_CLEAN;
     iw_fragments_free(f);
     if (walked < 0)
         status = complain(error, IW_LINT_UNREADABLE);
     if (extracted)
         status = extracted;
-    if (fflush(lint->out) || ferror(lint->out))
+    if (fflush(lint->to) || ferror(lint->to))
         status = complain("cannot write the findings", IW_EXIT_TESTER);
     if (lint->options->annotate != NULL && !iw_lint_annotate(lint))
         status = IW_EXIT_TESTER;
@@ -547,13 +552,14 @@ static int lint_capture(struct iw_lint *lint, struct iw_capture *c)
 
 int iw_lint_run(const struct iw_lint_options *options, FILE *out)
 {
-    struct iw_lint lint = {.options = options, .out = out};
+    struct iw_lint lint = {.options = options};
     char error[IW_CAPTURE_ERROR];
     struct iw_capture *c = open_capture(options, error);
     int status = IW_EXIT_TESTER;
     if (c == NULL)
         return complain(error, IW_LINT_UNREADABLE);
     catch_signals(options);
+    iw_lint_lines_begin(&lint, out);
     lint.scratch = iw_got(malloc(iw_observer_scratch_size()));
     lint.table = iw_got(iw_connections_new(TABLE, on_segment, &lint));
     if (options->annotate != NULL)
@@ -566,6 +572,7 @@ int iw_lint_run(const struct iw_lint_options *options, FILE *out)
     iw_capture_close(c);
     iw_connections_free(lint.table);
     free(lint.scratch);
+    iw_lint_lines_free(&lint);
     iw_lint_free_notes(&lint);
     return status;
 }

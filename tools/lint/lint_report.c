@@ -42,19 +42,22 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
     struct iw_lint *lint = c->lint;
     const struct iw_fault *f = &o->fault;
     const struct iw_check_info *info = iw_check_info(f->check);
-    const struct iw_rule *rule = iw_rule_at(info->rule);
+    const struct iw_rule *rule = iw_check_sender_rule(f->check);
     const char *level = iw_level_name(rule->level);
     uint64_t frame = iw_lint_frame(c, o->side, f->pos);
     if (lint->options->must && (rule->level < IW_LEVEL_MUST || rule->implied))
         return;
     lint->findings++;
-    char got[IW_LINT_HEX], want[IW_LINT_HEX];
+    char got[IW_LINT_HEX], want[IW_LINT_HEX], values[3 * IW_LINT_HEX] = "";
+    bool valued = iw_fault_has_values(f);
     iw_lint_hex(got, f->got);
     iw_lint_hex(want, f->want);
+    if (valued)
+        snprintf(values, sizeof(values), ": %s, expected %s", got, want);
     char what[512], where[128], from[IW_ENDPOINT_TEXT];
     snprintf(what, sizeof(what), "%s (%s%s): %s [%s; %s", rule->id, level,
              rule->implied ? ", implied" : "", info->text, info->name, iw_side_name(o->side));
-    snprintf(where, sizeof(where), "octet %" PRIu64 ": %s, expected %s", f->pos, got, want);
+    snprintf(where, sizeof(where), "octet %" PRIu64 "%s", f->pos, values);
     iw_lint_note(lint, frame, "%s, %s]", what, where);
     switch (lint->options->format) {
     case IW_LINT_TEXT:
@@ -63,19 +66,21 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
         break;
     case IW_LINT_JSON:
         put_line(c, "finding", o->side, frame,
-                 json_pack("{s:I, s:s, s:s, s:s, s:b, s:s, s:s, s:s}", "octet", (json_int_t)f->pos,
-                           "check", info->name, "rule", rule->id, "level", level, "implied",
-                           (int)rule->implied, "text", info->text, "got", got, "want", want));
+                 json_pack("{s:I, s:s, s:s, s:s, s:b, s:s, s:s*, s:s*}", "octet",
+                           (json_int_t)f->pos, "check", info->name, "rule", rule->id, "level",
+                           level, "implied", (int)rule->implied, "text", info->text, "got",
+                           valued ? got : NULL, "want", valued ? want : NULL));
         break;
     case IW_LINT_SARIF:
         iw_lint_sarif_finding(c, o, where);
         break;
     }
+    iw_lint_line(lint, frame);
 }
 
 void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o)
 {
-    const struct iw_lint *lint = c->lint;
+    struct iw_lint *lint = c->lint;
     bool message = o->kind == IW_OBSERVED_MESSAGE;
     uint64_t frame = iw_lint_frame(c, o->side, o->pos);
     char text[512], segments[64] = "", from[IW_ENDPOINT_TEXT];
@@ -94,6 +99,7 @@ void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observa
                                    json_pack("{s:I, s:I}", "segments", (json_int_t)o->segments,
                                              "octets", (json_int_t)o->message_length));
         put_line(c, "message", o->side, frame, more);
+        iw_lint_line(lint, lint->frame);
         return;
     }
     if (message && o->segments > 1)
@@ -101,6 +107,7 @@ void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observa
                  o->segments, o->message_length);
     fprintf(lint->out, "%s:%" PRIu64 ": %s %s: %s%s\n", lint->options->path, frame,
             iw_side_name(o->side), iw_lint_address(c, o->side, from), text, segments);
+    iw_lint_line(lint, lint->frame);
 }
 
 void iw_lint_break(struct iw_lint_connection *c, const struct iw_observation *o)
@@ -139,4 +146,5 @@ void iw_lint_break(struct iw_lint_connection *c, const struct iw_observation *o)
             iw_lint_sarif_unknown(c, o->side, text);
         break;
     }
+    iw_lint_line(lint, lint->frame);
 }

@@ -17,8 +17,6 @@ static void put(struct iw_lint *lint, json_t *result)
 {
     if (!result)
         return;
-    fputs(lint->sarif_begun ? ",\n" : "\n", lint->out);
-    lint->sarif_begun = true;
     json_dumpf(result, lint->out, JSON_COMPACT);
     json_decref(result);
 }
@@ -27,7 +25,7 @@ void iw_lint_sarif_begin(struct iw_lint *lint)
 {
     fputs("{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\","
           "\"runs\":[{\"columnKind\":\"utf16CodeUnits\",\"results\":[",
-          lint->out);
+          lint->to);
 }
 
 /* Returns a path as a URI reference (RFC 3986 §2.1). The caller frees it. */
@@ -66,7 +64,7 @@ void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observa
                            const char *where)
 {
     const struct iw_check_info *info = iw_check_info(o->fault.check);
-    const struct iw_rule *rule = iw_rule_at(info->rule);
+    const struct iw_rule *rule = iw_check_sender_rule(o->fault.check);
     uint64_t frame = iw_lint_frame(c, o->side, o->fault.pos);
     char from[IW_ENDPOINT_TEXT], text[512];
     iw_lint_address(c, o->side, from);
@@ -110,8 +108,8 @@ void iw_lint_sarif_end(struct iw_lint *lint)
 {
     fputs("],\n\"tool\":{\"driver\":{\"name\":\"iwarp-lint\",\"version\":\"" IW_VERSION
           "\",\"rules\":[",
-          lint->out);
+          lint->to);
     for (size_t i = 0; i < IW_RULE_COUNT; i++)
-        put_rule(lint->out, i);
-    fputs("]}}}]}\n", lint->out);
+        put_rule(lint->to, i);
+    fputs("]}}}]}\n", lint->to);
 }

@@ -454,7 +454,7 @@ static int l_findings(lua_State *L)
     lua_newtable(L);
     for (const struct iw_finding *f = iw_station_findings(station_of(L)); f; f = f->next) {
         const struct iw_check_info *info = iw_check_info(f->check);
-        const struct iw_rule *rule = iw_check_rule(f->check);
+        const struct iw_rule *rule = iw_check_sender_rule(f->check);
 
         lua_createtable(L, 0, 8);
         iw_script_set_text(L, "check", info->name);

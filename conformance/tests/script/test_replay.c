@@ -151,7 +151,7 @@ static void looks_at_what_was_placed(void **state)
 static void names_what_the_observer_found(void **state)
 {
     (void)state;
-    assert_fails(play(PCAPS, "embedded", "--violate=mpa-crc", CASE_CRCON), "MPA-8-02",
+    assert_fails(play(PCAPS, "embedded", "--violate=mpa-crc", CASE_CRCON), "MPA-4.4-11",
                  "the CRC of an FPDU does not match", "send L msn 1 mo 0 len 16",
                  "octets that are no FPDU");
 }

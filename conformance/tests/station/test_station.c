@@ -357,8 +357,26 @@ static void an_unasked_finding_is_a_failure(void **state)
                 {PEER_DRAIN, NULL, 0});
 
     (void)state;
-    assert_string_equal(r.rule->id, "MPA-8-02");
+    assert_string_equal(r.rule->id, "MPA-4.4-11");
     assert_non_null(strstr(r.observed, "finding=mpa-crc"));
+    assert_int_equal(r.verdict, IW_VERDICT_FAIL);
+    iw_result_free(&r);
+}
+
+/* DV is a MUST of the sender; that a receiver has to notice a wrong one is only implied. */
+static void a_wrong_version_is_a_failure(void **state)
+{
+    struct iw_result r =
+        AGAINST("local conn = t:connect { revision = 1, crc = false }\n"
+                "conn:send(send {})\nconn:next()\n",
+                {PEER_READ, "4d504120494420526571204672616d65 00010000", 0},
+                {PEER_WRITE, "4d504120494420526570204672616d65 00010000", 0}, {PEER_SKIP, NULL, 24},
+                {PEER_WRITE, "00124043 00000000 00000000 00000001 00000000 00000000", 0},
+                {PEER_DRAIN, NULL, 0});
+
+    (void)state;
+    assert_string_equal(r.rule->id, "DDP-4.1-11");
+    assert_non_null(strstr(r.observed, "finding=ddp-version-untagged"));
     assert_int_equal(r.verdict, IW_VERDICT_FAIL);
     iw_result_free(&r);
 }
@@ -384,7 +402,7 @@ static void an_end_while_streaming_is_judged(void **state)
         enum iw_verdict verdict;
     } rows[] = {{"676f 4d50412049", "fin none none ", "finding=mpa-startup-cut", IW_VERDICT_FAIL},
                 {"676f " REPLY_1 "00124143", "startup fin none ", "finding=mpa-fin-inside",
-                 IW_VERDICT_NOTE},
+                 IW_VERDICT_FAIL},
                 {"676f " REPLY_1, "startup fin none ", NULL, IW_VERDICT_PASS},
                 {"676f", "fin none none ", NULL, IW_VERDICT_PASS}};
 
@@ -560,6 +578,7 @@ int main(void)
         cmocka_unit_test(a_terminate_cuts_a_message_short),
         cmocka_unit_test(an_unasked_terminate_is_a_failure),
         cmocka_unit_test(an_unasked_finding_is_a_failure),
+        cmocka_unit_test(a_wrong_version_is_a_failure),
         cmocka_unit_test(an_end_while_streaming_is_judged),
         cmocka_unit_test(a_silent_peer_is_inconclusive_within_patience),
         cmocka_unit_test(a_flood_is_bounded),

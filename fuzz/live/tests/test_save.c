@@ -218,7 +218,7 @@ static void a_record_that_is_cut_off(void **state)
 
 #define FULL                                                                                       \
     "{\"kind\":\"rule\",\"key\":\"rule K\",\"text\":\"what\",\"check\":\"mpa-rev\","               \
-    "\"rule\":\"MPA-7.1.1-18\",\"sequence\":41,\"seconds\":2.5,\"times\":3,\"connections\":2,"     \
+    "\"rule\":\"MPA-7.1.1-16\",\"sequence\":41,\"seconds\":2.5,\"times\":3,\"connections\":2,"     \
     "\"steps\":5,\"pattern\":[256,3],\"case\":\"c.lua\",\"pcap\":\"c.pcap\",\"verdict\":\"FAIL\"," \
     "\"known\":\"why\"}\n"
 #define SPARE                                                                                      \

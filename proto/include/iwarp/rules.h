@@ -3,9 +3,10 @@
  * Rules, checks, faults and switches.
  *
  * A rule is a row of the catalogue (requirements.csv): one requirement of an RFC. A check is a
- * place in the code that can fail; it serves one primary rule and any number of others. A failed
- * check yields a fault. Switches bend single checks. Everything here is constant data and pure
- * functions, safe from any thread, except that a struct iw_switches belongs to whoever fills it.
+ * place in the code that can fail; it serves one primary rule, which a receiver enforces, one that
+ * the sender breaks, often the same, and any number of others. A failed check yields a fault.
+ * Switches bend single checks. Everything here is constant data and pure functions, safe from any
+ * thread, except that a struct iw_switches belongs to whoever fills it.
  */
 #ifndef IWARP_RULES_H
 #define IWARP_RULES_H
@@ -92,7 +93,8 @@ struct iw_check_info {
     unsigned char kinds; /* IW_KIND_* */
     enum iw_reaction reaction;
     uint8_t layer, etype, code; /* of the Terminate (RFC 5040 §4.8); 0 for other reactions */
-    uint16_t rule;              /* index of the primary rule */
+    uint16_t rule;              /* index of the primary rule: what a receiver enforces */
+    uint16_t sender;            /* index of the rule that the sender breaks */
     const uint16_t *others;     /* indexes of the other rules; NULL if none */
     size_t n_others;
     const char *text; /* what is wrong when the check fails */
@@ -104,6 +106,12 @@ struct iw_fault {
     uint64_t pos;        /* of the octet at fault, counted from the first of its direction */
     uint64_t got, want;  /* the value found and the one expected, 0 where the check has none */
 };
+
+/* Returns whether a fault has a value found and one expected: without them the two are equal. */
+static inline bool iw_fault_has_values(const struct iw_fault *fault)
+{
+    return fault->got != fault->want;
+}
 
 /* Returns the rule at index 0 .. IW_RULE_COUNT - 1 in the order of the catalogue, or NULL outside
  * of that. Static data. */
@@ -132,8 +140,17 @@ const struct iw_check_info *iw_check_info(enum iw_check check);
 /* Returns the check with this name ("mpa-crc", exact), or IW_CHECK_NONE if there is none. */
 enum iw_check iw_check_find(const char *name);
 
-/* Returns the primary rule of a check, or NULL for IW_CHECK_NONE. */
+/* Returns the primary rule of a check, or NULL for IW_CHECK_NONE: what a receiver that makes this
+ * check enforces. */
 const struct iw_rule *iw_check_rule(enum iw_check check);
+
+/*
+ * Names the rule of which to accuse a side when a bystander sees the check fail: the one that the
+ * side breaks which sent the octets, closed, answered or went on. Returns the primary rule if the
+ * check is not one that a sender can fail (neither IW_KIND_OBSERVER nor IW_KIND_VIOLATE), NULL for
+ * IW_CHECK_NONE.
+ */
+const struct iw_rule *iw_check_sender_rule(enum iw_check check);
 
 /* The four kinds of switches. */
 enum iw_switch {

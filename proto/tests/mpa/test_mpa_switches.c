@@ -84,6 +84,7 @@ static void violated_requests(void **state)
     violated("mpa-rev1-s", &rev1, NULL, REQ "50010001 ab");
     violated("mpa-rtr-offer", &peer, NULL, REQ "50020005 80100010 ab");
     violated("mpa-rtr-offer", &c, NULL, REQ "50020005 00100010 ab");
+    violated("mpa-rtr-choice", &peer, NULL, REQ "50020005 c010c010 ab"); /* not a Reply */
     violated("mpa-rtr-unasked", &c, NULL, REQ "50020005 4010c010 ab");
     violated("mpa-rtr-unasked", &peer, NULL, REQ "50020005 c010c010 ab");
     c.rtr = 0;
@@ -110,7 +111,7 @@ static void violated_replies(void **state)
     violated("mpa-rev1-s", &c, plain, REP "50010005 00100010 ab");
     violated("mpa-rep-a", &c, peer, REP "50020005 00100010 ab");
     violated("mpa-rep-a", &c, plain, REP "50020005 c010c010 ab");
-    violated("mpa-rtr-offer", &c, peer, REP "50020005 80100010 ab");
+    violated("mpa-rtr-choice", &c, peer, REP "50020005 80100010 ab");
     violated("mpa-rtr-unasked", &c, plain, REP "50020005 4010c010 ab");
     violated("mpa-ord-reply", &c, plain, REP "50020005 00100011 ab");
     violated("mpa-ord-reply", &c, REQ "50020004 3ffe0010", REP "50020005 00100010 ab");

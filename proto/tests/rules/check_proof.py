@@ -15,7 +15,7 @@ MPA-1-02,5044,1,MUST,both,either,api,Two,how,seen
 MPA-1-03,5044,1,MUST,both,either,no,Three,how,seen
 SCTP-1-01,5043,1,MUST,both,either,api,Four,how,seen
 """
-CHECKS = "check,kinds,reaction,rule,others,text\nmpa-one,e,close,MPA-1-01,,one is wrong\n"
+CHECKS = "check,kinds,reaction,rule,sender,others,text\nmpa-one,e,close,MPA-1-01,,,one is wrong\n"
 ROWS = "rule,tests,why\n"
 EDITS = "rules,file,old,new\n"
 PROOF = "mutant,killed_by\n"

@@ -46,7 +46,7 @@ static void implied_rule(void **state)
 static void rule_by_index(void **state)
 {
     (void)state;
-    assert_int_equal(IW_RULE_COUNT, 775);
+    assert_int_equal(IW_RULE_COUNT, 776);
     assert_string_equal(iw_rule_at(0)->id, "MPA-1.2-01");
     assert_null(iw_rule_at(IW_RULE_COUNT));
     for (size_t i = 0; i < IW_RULE_COUNT; i++) {
@@ -116,6 +116,76 @@ static void other_reactions(void **state)
     assert_string_equal(iw_check_info(IW_CHECK_COUNT)->name, "none");
     assert_null(iw_check_rule(IW_CHECK_NONE));
     assert_null(iw_check_rule(IW_CHECK_COUNT));
+    assert_null(iw_check_sender_rule(IW_CHECK_NONE));
+    assert_null(iw_check_sender_rule(IW_CHECK_COUNT));
+}
+
+/* What the sender breaks, in the words of the RFCs; beside it what a receiver enforces. */
+static void rules_of_senders(void **state)
+{
+    static const struct {
+        enum iw_check check;
+        const char *sender, *receiver;
+    } rows[] = {
+        {IW_CHECK_MPA_REQ_KEY, "MPA-7.1.1-01", "MPA-7.1.1-02"},
+        {IW_CHECK_MPA_REP_KEY, "MPA-7.1.1-03", "MPA-7.1.1-04"},
+        {IW_CHECK_MPA_PD_LENGTH, "MPA-7.1.1-24", "MPA-7.1.1-22"},
+        {IW_CHECK_MPA_RTR_OFFER, "EMPA-9.2-02", "EMPA-9.2-02"},
+        {IW_CHECK_MPA_RTR_CHOICE, "EMPA-9.2-07", "EMPA-9.2-07"},
+        {IW_CHECK_MPA_CRC, "MPA-4.4-11", "MPA-8-02"},
+        {IW_CHECK_MPA_MARKER_POINTER, "MPA-4.3-03", "MPA-8-03"},
+        {IW_CHECK_MPA_PAD, "MPA-4.1-02", "MPA-4.1-02"},
+        {IW_CHECK_DDP_VERSION_TAGGED, "DDP-4.1-11", "DDP-7.1-15"},
+        {IW_CHECK_DDP_VERSION_UNTAGGED, "DDP-4.1-11", "DDP-7.1-16"},
+        {IW_CHECK_DDP_MSN, "DDP-4.3-08", "DDP-7.1-09"},
+        {IW_CHECK_DDP_QN, "RDMAP-4.1-07", "DDP-7.1-01"},
+        {IW_CHECK_RDMAP_VERSION, "RDMAP-4.1-08", "RDMAP-7.2-03"},
+        {IW_CHECK_RDMAP_OPCODE, "RDMAP-4.1-06", "RDMAP-7.2-02"},
+        {IW_CHECK_RDMAP_IRD, "RDMAP-6.1-04", "RDMAP-6.1-05"},
+        {IW_CHECK_RDMAP_TERMINATE_VALID, "RDMAP-4.8-01", "RDMAP-5.4-07"},
+        /* What the side answers to what it received. */
+        {IW_CHECK_RDMAP_RESPONSE_SIZE, "RDMAP-5.2.1-12", "RDMAP-5.2.1-12"},
+        {IW_CHECK_RDMAP_TERMINATE_STOP, "DDP-7.1-19", "DDP-7.1-19"},
+        /* No sender can fail these. */
+        {IW_CHECK_MPA_STARTUP_TIMEOUT, "MPA-7.1.2-27", "MPA-7.1.2-27"},
+        {IW_CHECK_MPA_MULPDU, "MPA-3-06", "MPA-3-06"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_string_equal(iw_check_sender_rule(rows[i].check)->id, rows[i].sender);
+        assert_string_equal(iw_check_rule(rows[i].check)->id, rows[i].receiver);
+    }
+}
+
+/* Of a rule for receivers the observer accuses a side only of what it answers. */
+static void observer_accuses_senders(void **state)
+{
+    static const enum iw_check answers[] = {
+        IW_CHECK_RDMAP_RESPONSE_STAG,      IW_CHECK_RDMAP_RESPONSE_TO,
+        IW_CHECK_RDMAP_RESPONSE_SIZE,      IW_CHECK_RDMAP_RESPONSE_PAST,
+        IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH,
+        IW_CHECK_RDMAP_TERMINATE_STOP,
+    };
+    unsigned seen = 0, musts = 0;
+
+    (void)state;
+    for (size_t c = 1; c < IW_CHECK_COUNT; c++) {
+        const struct iw_rule *rule = iw_check_sender_rule((enum iw_check)c);
+        bool answered = false;
+
+        if (!(iw_check_info((enum iw_check)c)->kinds & IW_KIND_OBSERVER))
+            continue;
+        for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
+            answered = answered || answers[i] == (enum iw_check)c;
+        assert_true(answered == (rule->subject == IW_SUBJECT_RECEIVER));
+        assert_int_not_equal(rule->testable, IW_TESTABLE_NO);
+        assert_int_not_equal(rule->testable, IW_TESTABLE_API);
+        seen++;
+        musts += rule->level >= IW_LEVEL_MUST && !rule->implied;
+    }
+    assert_int_equal(seen, 77);
+    assert_int_equal(musts, 66);
 }
 
 static void check_by_name(void **state)
@@ -147,6 +217,7 @@ static void checks_and_rules_agree(void **state)
         const struct iw_check_info *info = iw_check_info(check);
 
         assert_true(serves(iw_check_rule(check), check));
+        assert_true(serves(iw_check_sender_rule(check), check));
         for (size_t n = 0; n < info->n_others; n++)
             assert_true(serves(iw_rule_at(info->others[n]), check));
         forward += 1 + info->n_others;
@@ -297,6 +368,8 @@ int main(void)
         cmocka_unit_test(level_names),
         cmocka_unit_test(check_with_terminate),
         cmocka_unit_test(other_reactions),
+        cmocka_unit_test(rules_of_senders),
+        cmocka_unit_test(observer_accuses_senders),
         cmocka_unit_test(check_by_name),
         cmocka_unit_test(checks_and_rules_agree),
         cmocka_unit_test(switches_by_check),

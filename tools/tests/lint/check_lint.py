@@ -6,6 +6,7 @@ usage: check_lint.py IWARP-LINT PCAPS
 """
 import json
 import os
+import re
 import struct
 import tempfile
 
@@ -110,10 +111,38 @@ def sarif(program, pcaps):
     check(place["physicalLocation"]["artifactLocation"]["uri"].endswith("/a%20b%25%C3%A9.pcap") and
           place["logicalLocations"][0]["name"] == "frame 14" and first["properties"]["check"] == "mpa-pad", "say where", first)
     rules = {r["id"] for r in run["tool"]["driver"]["rules"]}
-    check(len(rules) == 775 and {r["ruleId"] for r in run["results"]} <= rules, "with all rules")
+    check(len(rules) == 776 and {r["ruleId"] for r in run["results"]} <= rules, "with all rules")
     clean = json.loads(lint(program, 0, "--sarif", os.path.join(pcaps, "siw", "siw-rping-64B-crcoff.pcap")).stdout)
     check(clean["version"] == "2.1.0" and clean["runs"][0]["results"] == [], "a clean capture has none", clean["version"])
     check(b"did not expect" in lint(program, 64, "--sarif", "--summary", "x").stderr, "64: --sarif --summary")
+
+
+def accused(program, pcaps):
+    """Findings name the rule that the sender broke; values only where there are any; frames in order."""
+    def golden(status, name, *words):
+        return lint(program, status, *words, os.path.join(pcaps, "golden", name + ".pcapng")).stdout
+
+    found = golden(1, "violations/ddp-version-untagged-broken", "--level", "must")
+    check(b"DDP-4.1-11 (MUST): the DDP version of an untagged segment is not the agreed one [ddp-version-untagged; initiator" in found,
+          "a wrong DV is a MUST of its sender", found)
+    found = golden(1, "violations/mpa-rev-request-0-broken", "--level", "must")
+    check(b"MPA-7.1.1-16 (MUST): the revision of a start-up frame is not one that this end supports [mpa-rev; initiator" in found and
+          found.count(b"\n") == 1, "a Request of revision 0 before segments of version 1", found)
+    found = golden(1, "violations/rdmap-terminate-last-broken")
+    check(re.search(rb", octet \d+\]\n$", found), "octets that come too late have no value", found)
+    found = golden(1, "violations/ddp-msn-gap-broken")
+    check(b": 0x3, expected 0x2]\n" in found, "an MSN has one", found)
+    one = objects(lint(program, 1, "--json", os.path.join(pcaps, "golden", "violations", "rdmap-terminate-last-broken.pcapng")))[0]
+    check("got" not in one and "want" not in one, "nor in JSON", one)
+    path = os.path.join(pcaps, "golden", "tcp", "findings-out-of-order.pcapng")
+    frames = [[x["frame"] for x in objects(lint(program, 1, "--json", path)) if x["type"] == "finding"]]
+    run, = json.loads(lint(program, 1, "--sarif", path).stdout)["runs"]
+    frames.append([x["properties"]["frame"] for x in run["results"]])
+    frames.append([int(line.split(b":")[1]) for line in lint(program, 1, path).stdout.splitlines()])
+    check(frames == 3 * [[7, 8, 9, 10]], "findings are in the order of frames", frames)
+    done = lint(program, 1, "-", input=octets(path))
+    check([line.split(b":")[1] for line in done.stdout.splitlines()] == [b"10", b"7", b"9", b"8"],
+          "from the standard input they come as they are found", done.stdout)
 
 
 def faults(program, pcaps):
@@ -132,7 +161,7 @@ def faults(program, pcaps):
         at = whole.index(b"\x00\x22\x41\x43", 400)
         write(cut, whole[:at + 24] + bytes([whole[at + 24] ^ 1]) + whole[at + 25:])
         done = lint(program, 1, "--level", "must", cut)
-        check(b"MPA-8-02 (MUST): the CRC of an FPDU does not match its octets" in done.stdout, "a flipped bit is found", done.stdout)
+        check(b"MPA-4.4-11 (MUST): the CRC of an FPDU does not match its octets" in done.stdout, "a flipped bit is found", done.stdout)
         # Without its first three packets and the start-up frames nobody knows that it is iWARP.
         late = whole[:24]
         rest, n = whole[24:], 0
@@ -159,6 +188,7 @@ def main(program, pcaps):
     messages(program, pcaps)
     annotated(program, pcaps)
     sarif(program, pcaps)
+    accused(program, pcaps)
     faults(program, pcaps)
 
 

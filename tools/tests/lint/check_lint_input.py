@@ -261,7 +261,7 @@ def cut(lint):
     octets = pcap(frames, ETHERNET)
     name = lint.write(octets)
     whole = lint.run("--messages", name, status=1).stdout
-    check(whole.count(b"MPA-8-02") == 1, "a flipped bit is found", whole)
+    check(whole.count(b"MPA-4.4-11") == 1, "a flipped bit is found", whole)
     ends, at = {24}, 24
     for _, frame in frames:
         at += 16 + len(frame)

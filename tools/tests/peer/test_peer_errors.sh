@@ -136,7 +136,7 @@ for program in iwarp-peer iwarp-agent; do
     same "$program --help" "usage: $program" "$("$bin/$program" --help | head -n 1 | cut -d' ' -f1-2)"
 done
 "$bin/iwarp-peer" --list-rules >"$scratch/rules"
-same "--list-rules names a check" 1 "$(grep -c '^mpa-crc .*ignore,violate,botch.* 2/0/02 .*MPA-8-02' "$scratch/rules")"
+same "--list-rules names a check" 1 "$(grep -c '^mpa-crc .*ignore,violate,botch.* 2/0/02  *MPA-8-02  *MPA-4.4-11  *the CRC' "$scratch/rules")"
 same "--list-rules shows which reaction can be botched" 1 "$(grep -c '^mpa-rev .*ignore,violate,botch=silent ' "$scratch/rules")"
 same "--list-rules shows where nothing can be placed" 1 "$(grep -c '^ddp-qn .*ignore,violate,botch!=place ' "$scratch/rules")"
 same "--list-rules names a rule" 1 "$(grep -c '^MPA-8-02 .*MUST' "$scratch/rules")"
