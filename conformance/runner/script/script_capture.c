@@ -272,7 +272,7 @@ static void push_thing(lua_State *L, const struct thing *thing)
 /* {initiator = {check = true, ...}, responder = {...}} */
 static void push_findings(lua_State *L, const struct recorded *c)
 {
-    lua_createtable(L, 0, 2);
+    lua_newtable(L);
     for (int side = 0; side < 2; side++) {
         lua_newtable(L);
         for (int check = 0; check < IW_CHECK_COUNT; check++)
@@ -286,7 +286,7 @@ static void push_connection(lua_State *L, const struct recording *r, size_t numb
 {
     const struct iw_connection *tcp = iw_connections_get(r->table, r->first + number);
     const struct recorded *c = &r->connection[number];
-    lua_createtable(L, 0, 4);
+    lua_newtable(L);
     for (int side = 0; side < 2; side++) {
         unsigned end = side == IW_SIDE_INITIATOR ? c->initiator : !c->initiator;
         char text[IW_ENDPOINT_TEXT];

@@ -199,7 +199,7 @@ static int l_target(lua_State *L)
 {
     const struct iw_target *t = target_of(L);
 
-    lua_createtable(L, 0, 7);
+    lua_newtable(L);
     iw_script_set_text(L, "class", iw_target_class_name(t->class));
     iw_script_set_text(L, "name", t->name);
     iw_script_set_text(L, "host", t->host);
@@ -207,7 +207,7 @@ static int l_target(lua_State *L)
     iw_script_set_text(L, "station_host", t->station_host ? t->station_host : t->host);
     iw_script_set_boolean(L, "agent", t->control != NULL);
     if (t->startup) {
-        lua_createtable(L, 0, 4);
+        lua_newtable(L);
         iw_script_set_boolean(L, "crc", t->startup->crc);
         iw_script_set_boolean(L, "markers", t->startup->markers);
         iw_script_set_integer(L, "revision", t->startup->revision);

@@ -87,7 +87,7 @@ void iw_script_waits(lua_State *L)
 /* An error table, as iw.raise() takes one. */
 static void push_error(lua_State *L, const char *verdict, const char *reason, const char *where)
 {
-    lua_createtable(L, 0, 3);
+    lua_newtable(L);
     iw_script_set_text(L, "verdict", verdict);
     iw_script_set_text(L, "reason", reason);
     iw_script_set_text(L, "where", where);
@@ -547,7 +547,7 @@ int iw_script_push_failure(lua_State *L, const char *error)
 
 void *iw_script_push_owned(lua_State *L, const char *type, size_t size, lua_CFunction collect)
 {
-    void *block = memset(lua_newuserdatauv(L, size, 0), 0, size);
+    void *block = memset(lua_newuserdata(L, size), 0, size);
     if (luaL_newmetatable(L, type)) {
         lua_pushcfunction(L, collect);
         lua_setfield(L, -2, "__gc");

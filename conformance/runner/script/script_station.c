@@ -27,7 +27,7 @@ static struct iw_conn *conn_of(lua_State *L)
 
 static void push(lua_State *L, void *what, const char *type)
 {
-    *(void **)lua_newuserdatauv(L, sizeof(what), 0) = what;
+    *(void **)lua_newuserdata(L, sizeof(what)) = what;
     luaL_setmetatable(L, type);
 }
 
@@ -180,7 +180,7 @@ static struct iw_writes writes_of(lua_State *L, int index)
     size_t count = (size_t)luaL_len(L, index);
     if (count > WRITES)
         luaL_error(L, "more than %d writes in one list", WRITES);
-    size_t *sizes = lua_newuserdatauv(L, count * sizeof(*sizes), 0);
+    size_t *sizes = lua_newuserdata(L, count * sizeof(*sizes));
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, index, (lua_Integer)i + 1);
         sizes[i] = octets_of(L, -1);
@@ -418,7 +418,7 @@ static int c_state(lua_State *L)
 {
     struct iw_conn_state s;
     iw_conn_get_state(conn_of(L), &s);
-    lua_createtable(L, 0, 14);
+    lua_newtable(L);
     iw_script_set_integer(L, "number", (uint64_t)s.number);
     iw_script_set_boolean(L, "initiator", s.initiator);
     iw_script_set_boolean(L, "markers", iw_conn_markers(&s));
@@ -456,7 +456,7 @@ static int l_findings(lua_State *L)
         const struct iw_check_info *info = iw_check_info(f->check);
         const struct iw_rule *rule = iw_check_rule(f->check);
 
-        lua_createtable(L, 0, 8);
+        lua_newtable(L);
         iw_script_set_text(L, "check", info->name);
         iw_script_set_text(L, "text", info->text);
         if (rule) {
