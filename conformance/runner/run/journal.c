@@ -61,7 +61,7 @@ static const char *member(const struct iw_journal *j, const char *name)
 static void take_head(struct iw_journal *j, struct iw_journal_head *head)
 {
     const json_t *list = json_object_get(j->head, "select");
-    j->select = iw_got(calloc(json_array_size(list) + 1, sizeof(*j->select)));
+    j->select = iw_got(calloc(json_array_size(list), sizeof(*j->select)));
     *head = (struct iw_journal_head){
         .target = member(j, "target"),
         .cases = member(j, "cases"),
@@ -137,7 +137,7 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
     const char *suite = member(j, "suite");
     json_t *object;
     size_t i;
-    if (!suite || strcmp(suite, record->suite) != 0) {
+    if (!suite || strcmp(suite, record->suite)) {
         iw_complain("%s: the cases have changed since that run; begin a new one", j->path);
         return IW_EXIT_USAGE;
     }

@@ -67,10 +67,10 @@ static void add_probe(struct iw_probe **list, size_t *count, const char *glob,
              iw_check_info(p.check)->name, p.botch ? "=" : "",
              p.botch ? iw_botch_name(p.botch) : "");
     if (!iw_switch_applies(p.kind, p.check, p.botch) ||
-        (glob && fnmatch(glob, p.option + 2, 0) != 0))
+        (glob && fnmatch(glob, p.option + 2, 0)))
         return;
-    *list = iw_got(realloc(*list, (*count + 1) * sizeof(**list)));
-    (*list)[(*count)++] = p;
+    *list = iw_got(realloc(*list, ++*count * sizeof(**list)));
+    (*list)[*count - 1] = p;
 }
 
 /* The quick form's wrong reaction: another code if there can be one. */
@@ -174,7 +174,7 @@ static void begin_probe(const struct iw_self_check *s, struct task *task, struct
 {
     free(task->order);
     *task = (struct task){.probe = probe};
-    task->order = iw_got(calloc(s->n_suspects + 1, sizeof(*task->order)));
+    task->order = iw_got(calloc(s->n_suspects, sizeof(*task->order)));
     for (int d = 0; d <= 2; d++) {
         if (d == 2)
             task->near = task->count;
@@ -223,7 +223,7 @@ static bool bend_next(struct check_run *run, struct task *task, struct iw_job *j
 static void rank(struct check_run *run)
 {
     const struct iw_self_check *s = run->s;
-    size_t *popular = iw_got(calloc(s->n_probes + 1, sizeof(*popular)));
+    size_t *popular = iw_got(calloc(s->n_probes, sizeof(*popular)));
     for (size_t i = 0; i < s->n_probes; i++) {
         size_t at = i;
 
@@ -286,13 +286,12 @@ static void probe_done(struct check_run *run, struct iw_probe *probe, const stru
         return;
     }
     if (result->verdict == suspect->verdict &&
-        strcmp(result->observed ? result->observed : "",
-               suspect->observed ? suspect->observed : "") == 0)
+        !strcmp(result->observed ? result->observed : "",
+               suspect->observed ? suspect->observed : ""))
         return;
     suspect->noticed++;
-    probe->notices =
-        iw_got(realloc(probe->notices, (probe->n_notices + 1) * sizeof(*probe->notices)));
-    probe->notices[probe->n_notices++] = (struct iw_notice){
+    probe->notices = iw_got(realloc(probe->notices, ++probe->n_notices * sizeof(*probe->notices)));
+    probe->notices[probe->n_notices - 1] = (struct iw_notice){
         .c = job->c,
         .before = suspect->verdict,
         .after = result->verdict,
@@ -369,7 +368,7 @@ void iw_self_check_begin(struct iw_self_check *s, const struct iw_case *const *c
                          size_t n_cases, const struct iw_proof *proof)
 {
     s->probes = iw_probes_make(s->full, s->switches, &s->n_probes);
-    s->suspects = iw_got(calloc(n_cases + 1, sizeof(*s->suspects)));
+    s->suspects = iw_got(calloc(n_cases, sizeof(*s->suspects)));
     s->n_suspects = n_cases;
     for (size_t i = 0; i < n_cases; i++)
         s->suspects[i] = (struct iw_suspect){
