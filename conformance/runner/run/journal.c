@@ -60,7 +60,8 @@ static const char *member(const struct iw_journal *j, const char *name)
 
 static void take_head(struct iw_journal *j, struct iw_journal_head *head)
 {
-    const json_t *list = json_object_get(j->head, "select");
+    json_t *list = json_object_get(j->head, "select"), *pattern;
+    size_t i;
     j->select = iw_got(calloc(json_array_size(list), sizeof(*j->select)));
     *head = (struct iw_journal_head){
         .target = member(j, "target"),
@@ -71,9 +72,9 @@ static void take_head(struct iw_journal *j, struct iw_journal_head *head)
         .time_scale = json_number_value(json_object_get(j->head, "time-scale")),
         .repeat = (unsigned)json_integer_value(json_object_get(j->head, "repeat")),
     };
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (json_is_string(json_array_get(list, i)))
-            j->select[head->n_select++] = json_string_value(json_array_get(list, i));
+    json_array_foreach(list, i, pattern)
+        if (json_is_string(pattern))
+            j->select[head->n_select++] = json_string_value(pattern);
 }
 
 /* Reads what is there, and cuts off a last line that is not whole. */

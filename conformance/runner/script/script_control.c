@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The part of `iw` that reaches the target: what it is, what it can do, and its agent. */
+#include <assert.h>
 #include <string.h>
 
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 #include "script_host.h"
-
-enum { DEPTH = 16 };
 
 static struct iw_target *target_of(lua_State *L)
 {
@@ -56,7 +55,11 @@ static json_t *table_to_json(lua_State *L, int index, int depth)
     return object;
 }
 
-/* A table with a field 1, or with `n`, is a list. What JSON has no word for becomes null. */
+/* A key and a value for each table that stands in another. */
+static_assert(3 + 2 * IW_CONTROL_DEPTH <= LUA_MINSTACK, "a request has room on Lua's stack");
+
+/* A table with a field 1, or with `n`, is a list. What JSON has no word for becomes null, and so
+ * does what an agent would refuse: more than IW_CONTROL_DEPTH tables within one another. */
 static json_t *to_json(lua_State *L, int index, int depth)
 {
     bool list;
@@ -69,7 +72,7 @@ static json_t *to_json(lua_State *L, int index, int depth)
         return lua_isinteger(L, index) ? json_integer(lua_tointeger(L, index))
                                        : json_real(lua_tonumber(L, index));
     case LUA_TTABLE:
-        if (depth == 0 || !lua_checkstack(L, 8))
+        if (!depth)
             return json_null();
         list = lua_rawgeti(L, index, 1) != LUA_TNIL;
         list = lua_getfield(L, index, "n") != LUA_TNIL || list;
@@ -80,27 +83,26 @@ static json_t *to_json(lua_State *L, int index, int depth)
     }
 }
 
-static void push_json(lua_State *L, const json_t *value, int depth)
+/* Of an agent, so that it is not nested too deep for the stack. */
+static void push_json(lua_State *L, json_t *value)
 {
-    json_t *v = depth > 0 ? (json_t *)value : NULL; /* what is nested too deep is empty */
-    luaL_checkstack(L, 4, NULL);
     const char *key;
     json_t *member;
     size_t i;
     switch (json_typeof(value)) {
     case JSON_OBJECT:
         lua_newtable(L);
-        json_object_foreach(v, key, member)
+        json_object_foreach(value, key, member)
         {
-            push_json(L, member, depth - 1);
+            push_json(L, member);
             lua_setfield(L, -2, key);
         }
         return;
     case JSON_ARRAY:
         lua_newtable(L);
-        json_array_foreach(v, i, member)
+        json_array_foreach(value, i, member)
         {
-            push_json(L, member, depth - 1);
+            push_json(L, member);
             lua_rawseti(L, -2, (lua_Integer)i + 1);
         }
         return;
@@ -141,7 +143,7 @@ static json_t **keep(lua_State *L)
 static int push_kept(lua_State *L, json_t **kept)
 {
     iw_script_taking(L);
-    push_json(L, *kept, DEPTH);
+    push_json(L, *kept);
     iw_script_taken(L);
     json_decref(*kept);
     *kept = NULL;
@@ -158,7 +160,7 @@ static int l_control(lua_State *L)
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 2);
     json_t **kept = keep(L);
-    *kept = to_json(L, 1, DEPTH);
+    *kept = to_json(L, 1, IW_CONTROL_DEPTH);
     *kept = iw_control_call(control, *kept, iw_script_until(L, 2, 5), error, sizeof(error));
     if (!*kept) {
         iw_script_check_time(L);
