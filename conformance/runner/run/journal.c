@@ -72,9 +72,8 @@ static void take_head(struct iw_journal *j, struct iw_journal_head *head)
         .time_scale = json_number_value(json_object_get(j->head, "time-scale")),
         .repeat = (unsigned)json_integer_value(json_object_get(j->head, "repeat")),
     };
-    json_array_foreach(list, i, pattern)
-        if (json_is_string(pattern))
-            j->select[head->n_select++] = json_string_value(pattern);
+    json_array_foreach(list, i, pattern) if (json_is_string(pattern)) j->select[head->n_select++] =
+        json_string_value(pattern);
 }
 
 /* Reads what is there, and cuts off a last line that is not whole. */

@@ -14,7 +14,8 @@
 enum {
     INSTRUCTIONS = 10000, /* between two looks at the clock */
     PATIENCE_SECONDS = 3,
-    BUSY_SECONDS = 600 /* more for a script that gets too little of the processors */
+    BUSY_SECONDS = 600, /* more for a script that gets too little of the processors */
+    SECOND = 1000000000 /* ns */
 };
 
 struct iw_script *iw_script_of(lua_State *L)
@@ -97,7 +98,7 @@ uint64_t iw_script_computed(void)
 {
     struct timespec used;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+    return (uint64_t)used.tv_sec * SECOND + (uint64_t)used.tv_nsec;
 }
 
 /* Moves the deadline of a script that the machine, being busy, has not let compute for as long as
@@ -106,7 +107,7 @@ static bool moved(struct iw_script *s, uint64_t now)
 {
     uint64_t used = iw_script_computed() - s->computed;
 
-    if (used >= s->given || now >= s->began + s->given + BUSY_SECONDS * (uint64_t)1000000000)
+    if (used >= s->given || now >= s->began + s->given + BUSY_SECONDS * (uint64_t)SECOND)
         return false;
     s->deadline = now + (s->given - used);
     return true;

@@ -66,8 +66,7 @@ static void add_probe(struct iw_probe **list, size_t *count, const char *glob,
     snprintf(p.option, sizeof(p.option), "--%s=%s%s%s", iw_switch_name(p.kind),
              iw_check_info(p.check)->name, p.botch ? "=" : "",
              p.botch ? iw_botch_name(p.botch) : "");
-    if (!iw_switch_applies(p.kind, p.check, p.botch) ||
-        (glob && fnmatch(glob, p.option + 2, 0)))
+    if (!iw_switch_applies(p.kind, p.check, p.botch) || (glob && fnmatch(glob, p.option + 2, 0)))
         return;
     *list = iw_got(realloc(*list, ++*count * sizeof(**list)));
     (*list)[*count - 1] = p;
@@ -285,9 +284,8 @@ static void probe_done(struct check_run *run, struct iw_probe *probe, const stru
         run->s->n_errors++;
         return;
     }
-    if (result->verdict == suspect->verdict &&
-        !strcmp(result->observed ? result->observed : "",
-               suspect->observed ? suspect->observed : ""))
+    if (result->verdict == suspect->verdict && !strcmp(result->observed ? result->observed : "",
+                                                       suspect->observed ? suspect->observed : ""))
         return;
     suspect->noticed++;
     probe->notices = iw_got(realloc(probe->notices, ++probe->n_notices * sizeof(*probe->notices)));

@@ -63,9 +63,9 @@ char *primitives_run(struct iw_script *s, const char *code)
         lua_getfield(L, -1, "verdict");
         lua_getfield(L, -2, "where");
         lua_getfield(L, -3, "reason");
-        text = iw_text_format("%s %s: %s", lua_tostring(L, -3),
-                              lua_isnil(L, -2) ? "nowhere" : lua_tostring(L, -2),
-                              lua_tostring(L, -1));
+        text =
+            iw_text_format("%s %s: %s", lua_tostring(L, -3),
+                           lua_isnil(L, -2) ? "nowhere" : lua_tostring(L, -2), lua_tostring(L, -1));
         lua_pop(L, 4);
     }
     assert_int_equal(lua_gettop(L), top);

@@ -405,8 +405,7 @@ int main(void)
                                         close_script),
         cmocka_unit_test_setup_teardown(blocks_are_counted, open_script, close_script),
         cmocka_unit_test_setup_teardown(who_takes_the_memory_is_named, open_script, close_script),
-        cmocka_unit_test_setup_teardown(what_the_target_says_is_counted, open_script,
-                                        close_script),
+        cmocka_unit_test_setup_teardown(what_the_target_says_is_counted, open_script, close_script),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

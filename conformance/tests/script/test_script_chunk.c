@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Compiled scripts are kept, and read again when their file is another one. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -111,8 +111,7 @@ static void a_kept_script_knows_its_lines(void **state)
 
 static void what_does_not_compile_is_not_kept(void **state)
 {
-    char *expected = iw_text_format("%s:1: unexpected symbol near '='", path),
-         *missing;
+    char *expected = iw_text_format("%s:1: unexpected symbol near '='", path), *missing;
 
     (void)state;
     put("= 1", then);

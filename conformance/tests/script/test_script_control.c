@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a script learns of the target, and how it speaks with an agent whose lines are the test's. */
+/* What a script learns of the target, and how it speaks with an agent whose lines are the test's.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,10 +31,8 @@ static int open_script(void **state)
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
         return -1;
     agent = pair[1];
-    target = (struct iw_target){.name = "N",
-                                .class = IW_TARGET_AGENT,
-                                .host = "H",
-                                .control = iw_control_adopt(pair[0])};
+    target = (struct iw_target){
+        .name = "N", .class = IW_TARGET_AGENT, .host = "H", .control = iw_control_adopt(pair[0])};
     exchange = iw_exchange_create();
     script = (struct iw_script){.target = &target};
     script.station = iw_station_create(exchange, NULL, NULL);
@@ -90,8 +89,7 @@ static void a_request_in_json(void **state)
         {"{ a = hex }", "{\"a\":null,\"id\":8}\n"},
         {"{ a = { { b = { {} } } } }", "{\"a\":[{\"b\":[{}]}],\"id\":9}\n"},
         {"{ a = { { { { { { { 1 } } } } } } } }", "{\"a\":[[[[[[[1]]]]]]],\"id\":10}\n"},
-        {"{ a = { { { { { { { { 1 } } } } } } } } }",
-         "{\"a\":[[[[[[[null]]]]]]],\"id\":11}\n"},
+        {"{ a = { { { { { { { { 1 } } } } } } } } }", "{\"a\":[[[[[[[null]]]]]]],\"id\":11}\n"},
         {"{ a = { b = { b = { b = { b = { b = { b = { b = {} } } } } } } } }",
          "{\"a\":{\"b\":{\"b\":{\"b\":{\"b\":{\"b\":{\"b\":{\"b\":null}}}}}}},\"id\":12}\n"},
     };
@@ -210,8 +208,7 @@ static void a_target_is_described(void **state)
     static const struct iw_target_startup other = {.markers = true, .enhanced = true};
 
     (void)state;
-    gives("return iw.target()",
-          "{agent=true class=agent host=H name=N port=0 station_host=H}");
+    gives("return iw.target()", "{agent=true class=agent host=H name=N port=0 station_host=H}");
     target.station_host = "S";
     target.port = 65535;
     target.class = IW_TARGET_RPING;
@@ -253,8 +250,8 @@ static void a_target_is_made_to_connect(void **state)
 
 static void without_a_target_there_is_none(void **state)
 {
-    static const char *const calls[] = {"iw.target()", "iw.can 'x'", "iw.initiate('h', 7)",
-                                        "iw.death()", "iw.control {}", "iw.event()"};
+    static const char *const calls[] = {"iw.target()", "iw.can 'x'",    "iw.initiate('h', 7)",
+                                        "iw.death()",  "iw.control {}", "iw.event()"};
     struct iw_control *control = target.control;
 
     (void)state;
@@ -266,8 +263,7 @@ static void without_a_target_there_is_none(void **state)
     target.control = control;
     script.target = NULL;
     for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-        gives(calls[i],
-              "ERROR case.lua:1: there is no target outside of a case's run function");
+        gives(calls[i], "ERROR case.lua:1: there is no target outside of a case's run function");
     script.target = &target;
 }
 

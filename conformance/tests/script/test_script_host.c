@@ -49,10 +49,8 @@ static void numbers(void **state)
     gives("return hex(iw.ddp { rsvd = false }):sub(1, 2)", "41");
     gives("return hex(iw.ddp { rsvd = '7' }):sub(1, 2)", "5d");
     gives("return hex(iw.ddp { rsvd = 3.0 }):sub(1, 2)", "4d");
-    gives("return iw.ddp { rsvd = 1.5 }",
-          "ERROR case.lua:1: field 'rsvd' is no whole number");
-    gives("return iw.ddp { rsvd = 'x' }",
-          "ERROR case.lua:1: field 'rsvd' is no whole number");
+    gives("return iw.ddp { rsvd = 1.5 }", "ERROR case.lua:1: field 'rsvd' is no whole number");
+    gives("return iw.ddp { rsvd = 'x' }", "ERROR case.lua:1: field 'rsvd' is no whole number");
     gives("return iw.ddp { rsvd = {} }", "ERROR case.lua:1: field 'rsvd' is no whole number");
     gives("return iw.ddp { rsvd = -1 }",
           "ERROR case.lua:1: field 'rsvd' is -1, it must be 0 to 15");
@@ -228,10 +226,18 @@ static void a_bend_has_bounds(void **state)
 static void a_message_loses_its_place(void **state)
 {
     static const char *const messages[][2] = {
-        {"plain", "plain"},           {"a:1: b", "b"},       {"a:12: b c", "b c"},
-        {":1: b", "b"},               {"a::1: b", "b"},      {"a:x:1: b", "b"},
-        {"a b:1: c", "a b:1: c"},     {"a:1:b", "a:1:b"},    {"a:1x: b", "a:1x: b"},
-        {"a: b", "a: b"},             {"a:1: ", ""},         {"a:1: b:2: c", "b:2: c"},
+        {"plain", "plain"},
+        {"a:1: b", "b"},
+        {"a:12: b c", "b c"},
+        {":1: b", "b"},
+        {"a::1: b", "b"},
+        {"a:x:1: b", "b"},
+        {"a b:1: c", "a b:1: c"},
+        {"a:1:b", "a:1:b"},
+        {"a:1x: b", "a:1x: b"},
+        {"a: b", "a: b"},
+        {"a:1: ", ""},
+        {"a:1: b:2: c", "b:2: c"},
         {"x: y:1: z", "x: y:1: z"},
     };
 
@@ -323,18 +329,18 @@ static void library_files_run_once(void **state)
     gives("return iw.load '../x'", "ERROR case.lua:1: bad name of a library file: '../x'");
     gives("return iw.load 'a.b'", "ERROR case.lua:1: bad name of a library file: 'a.b'");
     gives("local x = iw.load 'no_such_file_0'\nreturn x",
-          "ERROR case.lua:1: cannot open " IW_SOURCE_DIR "/conformance/lib/no_such_file_0.lua: No such file or directory");
+          "ERROR case.lua:1: cannot open " IW_SOURCE_DIR
+          "/conformance/lib/no_such_file_0.lua: No such file or directory");
 }
 
 /* ---- the sandbox ---- */
 
 static void nothing_unsafe_is_there(void **state)
 {
-    static const char *const names[] = {"collectgarbage", "dofile", "load",    "loadfile",
-                                        "print",          "warn",   "pcall",   "xpcall",
-                                        "os",             "io",     "debug",   "package",
-                                        "require",        "math.random", "math.randomseed",
-                                        "coroutine"};
+    static const char *const names[] = {
+        "collectgarbage",  "dofile",   "load", "loadfile", "print",   "warn",    "pcall",
+        "xpcall",          "os",       "io",   "debug",    "package", "require", "math.random",
+        "math.randomseed", "coroutine"};
     static const char *const safe[] = {"assert",       "error", "ipairs",   "string.format",
                                        "table.concat", "next",  "math.max", "utf8.char"};
 

@@ -112,9 +112,9 @@ static void every_case_ends_in_three_steps(void **state)
 
 static void the_result_is_taken_whole(void **state)
 {
-    struct iw_result r = played(
-        "result = function() return { verdict = 'NOTE', rule = 'MPA-5.1-01', reason = 'r',\n"
-        "expected = 'e', actual = 'a', where = 'w', observed = 'o', notes = 'n' } end");
+    struct iw_result r =
+        played("result = function() return { verdict = 'NOTE', rule = 'MPA-5.1-01', reason = 'r',\n"
+               "expected = 'e', actual = 'a', where = 'w', observed = 'o', notes = 'n' } end");
 
     (void)state;
     is(r.id, "test");
@@ -270,9 +270,10 @@ static void a_capture_says_what_it_is(void **state)
 static void a_capture_that_cannot_be_written(void **state)
 {
     const struct folder *f = *state;
-    char *reason = iw_text_format("the capture could not be written: "
-                                  "%s/none/test.pcapng: cannot be created: No such file or directory",
-                                  f->path),
+    char *reason =
+             iw_text_format("the capture could not be written: "
+                            "%s/none/test.pcapng: cannot be created: No such file or directory",
+                            f->path),
          *place = iw_text_format("%s/none", f->path);
     struct iw_result r;
 
@@ -351,8 +352,8 @@ static void a_description_is_whole(void **state)
     spoilt("worst = false");
     spoilt("worst = 'GOOD'");
     play_write("return { { " CASE("one") " worst = 'NOTE', role = 'initiator', deadline = 0.5,\n"
-               "rules = { 'MPA-8-02' }, tags = { 't', 'u' },\n"
-               "needs = { { name = 'n', value = 'v' } } } }");
+                                         "rules = { 'MPA-8-02' }, tags = { 't', 'u' },\n"
+                                         "needs = { { name = 'n', value = 'v' } } } }");
     assert_int_equal(iw_case_load(play_file, &options, &cases, &n, error, sizeof(error)), 0);
     assert_int_equal(n, 1);
     is(cases->purpose, "p");

@@ -140,10 +140,14 @@ static void every_field_has_its_bound(void **state)
 static void a_whole_64_bits_are_taken(void **state)
 {
     static const char *const fields[][2] = {
-        {"ddp", "t = true, to"},        {"read_request", "sink_to"},
-        {"read_request", "source_to"},  {"atomic_request", "remote_to"},
-        {"atomic_request", "add_swap"}, {"atomic_request", "add_swap_mask"},
-        {"atomic_request", "compare_mask = 0, compare"},  {"atomic_response", "value"},
+        {"ddp", "t = true, to"},
+        {"read_request", "sink_to"},
+        {"read_request", "source_to"},
+        {"atomic_request", "remote_to"},
+        {"atomic_request", "add_swap"},
+        {"atomic_request", "add_swap_mask"},
+        {"atomic_request", "compare_mask = 0, compare"},
+        {"atomic_response", "value"},
     };
 
     (void)state;
@@ -158,9 +162,8 @@ static void a_whole_64_bits_are_taken(void **state)
 
 static void each_takes_a_table(void **state)
 {
-    static const char *const names[] = {"ddp",       "read_request", "atomic_request",
-                                        "terminate", "startup",      "atomic_response",
-                                        "enhanced"};
+    static const char *const names[] = {"ddp",     "read_request",    "atomic_request", "terminate",
+                                        "startup", "atomic_response", "enhanced"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -256,8 +259,7 @@ static void a_message_of_two_segments(void **state)
                     "{crc_good=true dv=1 l=false op=write opcode=0 payload=ab position=20 rsv=0 "
                     "rsvd=0 rv=1 stag=16909060 t=true to=4096 "
                     "ulpdu=x81400102030400000000000010006162}");
-    primitives_give(&script, "return item.segments[2].payload .. item.segments[2].position",
-                    "c36");
+    primitives_give(&script, "return item.segments[2].payload .. item.segments[2].position", "c36");
     primitives_give(&script, "return item.segments[2].crc_good", "false");
     primitives_give(&script, "return item.ulpdu", "x81400102030400000000000010006162");
     primitives_give(&script, "return item.kind .. ' ' .. item.position .. ' ' .. item.finish",
@@ -271,9 +273,10 @@ static void a_message_of_two_segments(void **state)
 static void every_opcode_has_its_fields(void **state)
 {
     (void)state;
-    shows("7e f4 11121314 21222324 31323334 41424344 61",
-          "{dv=2 invalidate=286397204 l=true mo=1094861636 msn=825373492 op=send-invalidate opcode=4 "
-          "payload=a qn=555885348 rsv=3 rsvd=15 rv=3 t=false}");
+    shows(
+        "7e f4 11121314 21222324 31323334 41424344 61",
+        "{dv=2 invalidate=286397204 l=true mo=1094861636 msn=825373492 op=send-invalidate opcode=4 "
+        "payload=a qn=555885348 rsv=3 rsvd=15 rv=3 t=false}");
     shows("4141 00000000 00000001 00000007 00000000 01020304 1112131415161718 21222324 31323334 "
           "4142434445464748",
           "{dv=1 invalidate=0 l=true mo=0 msn=7 op=read-request opcode=1 "
@@ -323,8 +326,7 @@ static void a_short_segment_has_no_fields(void **state)
 
     (void)state;
     push(&item);
-    primitives_give(&script, "return item.segments[2]",
-                    "{crc_good=false position=39 ulpdu=x0143}");
+    primitives_give(&script, "return item.segments[2]", "{crc_good=false position=39 ulpdu=x0143}");
     primitives_give(&script, "return item.payload", "ab");
 }
 
@@ -343,13 +345,14 @@ static void a_terminate_has_what_its_flags_say(void **state)
     shows(plain, "{code=3 d=false dv=1 etype=2 invalidate=0 l=true layer=1 m=false mo=0 msn=1 "
                  "op=terminate opcode=7 payload=x12031fff6162 qn=2 r=false reserved=8191 rsv=0 "
                  "rsvd=0 rv=1 t=false trailing=2}");
-    shows(both, "{code=2 d=true dv=1 etype=1 invalidate=0 l=true layer=0 m=true mo=0 msn=1 "
-                "op=terminate opcode=7 payload=x0102e00000304141000000000000000100000009000000000102"
-                "0304000000000000100000000020050607080000000000002000 qn=2 r=true "
-                "request={sink_stag=16909060 sink_to=4096 size=32 source_stag=84281096 "
-                "source_to=8192} reserved=0 rsv=0 rsvd=0 rv=1 "
-                "segment={dv=1 invalidate=0 l=true mo=0 msn=9 op=read-request opcode=1 qn=1 rsv=0 "
-                "rsvd=0 rv=1 t=false} segment_length=48 t=false trailing=0}");
+    shows(both,
+          "{code=2 d=true dv=1 etype=1 invalidate=0 l=true layer=0 m=true mo=0 msn=1 "
+          "op=terminate opcode=7 payload=x0102e00000304141000000000000000100000009000000000102"
+          "0304000000000000100000000020050607080000000000002000 qn=2 r=true "
+          "request={sink_stag=16909060 sink_to=4096 size=32 source_stag=84281096 "
+          "source_to=8192} reserved=0 rsv=0 rsvd=0 rv=1 "
+          "segment={dv=1 invalidate=0 l=true mo=0 msn=9 op=read-request opcode=1 qn=1 rsv=0 "
+          "rsvd=0 rv=1 t=false} segment_length=48 t=false trailing=0}");
     shows(request, "{code=2 d=false dv=1 etype=1 invalidate=0 l=true layer=0 m=false mo=0 msn=1 "
                    "op=terminate opcode=7 payload=x0102200001020304000000000000100000000020050607"
                    "080000000000002000 qn=2 r=true request={sink_stag=16909060 sink_to=4096 "
@@ -420,8 +423,10 @@ static void ends_have_a_kind_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_field_has_its_place), cmocka_unit_test(every_field_has_its_bound),
-        cmocka_unit_test(a_whole_64_bits_are_taken), cmocka_unit_test(each_takes_a_table),
+        cmocka_unit_test(every_field_has_its_place),
+        cmocka_unit_test(every_field_has_its_bound),
+        cmocka_unit_test(a_whole_64_bits_are_taken),
+        cmocka_unit_test(each_takes_a_table),
         cmocka_unit_test(texts_and_numbers),
         cmocka_unit_test(a_message_of_two_segments),
         cmocka_unit_test(every_opcode_has_its_fields),
