@@ -87,7 +87,11 @@ static size_t lay_out(struct view *v, const struct plain *p, size_t at, size_t e
     return at;
 }
 
-#define CONTROL {1, "DDP control: T L DV"}, {1, "RDMAP control: RV opcode"}
+#define CONTROL                                                                                    \
+    {1, "DDP control: T L DV"},                                                                    \
+    {                                                                                              \
+        1, "RDMAP control: RV opcode"                                                              \
+    }
 static const struct layout tagged_header[] = {CONTROL, {4, "STag"}, {8, "TO"}, {0, NULL}};
 static const struct layout untagged_header[] = {
     CONTROL, {4, "Invalidate STag"}, {4, "QN"}, {4, "MSN"}, {4, "MO"}, {0, NULL}};

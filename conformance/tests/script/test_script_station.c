@@ -110,8 +110,7 @@ static void options_of_a_crafted_connection(void **state)
     crafted("{ isn = 0, mss = 65535, window = 1, acknowledge = true }", 0, 65535, 1, false);
     gives("craft { isn = 4294967296 }",
           "ERROR case.lua:1: field 'isn' is 4294967296, it must be 0 to 4294967295");
-    gives("craft { mss = 65536 }",
-          "ERROR case.lua:1: field 'mss' is 65536, it must be 0 to 65535");
+    gives("craft { mss = 65536 }", "ERROR case.lua:1: field 'mss' is 65536, it must be 0 to 65535");
     gives("craft { window = 65536 }",
           "ERROR case.lua:1: field 'window' is 65536, it must be 0 to 65535");
     gives("craft { mss = 0 }", "ERROR case.lua:1: mss and window are at least 1 at first");
@@ -166,8 +165,7 @@ static void sizes_of_writes(void **state)
 #define COUNT(...) (sizeof(STEPS(__VA_ARGS__)) / sizeof(struct peer_step))
 
 /* The code has a connection to the peer, `conn`. */
-static void against(const struct peer_step *steps, size_t n, const char *code,
-                    const char *expected)
+static void against(const struct peer_step *steps, size_t n, const char *code, const char *expected)
 {
     struct peer peer;
     char text[2048];
@@ -228,8 +226,9 @@ static void a_start_up_is_followed(void **state)
              code);
     AGAINST(text, "requestnil false", {PEER_READ, REQUEST, 0}, {PEER_WRITE, REPLY, 0},
             {PEER_DRAIN, NULL, 0});
-    snprintf(text, sizeof(text), "%s return all(after.own.which, after.peer.which, after.crc, "
-                                 "after.sent, after.received, after.number)",
+    snprintf(text, sizeof(text),
+             "%s return all(after.own.which, after.peer.which, after.crc, "
+             "after.sent, after.received, after.number)",
              code);
     AGAINST(text, "request reply true 20 20 3", {PEER_READ, REQUEST, 0}, {PEER_WRITE, REPLY, 0},
             {PEER_DRAIN, NULL, 0});
@@ -261,14 +260,14 @@ static void what_was_agreed_is_told(void **state)
 
 static void a_ulpdu_is_framed_and_bent(void **state)
 {
-    static const char start[] =
-        "conn:startup 'MPA ID Req Frame\\x40\\x01\\0\\0' conn:next(60) "
-        "local send = iw.ddp { opcode = 3, msn = 1 } .. 'abc' ";
+    static const char start[] = "conn:startup 'MPA ID Req Frame\\x40\\x01\\0\\0' conn:next(60) "
+                                "local send = iw.ddp { opcode = 3, msn = 1 } .. 'abc' ";
     char text[512];
 
     (void)state;
     snprintf(text, sizeof(text),
-             "%s local r = all(conn:ulpdu(send, {}, false, 7, 60)) conn:shutdown() return r", start);
+             "%s local r = all(conn:ulpdu(send, {}, false, 7, 60)) conn:shutdown() return r",
+             start);
     AGAINST(text, "", {PEER_READ, REQUEST, 0}, {PEER_WRITE, REPLY, 0},
             {PEER_READ, SEND "447065aa", 0}, {PEER_DRAIN, NULL, 0});
     snprintf(text, sizeof(text), "%s conn:ulpdu(send, { crc = 0x01020304 }, true) conn:shutdown()",
@@ -319,8 +318,7 @@ static void only_crafted_connections_do_that(void **state)
     AGAINST("conn:segment(0, ('x'):rep(1460))", ONLY_CRAFTED, {PEER_DRAIN, NULL, 0});
     AGAINST("conn:segment(0, ('x'):rep(1461))",
             "ERROR case.lua:1: a segment of 1461 octets: 1460 fit", {PEER_DRAIN, NULL, 0});
-    AGAINST("return all(conn:answered(0), conn:repeated(0))", "false false",
-            {PEER_DRAIN, NULL, 0});
+    AGAINST("return all(conn:answered(0), conn:repeated(0))", "false false", {PEER_DRAIN, NULL, 0});
 }
 
 /* A method has its own kind of thing, and nobody gets at the methods. */
@@ -450,8 +448,9 @@ static void a_target_comes(void **state)
     (void)state;
     lua_register(script.L, "dial", dial);
     lua_register(script.L, "hang_up", hang_up);
-    awaited(1, 600, AWAIT "local fd = dial(port) local c, why = l:await() hang_up(fd) "
-                          "return show { c:state().initiator, why = why }",
+    awaited(1, 600,
+            AWAIT "local fd = dial(port) local c, why = l:await() hang_up(fd) "
+                  "return show { c:state().initiator, why = why }",
             "{1=false}");
     assert_int_equal(asked, 0);
 }
@@ -477,8 +476,7 @@ static void findings_are_listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(options_of_a_crafted_connection, open_script,
-                                        close_script),
+        cmocka_unit_test_setup_teardown(options_of_a_crafted_connection, open_script, close_script),
         cmocka_unit_test_setup_teardown(sizes_of_writes, open_script, close_script),
         cmocka_unit_test_setup_teardown(octets_are_written, open_script, close_script),
         cmocka_unit_test_setup_teardown(a_start_up_is_followed, open_script, close_script),

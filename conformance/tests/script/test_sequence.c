@@ -159,11 +159,11 @@ static void fields(struct iw_exchange_line line, const char *hex, const char *ex
     text = iw_sequence_json(x);
     list = json_loads(text, 0, NULL);
     assert_int_equal(json_array_size(list), 1);
-    assert_int_equal(
-        json_integer_value(json_object_get(json_array_get(list, 0), "length")), length);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "length")),
+                     length);
     if (expected)
-        assert_string_equal(
-            json_string_value(json_object_get(json_array_get(list, 0), "fields")), expected);
+        assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "fields")),
+                            expected);
     else
         assert_null(json_object_get(json_array_get(list, 0), "fields"));
     json_decref(list);
@@ -203,42 +203,78 @@ static void test_fpdu_fields(void **state)
 
     (void)state;
     /* Send with one octet of data: a length of 19, and 3 octets of pad. */
-    fields(line, "00134143" ZEROS "61000000" "01020304",
+    fields(line,
+           "00134143" ZEROS "61000000"
+           "01020304",
            UNTAGGED "|20+1 Payload|21+3 Pad|24+4 CRC");
     fields(line, "00124143" ZEROS "01020304", UNTAGGED "|20+4 CRC");
-    fields(line, "002e4141" ZEROS ZEROS "000000000000000000000000" "01020304",
+    fields(line,
+           "002e4141" ZEROS ZEROS "000000000000000000000000"
+           "01020304",
            UNTAGGED "|20+4 Sink STag|24+8 Sink TO|32+4 Size|36+4 Source STag|40+8 Source TO|"
                     "48+4 CRC");
-    fields(line, "00184147" ZEROS "0000c0000000" "0000" "01020304",
+    fields(line,
+           "00184147" ZEROS "0000c0000000"
+           "0000"
+           "01020304",
            UNTAGGED "|20+1 Layer, error type|21+1 Error code|22+2 HdrCt|24+2 Segment length|"
                     "26+2 Pad|28+4 CRC");
-    fields(line, "00194147" ZEROS "0000c000000061" "00" "01020304",
+    fields(line,
+           "00194147" ZEROS "0000c000000061"
+           "00"
+           "01020304",
            UNTAGGED "|20+1 Layer, error type|21+1 Error code|22+2 HdrCt|24+2 Segment length|"
                     "26+1 Terminated headers|27+1 Pad|28+4 CRC");
-    fields(line, "0046414a" ZEROS ZEROS ZEROS ZEROS "00000000" "01020304",
+    fields(line,
+           "0046414a" ZEROS ZEROS ZEROS ZEROS "00000000"
+           "01020304",
            UNTAGGED "|20+4 AOpCode|24+4 Request identifier|28+4 Remote STag|32+8 Remote TO|"
                     "40+8 Add or swap data|48+8 Add or swap mask|56+8 Compare data|"
                     "64+8 Compare mask|72+4 CRC");
-    fields(line, "001e414b" ZEROS "000000000000000000000000" "01020304",
+    fields(line,
+           "001e414b" ZEROS "000000000000000000000000"
+           "01020304",
            UNTAGGED "|20+4 Original request identifier|24+8 Original remote data|32+4 CRC");
     /* A header that is cut short: what is left of it is data. */
-    fields(line, "001c414b" ZEROS "00000000000000000000" "0000" "01020304",
+    fields(line,
+           "001c414b" ZEROS "00000000000000000000"
+           "0000"
+           "01020304",
            UNTAGGED "|20+4 Original request identifier|24+6 Payload|30+2 Pad|32+4 CRC");
-    fields(line, "000f4143" "00000000000000000000000000" "000000" "01020304",
+    fields(line,
+           "000f4143"
+           "00000000000000000000000000"
+           "000000"
+           "01020304",
            CONTROL "|4+4 Invalidate STag|8+4 QN|12+4 MSN|16+1 Payload|17+3 Pad|20+4 CRC");
     /* Tagged: the opcode of a Terminate changes nothing. */
-    fields(line, "000fc147" "000000000000000000000000" "61000000" "01020304",
+    fields(line,
+           "000fc147"
+           "000000000000000000000000"
+           "61000000"
+           "01020304",
            CONTROL "|4+4 STag|8+8 TO|16+1 Payload|17+3 Pad|20+4 CRC");
-    fields(line, "000ec140" "000000000000000000000000" "01020304",
+    fields(line,
+           "000ec140"
+           "000000000000000000000000"
+           "01020304",
            CONTROL "|4+4 STag|8+8 TO|16+4 CRC");
     /* Two of them, and one that breaks off. */
-    fields(line, "00124143" ZEROS "01020304" "00124143" ZEROS "01020304" "0012",
+    fields(line,
+           "00124143" ZEROS "01020304"
+           "00124143" ZEROS "01020304"
+           "0012",
            UNTAGGED "|20+4 CRC|24+2 ULPDU_Length|26+1 DDP control: T L DV|"
                     "27+1 RDMAP control: RV opcode|28+4 Invalidate STag|32+4 QN|36+4 MSN|40+4 MO|"
                     "44+4 CRC");
     /* No room for a header at all. */
-    fields(line, "00000000" "01020304", "0+2 ULPDU_Length|2+2 Pad|4+4 CRC");
-    fields(line, "00014100" "01020304",
+    fields(line,
+           "00000000"
+           "01020304",
+           "0+2 ULPDU_Length|2+2 Pad|4+4 CRC");
+    fields(line,
+           "00014100"
+           "01020304",
            "0+2 ULPDU_Length|2+1 DDP control: T L DV|3+1 Pad|4+4 CRC");
     fields(line, "001241", NULL);
     fields(line, "00124143", CONTROL);
@@ -260,22 +296,30 @@ static void test_marker_fields(void **state)
     (void)state;
     /* Before everything. */
     line.position = 20 + 512;
-    fields(line, "00000000" "00124143" ZEROS "01020304",
+    fields(line,
+           "00000000"
+           "00124143" ZEROS "01020304",
            "0+2 Marker: reserved|2+2 Marker: FPDUPTR|4+2 ULPDU_Length|6+1 DDP control: T L DV|"
            "7+1 RDMAP control: RV opcode|8+4 Invalidate STag|12+4 QN|16+4 MSN|20+4 MO|24+4 CRC");
     /* Inside of a field, which it splits. */
     line.position = 20 + 512 - 12;
-    fields(line, "0012c143" "0000000000000000" "00000008" "0000000000000000" "01020304",
+    fields(line,
+           "0012c143"
+           "0000000000000000"
+           "00000008"
+           "0000000000000000"
+           "01020304",
            "12+2 Marker: reserved|14+2 Marker: FPDUPTR|" CONTROL
            "|4+4 STag|8+4 TO|16+4 TO|20+4 Payload|24+4 CRC");
     /* Before the CRC. */
     line.position = 20 + 512 - 20;
-    fields(line, "00124143" ZEROS "00000014" "01020304",
+    fields(line,
+           "00124143" ZEROS "00000014"
+           "01020304",
            "20+2 Marker: reserved|22+2 Marker: FPDUPTR|" UNTAGGED "|24+4 CRC");
     /* One that breaks off. */
     line.position = 20 + 512 - 20;
-    fields(line, "00124143" ZEROS "0000",
-           "20+2 Marker: reserved|" UNTAGGED);
+    fields(line, "00124143" ZEROS "0000", "20+2 Marker: reserved|" UNTAGGED);
     /* None is where none is in force. */
     line.markers = false;
     line.position = 20 + 512;

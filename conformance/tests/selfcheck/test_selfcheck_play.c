@@ -58,8 +58,7 @@ static const struct answer *answer_to(const struct answer *list, const struct iw
 
 static void play_job(const struct iw_pool *pool, unsigned worker, const struct iw_job *job)
 {
-    const struct answer *a =
-        answer_to(runs > 1 && second_answers ? second_answers : answers, job);
+    const struct answer *a = answer_to(runs > 1 && second_answers ? second_answers : answers, job);
     struct iw_result r = {.id = iw_text_copy(job->c->id), .verdict = IW_VERDICT_PASS};
 
     note(job->c->id);
@@ -415,10 +414,9 @@ static void errors_are_printed(void **state)
           "crc-violate=mpa-crc other-violate=mpa-crc far-violate=mpa-crc far-violate=mpa-pad "
           "other-violate=mpa-pad crc-violate=mpa-pad ; ");
     printed(WIPE WIPE WIPE
-            "iwarp-conform: --ignore=mpa-crc, case crc: it broke\n" WIPE
-            "[1/3] switches" WIPE "iwarp-conform: --violate=mpa-crc, case other: error\n" WIPE
-            "[2/3] switches" WIPE "[3/3] switches" WIPE
-            "iwarp-conform: the target, at its end: a leak\n" WIPE);
+            "iwarp-conform: --ignore=mpa-crc, case crc: it broke\n" WIPE "[1/3] switches" WIPE
+            "iwarp-conform: --violate=mpa-crc, case other: error\n" WIPE "[2/3] switches" WIPE
+            "[3/3] switches" WIPE "iwarp-conform: the target, at its end: a leak\n" WIPE);
     assert_int_equal(s.n_errors, 4);
     assert_int_equal(s.n_unclean, 1);
     assert_int_equal(s.probes[0].n_notices, 0);
@@ -466,8 +464,7 @@ static void what_ends_a_stage_ends_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_quick_check_stops_at_the_first_notice, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_quick_check_stops_at_the_first_notice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_check_asks_all_near_cases, set_up, tear_down),
         cmocka_unit_test_setup_teardown(idle_cases_are_asked_in_order_of_rank, set_up, tear_down),
         cmocka_unit_test_setup_teardown(some_cases_are_asked_of_near_checks_only, set_up,
