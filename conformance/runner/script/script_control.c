@@ -7,6 +7,8 @@
 #include "iwarp/transport.h"
 #include "script_host.h"
 
+enum { REPLY_SECONDS = 5 };
+
 static struct iw_target *target_of(lua_State *L)
 {
     struct iw_target *target = iw_script_of(L)->target;
@@ -161,7 +163,8 @@ static int l_control(lua_State *L)
     lua_settop(L, 2);
     json_t **kept = keep(L);
     *kept = to_json(L, 1, IW_CONTROL_DEPTH);
-    *kept = iw_control_call(control, *kept, iw_script_until(L, 2, 5), error, sizeof(error));
+    *kept =
+        iw_control_call(control, *kept, iw_script_until(L, 2, REPLY_SECONDS), error, sizeof(error));
     if (!*kept) {
         iw_script_check_time(L);
         iw_script_push_failure(L, error);

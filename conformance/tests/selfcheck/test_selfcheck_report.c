@@ -35,8 +35,7 @@ static void fill(void)
         suspects[i] = (struct iw_suspect){.c = &cases[i], .usable = true, .tried = 3};
     }
     suspects[0].noticed = suspects[1].noticed = 1;
-    notices[0] =
-        (struct iw_notice){&cases[0], IW_VERDICT_PASS, IW_VERDICT_FAIL, no_terminate};
+    notices[0] = (struct iw_notice){&cases[0], IW_VERDICT_PASS, IW_VERDICT_FAIL, no_terminate};
     notices[1] = (struct iw_notice){&cases[1], IW_VERDICT_NOTE, IW_VERDICT_NOTE, NULL};
     probes[0] = (struct iw_probe){.check = IW_CHECK_MPA_CRC,
                                   .kind = IW_SWITCH_BOTCH,
@@ -48,8 +47,7 @@ static void fill(void)
                                   .kind = IW_SWITCH_OVERSTRICT,
                                   .notices = notices,
                                   .n_notices = 2};
-    probes[2] =
-        (struct iw_probe){.check = IW_CHECK_MPA_PAD, .kind = IW_SWITCH_VIOLATE, .tried = 3};
+    probes[2] = (struct iw_probe){.check = IW_CHECK_MPA_PAD, .kind = IW_SWITCH_VIOLATE, .tried = 3};
     s = (struct iw_self_check){.suite = "0123",
                                .probes = probes,
                                .n_probes = 3,
@@ -254,32 +252,35 @@ static void makes(bool full, const char *glob, const char *expected)
 static void switches_of_a_check(void **state)
 {
     (void)state;
-    makes(false, "*mpa-crc*", "--overstrict=mpa-crc-off "
-"--ignore=mpa-crc "
-"--violate=mpa-crc "
-"--botch=mpa-crc=code "
-"--violate=mpa-crc-demand");
-    makes(true, "*mpa-crc*", "--overstrict=mpa-crc-off "
-"--ignore=mpa-crc "
-"--violate=mpa-crc "
-"--botch=mpa-crc=layer "
-"--botch=mpa-crc=type "
-"--botch=mpa-crc=code "
-"--botch=mpa-crc=place "
-"--botch=mpa-crc=close "
-"--botch=mpa-crc=silent "
-"--botch=mpa-crc=again "
-"--violate=mpa-crc-demand");
+    makes(false, "*mpa-crc*",
+          "--overstrict=mpa-crc-off "
+          "--ignore=mpa-crc "
+          "--violate=mpa-crc "
+          "--botch=mpa-crc=code "
+          "--violate=mpa-crc-demand");
+    makes(true, "*mpa-crc*",
+          "--overstrict=mpa-crc-off "
+          "--ignore=mpa-crc "
+          "--violate=mpa-crc "
+          "--botch=mpa-crc=layer "
+          "--botch=mpa-crc=type "
+          "--botch=mpa-crc=code "
+          "--botch=mpa-crc=place "
+          "--botch=mpa-crc=close "
+          "--botch=mpa-crc=silent "
+          "--botch=mpa-crc=again "
+          "--violate=mpa-crc-demand");
     makes(false, "*=ddp-zero-tagged*", "--overstrict=ddp-zero-tagged");
-    makes(false, "botch=*=[!c]*", "--botch=mpa-req-key=silent "
-"--botch=mpa-rep-key=silent "
-"--botch=mpa-rev=silent "
-"--botch=mpa-pd-length=silent "
-"--botch=mpa-pd-surplus=silent "
-"--botch=mpa-enh-length=silent "
-"--botch=mpa-rep-s=silent "
-"--botch=mpa-startup-timeout=silent "
-"--botch=mpa-startup-cut=silent");
+    makes(false, "botch=*=[!c]*",
+          "--botch=mpa-req-key=silent "
+          "--botch=mpa-rep-key=silent "
+          "--botch=mpa-rev=silent "
+          "--botch=mpa-pd-length=silent "
+          "--botch=mpa-pd-surplus=silent "
+          "--botch=mpa-enh-length=silent "
+          "--botch=mpa-rep-s=silent "
+          "--botch=mpa-startup-timeout=silent "
+          "--botch=mpa-startup-cut=silent");
 }
 
 /* ---- what is recorded ---- */
