@@ -245,10 +245,8 @@ static void walk(struct recording *r, const char *path)
 {
     r->table = iw_got(iw_connections_new(TABLE, on_segment, r));
     struct iw_capture_counts counts = {0};
-    char error[IW_CAPTURE_ERROR];
-    if (iw_capture_walk(path, r->table, &counts, error) < 0)
-        snprintf(r->error, sizeof(r->error), "%s", error);
-    else if (!*r->error && counts.ignored)
+    iw_capture_walk(path, r->table, &counts, r->error); /* is empty unless that fails */
+    if (!*r->error && counts.ignored)
         snprintf(r->error, sizeof(r->error), "%s: more than %d TCP connections", r->name, TABLE);
     for (size_t i = 0; i < r->count && !*r->error; i++) {
         if (!r->connection[i].observer)
