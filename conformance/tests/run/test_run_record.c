@@ -134,9 +134,8 @@ static void the_gravest_round_counts(void **state)
 
 static void a_target_that_was_not_reached(void **state)
 {
-    struct iw_pin pins[] = {{.id = (char[]){"one"},
-                             .verdict = IW_VERDICT_FAIL,
-                             .reason = (char[]){"known"}}};
+    struct iw_pin pins[] = {
+        {.id = (char[]){"one"}, .verdict = IW_VERDICT_FAIL, .reason = (char[]){"known"}}};
     struct iw_baseline b = {.pins = pins, .count = 1};
 
     (void)state;
