@@ -150,8 +150,7 @@ static void selects_nothing(char *pattern, const char *expected)
     const struct iw_case **list;
     size_t count;
 
-    assert_int_equal(
-        iw_suite_select(&suite, &pattern, 1, &list, &count, error, sizeof(error)), -1);
+    assert_int_equal(iw_suite_select(&suite, &pattern, 1, &list, &count, error, sizeof(error)), -1);
     assert_string_equal(error, expected);
 }
 
@@ -172,8 +171,10 @@ static void patterns_that_fit_nothing(void **state)
     selects_nothing((char[]){"other"}, "--select other: no case fits");
     selects_nothing((char[]){"rule:MPA-8-002"},
                     "--select rule:MPA-8-002: no case fits (did you mean 'MPA-8-02'?)");
-    selects_nothing((char[]){"rule:MPA-4.1-02"}, "--select rule:MPA-4.1-02: no case names this rule");
-    selects_nothing((char[]){"rule:mpa-4.1-02"}, "--select rule:mpa-4.1-02: no case names this rule");
+    selects_nothing((char[]){"rule:MPA-4.1-02"},
+                    "--select rule:MPA-4.1-02: no case names this rule");
+    selects_nothing((char[]){"rule:mpa-4.1-02"},
+                    "--select rule:mpa-4.1-02: no case names this rule");
     selects_nothing((char[]){"rule:MPA-4*"}, "--select rule:MPA-4*: no case fits");
     selects_nothing((char[]){"tag:x"}, "--select tag:x: no case fits");
     selects_nothing((char[]){"level:may"}, "--select level:may: no case fits");
@@ -191,7 +192,7 @@ static void patterns_that_fit(void **state)
 {
     const struct folder *f = *state;
     char *const patterns[] = {(char[]){"role:responder"}, (char[]){"level:must"},
-                                     (char[]){"rule:mpa-8-0?"}, (char[]){"c*"}};
+                              (char[]){"rule:mpa-8-0?"}, (char[]){"c*"}};
 
     put(f, "x.lua", "return family { " CASE("crc-bad") ", " CASE("crc-good") " }");
     loads(f, "", "/x.lua 2 good\n");
