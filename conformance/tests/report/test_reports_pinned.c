@@ -394,6 +394,78 @@ static void the_console_has_more_to_say(void **state)
        "  case      f.lua\n");
 }
 
+/* ---- all of the catalogue ---- */
+
+/* One line for each rule, the first and the last one as well. */
+static void every_rule_has_its_line(void **state)
+{
+    size_t lines = 0;
+    char first[64], last[64];
+
+    (void)state;
+    begin();
+    record.count = 0;
+    iw_csv_write(out, &record);
+    fclose(out);
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        lines++;
+    assert_int_equal(lines, IW_RULE_COUNT + 1);
+    snprintf(first, sizeof(first), "text\n%s,%u,", iw_rule_at(0)->id, iw_rule_at(0)->rfc);
+    snprintf(last, sizeof(last), "\n%s,%u,", iw_rule_at(IW_RULE_COUNT - 1)->id,
+             iw_rule_at(IW_RULE_COUNT - 1)->rfc);
+    assert_non_null(strstr(text, first));
+    assert_non_null(strstr(text, last));
+    free(text);
+}
+
+/* Ten failures: nine of one rule, and one of another. */
+static void a_rule_may_be_broken_once(void **state)
+{
+    static struct iw_entry many[10];
+
+    (void)state;
+    begin();
+    for (size_t i = 0; i < 10; i++) {
+        many[i] = entries[NEW];
+        many[i].result.rule = i ? rules[0] : iw_rule_find("MPA-4.1-02");
+    }
+    many[0].result.verdict = IW_VERDICT_NOTE;
+    many[0].result.id = ids[BARE];
+    record.entries = many;
+    record.count = 10;
+    iw_console_summary(out, &record, false);
+    has("broken MPA-4.1-02 (MUST) in 1 case (bare): Pad octets are zero on transmit\n"
+        "broken MPA-8-02 (MUST) in 9 cases (worse ...): CRC mismatch is detected (code 2)\n");
+}
+
+/* The first entry counts, too. */
+static void rounds_of_the_first_case(void **state)
+{
+    (void)state;
+    begin();
+    record.repeat = 2;
+    record.count = 1;
+    entries[0].rounds[IW_VERDICT_PASS] = entries[0].rounds[IW_VERDICT_FAIL] = 1;
+    iw_console_summary(out, &record, true);
+    has("UNSTABLE known: 1 PASS, 1 FAIL\n2 rounds: 1 of 1 cases gave more than one verdict\n");
+    begin();
+    record.count = 1;
+    entries[0].result.verdict = IW_VERDICT_SKIP;
+    iw_console_summary(out, &record, false);
+    has("SKIP known: r\n");
+    begin();
+    record.count = 1;
+    entries[0].unreached = true;
+    iw_console_summary(out, &record, false);
+    has("t: r\n1 PASS");
+    begin();
+    record.count = 1;
+    entries[0].unreached = true;
+    entries[0].result.reason = NULL;
+    iw_console_summary(out, &record, false);
+    has("t: \n1 PASS");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +480,9 @@ int main(void)
         cmocka_unit_test(a_rule_stands_as_the_suite_says),
         cmocka_unit_test(a_field_is_quoted_where_it_must_be),
         cmocka_unit_test(the_console_has_more_to_say),
+        cmocka_unit_test(every_rule_has_its_line),
+        cmocka_unit_test(a_rule_may_be_broken_once),
+        cmocka_unit_test(rounds_of_the_first_case),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

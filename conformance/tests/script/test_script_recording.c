@@ -34,8 +34,8 @@ static int set_up(void **state)
     if (recording_setup(state))
         return -1;
     f = *state;
-    options = (struct iw_run_options){.library = IW_SOURCE_DIR "/conformance/lib",
-                                      .pcaps = f->path};
+    options =
+        (struct iw_run_options){.library = IW_SOURCE_DIR "/conformance/lib", .pcaps = f->path};
     script = (struct iw_script){.options = &options};
     primitives_open(&script);
     synth = iw_synth_new(1024 * 1024);
@@ -53,8 +53,8 @@ static int tear_down(void **state)
 
 static void connect_from(uint16_t port)
 {
-    const struct iw_synth_tcp tcp = {
-        .address = {{4, {192, 0, 2, 1}}, {4, {192, 0, 2, 2}}}, .port = {port, 4000}};
+    const struct iw_synth_tcp tcp = {.address = {{4, {192, 0, 2, 1}}, {4, {192, 0, 2, 2}}},
+                                     .port = {port, 4000}};
     struct iw_synth_span span;
 
     made = iw_synth_connect(synth, &tcp, 0, &span);
@@ -124,8 +124,8 @@ static void a_message_goes_on(void **state)
 {
     const struct folder *f = *state;
 
-    two(f, "0143 00000000 00000000 00000001 00000000 61", "4143 00000000 00000000 00000001 00000001 62",
-        START "7i ab, ");
+    two(f, "0143 00000000 00000000 00000001 00000000 61",
+        "4143 00000000 00000000 00000001 00000001 62", START "7i ab, ");
     two(f, "8140 01020304 0000000000000000 6161", "c140 01020304 0000000000000002 62",
         START "7i aab, ");
 }
@@ -143,8 +143,7 @@ static void a_message_ends_where_another_begins(void **state)
     const struct folder *f = *state;
 
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-        two(f, "0143 00000000 00000000 00000001 00000000 61", others[i],
-            START "6i a, 7i b, ");
+        two(f, "0143 00000000 00000000 00000001 00000000 61", others[i], START "6i a, 7i b, ");
     two(f, "8140 01020304 0000000000000000 61", "c140 01020305 0000000000000001 62",
         START "6i a, 7i b, ");
     two(f, "8140 01020304 0000000000000000 61", "c140 01020304 0000000000000002 62",
@@ -262,8 +261,7 @@ static void a_folder_is_more_than_the_beginning_of_a_name(void **state)
     assert_int_equal(symlink(beside, link), 0);
     options.pcaps = inside;
     gives("iw.capture 'link'", "ERROR case.lua:1: link: no file of the folder of captures");
-    gives("iw.capture '/x'",
-          "ERROR case.lua:1: /x: expected a path below the folder of captures");
+    gives("iw.capture '/x'", "ERROR case.lua:1: /x: expected a path below the folder of captures");
     gives("iw.capture 'a/../x'",
           "ERROR case.lua:1: a/../x: expected a path below the folder of captures");
     gives("iw.capture '..'", "ERROR case.lua:1: ..: expected a path below the folder of captures");
@@ -338,9 +336,10 @@ static void a_replay_is_asked(void **state)
     options.library = f->path;
     asked("list", NULL, init_missing(f));
     free(folder_file(f, "init.lua", "return {}"));
-    free(folder_file(f, "replay.lua",
-                     "return { list = function() return 'words' end, fails = function() error('no', 0)"
-                     " end, odd = function() error({}) end, nothing = function() end }"));
+    free(folder_file(
+        f, "replay.lua",
+        "return { list = function() return 'words' end, fails = function() error('no', 0)"
+        " end, odd = function() error({}) end, nothing = function() end }"));
     asked("list", "words", "");
     asked("fails", NULL, "no");
     asked("odd", NULL, "unknown error");
