@@ -17,7 +17,7 @@
  * answer may have come late. */
 #define LATE 10.0
 
-enum { WORKERS = 256 };
+enum { WORKERS = 256, GLOB = 0 /* flags of fnmatch() */ };
 
 enum stage {
     CLEAN, /* no switch: what the cases give then */
@@ -66,7 +66,7 @@ static void add_probe(struct iw_probe **list, size_t *count, const char *glob,
     snprintf(p.option, sizeof(p.option), "--%s=%s%s%s", iw_switch_name(p.kind),
              iw_check_info(p.check)->name, p.botch ? "=" : "",
              p.botch ? iw_botch_name(p.botch) : "");
-    if (!iw_switch_applies(p.kind, p.check, p.botch) || (glob && fnmatch(glob, p.option + 2, 0)))
+    if (!iw_switch_applies(p.kind, p.check, p.botch) || (glob && fnmatch(glob, p.option + 2, GLOB)))
         return;
     *list = iw_got(realloc(*list, ++*count * sizeof(**list)));
     (*list)[*count - 1] = p;
@@ -77,7 +77,7 @@ static enum iw_botch one_botch(enum iw_check check)
 {
     if (iw_switch_applies(IW_SWITCH_BOTCH, check, IW_BOTCH_CODE))
         return IW_BOTCH_CODE;
-    for (int b = IW_BOTCH_NONE + 1; b < IW_BOTCH_COUNT; b++)
+    for (int b = IW_BOTCH_NONE; b < IW_BOTCH_COUNT; b++)
         if (iw_switch_applies(IW_SWITCH_BOTCH, check, (enum iw_botch)b))
             return (enum iw_botch)b;
     return IW_BOTCH_NONE;
@@ -89,14 +89,14 @@ struct iw_probe *iw_probes_make(bool full, const char *glob, size_t *count)
                                            IW_SWITCH_VIOLATE};
     struct iw_probe *list = NULL;
     *count = 0;
-    for (int i = IW_CHECK_NONE + 1; i < IW_CHECK_COUNT; i++) {
+    for (int i = IW_CHECK_NONE; i < IW_CHECK_COUNT; i++) {
         struct iw_probe probe = {.check = (enum iw_check)i};
         for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
             probe.kind = kinds[k];
             add_probe(&list, count, glob, &probe);
         }
         probe.kind = IW_SWITCH_BOTCH;
-        for (int b = IW_BOTCH_NONE + 1; b < IW_BOTCH_COUNT; b++) {
+        for (int b = IW_BOTCH_NONE; b < IW_BOTCH_COUNT; b++) {
             probe.botch = (enum iw_botch)b;
             if (full || probe.botch == one_botch(probe.check))
                 add_probe(&list, count, glob, &probe);

@@ -141,9 +141,11 @@ void iw_suite_free(struct iw_suite *suite)
 
 /* ---- selecting ---- */
 
+enum { GLOB = 0 }; /* flags of fnmatch() */
+
 static bool id_fits(const struct iw_case *c, const char *glob)
 {
-    return !fnmatch(glob, c->id, 0);
+    return !fnmatch(glob, c->id, GLOB);
 }
 
 static bool rule_fits(const struct iw_case *c, const char *glob)

@@ -436,6 +436,16 @@ static void progress_is_shown_on_a_terminal(void **state)
                            "[3/4] cases" WIPE);
 }
 
+/* A worker that has no more to do is asked again while others have. */
+static void progress_counts_each_switch_once(void **state)
+{
+    (void)state;
+    listen();
+    begin();
+    assert_int_equal(iw_self_check_play(&s, NULL, &options, 2, "dir"), 0);
+    printed(WIPE WIPE WIPE "[1/3] switches" WIPE "[2/3] switches" WIPE "[3/3] switches" WIPE);
+}
+
 static void ended(unsigned *how, unsigned run, int status, const char *says)
 {
     runs = 0;
@@ -474,6 +484,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_case_must_be_clean, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_are_printed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(progress_is_shown_on_a_terminal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(progress_counts_each_switch_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_ends_a_stage_ends_all, set_up, tear_down),
     };
 

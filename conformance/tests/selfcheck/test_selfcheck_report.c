@@ -210,6 +210,7 @@ static void the_report_is_whole(void **state)
     iw_self_check_json(f, &s);
     fclose(f);
     assert_int_equal(text[length - 1], '\n');
+    assert_memory_equal(text, "{\n \"schema\": 1,\n \"tool\": {\n  \"name\"", 35);
     all = json_loads(text, 0, NULL);
     free(text);
     text = json_dumps(all, JSON_COMPACT);
