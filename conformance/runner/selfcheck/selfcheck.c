@@ -112,7 +112,8 @@ static bool unclean(const struct iw_suspect *suspect)
     return !suspect->usable && suspect->verdict != IW_VERDICT_SKIP;
 }
 
-/* An ERROR, such as a sanitizer's report, is final. */
+/* Whether it is to be asked: every case at first. An ERROR, such as a sanitizer's report, is final.
+ */
 static bool late(const struct iw_suspect *suspect)
 {
     return unclean(suspect) && suspect->verdict != IW_VERDICT_ERROR;
@@ -121,7 +122,7 @@ static bool late(const struct iw_suspect *suspect)
 static bool clean_next(struct check_run *run, struct iw_job *job)
 {
     const struct iw_self_check *s = run->s;
-    while (run->stage == AGAIN && run->next < s->n_suspects && !late(&s->suspects[run->next]))
+    while (run->next < s->n_suspects && !late(&s->suspects[run->next]))
         run->next++;
     if (run->next == s->n_suspects)
         return false;
@@ -303,18 +304,25 @@ static void probe_done(struct check_run *run, struct iw_probe *probe, const stru
 static bool next(void *context, unsigned worker, struct iw_job *job)
 {
     struct check_run *run = context;
-    return run->stage == BEND   ? bend_next(run, &run->at[worker], job)
-           : run->stage == IDLE ? idle_next(run, &run->at[worker], job)
-                                : clean_next(run, job);
+    switch (run->stage) {
+    case CLEAN:
+    case AGAIN:
+        return clean_next(run, job);
+    case BEND:
+        return bend_next(run, &run->at[worker], job);
+    case IDLE:
+        return idle_next(run, &run->at[worker], job);
+    }
+    return false;
 }
 
 static void done(void *context, unsigned worker, const struct iw_job *job, struct iw_result *result)
 {
     struct check_run *run = context;
-    if (run->stage == CLEAN || run->stage == AGAIN)
-        clean_done(run, job, result);
-    else
+    if (run->at[worker].probe)
         probe_done(run, run->at[worker].probe, job, result);
+    else
+        clean_done(run, job, result);
     iw_result_free(result);
 }
 
