@@ -21,8 +21,9 @@ struct iw_journal {
 
 static bool add_line(struct iw_journal *j, json_t *object)
 {
-    bool good = !json_dumpf(object, j->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) &&
-                putc('\n', j->file) != EOF && !fflush(j->file);
+    bool good = !json_dumpf(object, j->file, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    putc('\n', j->file);
+    good = !fflush(j->file) && !ferror(j->file) && good;
     json_decref(object);
     if (!good && !j->failed) {
         iw_complain("cannot write %s: %s", j->path, strerror(errno));

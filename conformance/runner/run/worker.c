@@ -26,7 +26,9 @@ struct worker {
 
 static void say(const struct worker *w, json_t *object)
 {
-    if (json_dumpf(object, w->out, JSON_COMPACT) || putc('\n', w->out) == EOF || fflush(w->out))
+    bool failed = json_dumpf(object, w->out, JSON_COMPACT);
+    putc('\n', w->out);
+    if (failed || fflush(w->out))
         _exit(0); /* the parent is gone, and every target ends with its connection */
     json_decref(object);
 }

@@ -37,20 +37,19 @@ static int find(struct paths *found, const char *place)
     FTSENT *entry;
     int number = 0;
     while ((entry = fts_read(tree)) != NULL) {
-        bool top = entry->fts_level == FTS_ROOTLEVEL;
         bool file = entry->fts_info == FTS_F || entry->fts_info == FTS_SLNONE;
-        if (!top && *entry->fts_name == '.') {
+        if (entry->fts_level != FTS_ROOTLEVEL && *entry->fts_name == '.') {
             fts_set(tree, entry, FTS_SKIP);
         } else if (file && is_lua(entry->fts_name)) {
             found->list = iw_got(realloc(found->list, ++found->count * sizeof(char *)));
             found->list[found->count - 1] = iw_text_copy(entry->fts_path);
-        } else if (top && (file || entry->fts_errno)) {
-            number = file ? ENOTDIR : entry->fts_errno;
+        } else {
+            number = file ? ENOTDIR : entry->fts_errno; /* the last entry is the place itself */
         }
     }
     fts_close(tree);
     free(start);
-    if (found->count > 0)
+    if (found->list)
         qsort(found->list, found->count, sizeof(char *), by_text);
     return number;
 }

@@ -37,10 +37,12 @@ static void a_case_has_its_deadline_and_more(void **state)
     lasts(20 + 10 + 4 * 3);
     options.deadline = 50;
     lasts(50 + 10 + 4 * 3);
+    options.deadline = 0.75;
+    lasts(0.75 + 10 + 4 * 3);
     one.deadline = 0.5;
     lasts(0.5 + 10 + 4 * 3);
-    options.patience = 2;
-    lasts(0.5 + 10 + 4 * 2);
+    options.patience = 0.5;
+    lasts(0.5 + 10 + 4 * 0.5);
     pool.grace = 0.25;
     lasts(0.5 + 0.25);
     options.time_scale = 0.5;

@@ -202,6 +202,8 @@ static void defaults_stand_in_for_zeros(void **state)
     options.time_scale = 2.5;
     assert_true(iw_script_patience(&script) == 0.5);
     assert_true(iw_script_scale(&script) == 2.5);
+    options.time_scale = 0.25;
+    assert_true(iw_script_scale(&script) == 0.25);
 }
 
 /* Waiting counts from one call to the next. */
@@ -250,6 +252,7 @@ static void less_patience_makes_reading_no_faster(void **state)
     allowed(8, 0.5, 8, 8 * SECONDS);
     allowed(8, 1, 8, 8 * SECONDS);
     allowed(8, 2, 8, 16 * SECONDS);
+    allowed(0.5, 1.5, 0.5, 750000000);
     allowed(-1, 3, 20, 60 * SECONDS);
     script.deadline = 0;
 }

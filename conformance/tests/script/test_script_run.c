@@ -179,7 +179,9 @@ static void a_case_has_its_own_time(void **state)
     options.time_scale = 0.01;
     options.deadline = 3;
     ran_out("run = " ENDLESS, "the case took longer than its deadline of 3.0 s");
-    ran_out("deadline = 2.5, run = " ENDLESS, "the case took longer than its deadline of 2.5 s");
+    ran_out("deadline = 0.5, run = " ENDLESS, "the case took longer than its deadline of 0.5 s");
+    options.deadline = 0.75;
+    ran_out("run = " ENDLESS, "the case took longer than its deadline of 0.75 s");
     options.deadline = 0;
     options.time_scale = 0.002;
     ran_out("run = " ENDLESS, "the case took longer than its deadline of 20.0 s");

@@ -341,6 +341,8 @@ static void things_are_what_they_are(void **state)
 
 static void a_connection_that_is_refused(void **state)
 {
+    struct iw_station *station = script.station;
+
     (void)state;
     gives("local c, why = iw.connect('127.0.0.1', 1) return show { c = c, why }",
           "{1=connect to 127.0.0.1 port 1: Connection refused}");
@@ -349,7 +351,7 @@ static void a_connection_that_is_refused(void **state)
     script.station = NULL;
     gives("iw.connect('127.0.0.1', 1)",
           "ERROR case.lua:1: there is no connection outside of a case's run function");
-    script.station = iw_station_create(exchange, NULL, NULL);
+    script.station = station;
 }
 
 /* A peer of the test's own that has connected to the port that the script gave. */

@@ -124,6 +124,22 @@ static void a_name_is_more_than_its_ending(void **state)
     free(here);
 }
 
+/* The first id that is taken is named. */
+static void ids_that_are_taken(void **state)
+{
+    const struct folder *f = *state;
+    char *said =
+        iw_text_format("%s/b.lua:2: the id 'one' is taken by %s/a.lua:1", f->path, f->path);
+
+    put(f, "a.lua", "return family { " CASE("one") ", " CASE("two") " }");
+    put(f, "b.lua", "return family {\n" CASE("one") ", " CASE("two") ",\n" CASE("three") " }");
+    put(f, "c.lua", "return " CASE("three"));
+    loads(f, "", "/a.lua 2 good\n/b.lua 0 broken\n/c.lua 1 good\n");
+    assert_string_equal(suite.files[1].error, said);
+    assert_int_equal(suite.n_cases, 3);
+    free(said);
+}
+
 /* FNV-1a of all octets, the vocabulary's first. */
 static void a_digest_is_that_of_the_contents(void **state)
 {
@@ -290,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_of_a_suite, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_name_is_more_than_its_ending, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ids_that_are_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_digest_is_that_of_the_contents, set_up, tear_down),
         cmocka_unit_test_setup_teardown(patterns_that_fit_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(patterns_that_fit, set_up, tear_down),
