@@ -455,6 +455,27 @@ static void test_hazards_are_asked_for(void **state)
     assert_result(0, IW_VERDICT_PASS, "pass by peer");
 }
 
+static void test_crafted_segments_are_asked_for(void **state)
+{
+    struct iw_need needs[] = {{.name = (char[]){"tcp"}, .value = (char[]){"crafted"}},
+                              {.name = (char[]){"memory"}, .value = (char[]){"crafted"}},
+                              {.name = (char[]){"tcp"}, .value = (char[]){"other"}}};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        add("pass");
+        cases[i].needs = &needs[i];
+        cases[i].n_needs = 1;
+    }
+    run_against_command(WAITS, 1);
+    assert_result(0, IW_VERDICT_SKIP,
+                  "needs crafted TCP segments: its file does not say can = { \"tcp.crafted\" }");
+    for (size_t i = 1; i < 3; i++) {
+        assert_int_equal(results[i].verdict, IW_VERDICT_SKIP);
+        assert_null(strstr(results[i].reason, "segments"));
+    }
+}
+
 static void test_a_case_that_cannot_be_played(void **state)
 {
     (void)state;
@@ -596,6 +617,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_failure_is_not_played_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_agent_is_not_started_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hazards_are_asked_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_crafted_segments_are_asked_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_case_that_cannot_be_played, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_endless_answer_costs_its_case_only, set_up,
                                         tear_down),
