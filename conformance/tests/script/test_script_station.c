@@ -300,6 +300,17 @@ static void octets_may_come_before_the_start_up(void **state)
             {PEER_DRAIN, NULL, 0});
 }
 
+/* Each has the sizes of its writes in a place of its own. */
+static void no_write_is_of_no_octets(void **state)
+{
+    static const char *const calls[] = {"conn:write('x', 0)", "conn:startup('x', 0)",
+                                        "conn:ulpdu('x', {}, false, 0)", "conn:uncork(0)"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+        AGAINST(calls[i], "ERROR case.lua:1: a write of no octets", {PEER_DRAIN, NULL, 0});
+}
+
 #define ONLY_CRAFTED "ERROR case.lua:1: only a crafted connection can do that"
 
 static void only_crafted_connections_do_that(void **state)
@@ -487,6 +498,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(items_are_taken_one_by_one, open_script, close_script),
         cmocka_unit_test_setup_teardown(octets_may_come_before_the_start_up, open_script,
                                         close_script),
+        cmocka_unit_test_setup_teardown(no_write_is_of_no_octets, open_script, close_script),
         cmocka_unit_test_setup_teardown(only_crafted_connections_do_that, open_script,
                                         close_script),
         cmocka_unit_test_setup_teardown(things_are_what_they_are, open_script, close_script),
