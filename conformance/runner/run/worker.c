@@ -22,6 +22,8 @@ struct worker {
     char *no_tun;      /* why it cannot be had; NULL: it can, or was not asked for */
 };
 
+static const struct iw_tun not_open = {.fd = -1, .net_ns = -1, .user_ns = -1};
+
 /* ---- talking to the parent ---- */
 
 static void say(const struct worker *w, json_t *object)
@@ -174,8 +176,7 @@ static void play(struct worker *w, const struct iw_order *order, struct iw_resul
 
 void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
 {
-    struct worker w = {
-        .pool = pool, .out = fdopen(fd, "w"), .tun = {.fd = -1, .net_ns = -1, .user_ns = -1}};
+    struct worker w = {.pool = pool, .out = fdopen(fd, "w"), .tun = not_open};
     struct iw_order order;
     iw_got(w.out);
     if (pool->log_dir)
