@@ -324,6 +324,7 @@ static void a_case_must_be_clean(void **state)
         {"crc", NULL, IW_VERDICT_FAIL, "x", "still"},
         {"other", "--ignore=mpa-crc", IW_VERDICT_NOTE, "o=1", NULL},
         {"other", "--violate=mpa-crc", IW_VERDICT_NOTE, NULL, NULL},
+        {"other", "--violate=mpa-pad", IW_VERDICT_PASS, "o=1", NULL},
         {0}};
 
     (void)state;
@@ -353,6 +354,9 @@ static void a_case_must_be_clean(void **state)
     assert_int_equal(s.probes[1].n_notices, 1);
     assert_int_equal(s.probes[1].notices[0].before, IW_VERDICT_NOTE);
     assert_null(s.probes[1].notices[0].reason);
+    /* A better verdict is one as well. */
+    assert_int_equal(s.probes[2].n_notices, 1);
+    assert_int_equal(s.probes[2].notices[0].after, IW_VERDICT_PASS);
     s.partial = true;
     assert_int_equal(iw_self_check_status(&s), 1);
     s.n_unclean = 0;
