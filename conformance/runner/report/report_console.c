@@ -32,7 +32,7 @@ static void where(FILE *out, const struct iw_entry *entry)
     const struct iw_case *c = entry->c;
     char *text = c ? iw_text_format("%s:%d", c->file, c->line) : iw_text_copy(entry->file);
     fprintf(out, "  %-9s %s\n", "case", text);
-    if (entry->result.where && strcmp(entry->result.where, text) != 0)
+    if (entry->result.where && strcmp(entry->result.where, text))
         field(out, "at", entry->result.where);
     free(text);
 }
@@ -103,7 +103,7 @@ static void skips(FILE *out, const struct iw_record *record)
         size_t before = 0, n = 0;
         for (size_t k = 0; k < record->count && skipped(&record->entries[i]); k++) {
             const struct iw_entry *other = &record->entries[k];
-            bool same = skipped(other) && strcmp(other->result.reason, r->reason) == 0;
+            bool same = skipped(other) && !strcmp(other->result.reason, r->reason);
             n += same;
             before += same && k < i;
         }

@@ -56,8 +56,8 @@ static const char *take_line(void *context, char *line, int number)
         return "this id stands in an earlier line";
     pin.id = iw_text_copy(id);
     pin.reason = iw_text_copy(reason);
-    b->pins = iw_got(realloc(b->pins, (b->count + 1) * sizeof(*b->pins)));
-    b->pins[b->count++] = pin;
+    b->pins = iw_got(realloc(b->pins, ++b->count * sizeof(*b->pins)));
+    b->pins[b->count - 1] = pin;
     return NULL;
 }
 int iw_baseline_read(struct iw_baseline *b, const char *path, char *error, size_t room)

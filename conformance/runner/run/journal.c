@@ -21,8 +21,9 @@ struct iw_journal {
 
 static bool add_line(struct iw_journal *j, json_t *object)
 {
-    bool good = !json_dumpf(object, j->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) &&
-                putc('\n', j->file) != EOF && !fflush(j->file);
+    bool good = !json_dumpf(object, j->file, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    putc('\n', j->file);
+    good = !fflush(j->file) && !ferror(j->file) && good;
     json_decref(object);
     if (!good && !j->failed) {
         iw_complain("cannot write %s: %s", j->path, strerror(errno));
@@ -60,8 +61,9 @@ static const char *member(const struct iw_journal *j, const char *name)
 
 static void take_head(struct iw_journal *j, struct iw_journal_head *head)
 {
-    const json_t *list = json_object_get(j->head, "select");
-    j->select = iw_got(calloc(json_array_size(list) + 1, sizeof(*j->select)));
+    json_t *list = json_object_get(j->head, "select"), *pattern;
+    size_t i;
+    j->select = iw_got(calloc(json_array_size(list), sizeof(*j->select)));
     *head = (struct iw_journal_head){
         .target = member(j, "target"),
         .cases = member(j, "cases"),
@@ -71,9 +73,8 @@ static void take_head(struct iw_journal *j, struct iw_journal_head *head)
         .time_scale = json_number_value(json_object_get(j->head, "time-scale")),
         .repeat = (unsigned)json_integer_value(json_object_get(j->head, "repeat")),
     };
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (json_is_string(json_array_get(list, i)))
-            j->select[head->n_select++] = json_string_value(json_array_get(list, i));
+    json_array_foreach(list, i, pattern) if (json_is_string(pattern)) j->select[head->n_select++] =
+        json_string_value(pattern);
 }
 
 /* Reads what is there, and cuts off a last line that is not whole. */
@@ -137,7 +138,7 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
     const char *suite = member(j, "suite");
     json_t *object;
     size_t i;
-    if (!suite || strcmp(suite, record->suite) != 0) {
+    if (!suite || strcmp(suite, record->suite)) {
         iw_complain("%s: the cases have changed since that run; begin a new one", j->path);
         return IW_EXIT_USAGE;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parent of the workers. */
 #include "pool.h"
+#include "pool_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,13 +21,10 @@
 #include "iwarp/transport.h"
 
 enum {
-    CALLS = 8,          /* times that a case waits in vain for a peer that is to connect */
-    CASE_SECONDS = 20,  /* a case's deadline unless it or the run says otherwise */
-    GRACE_SECONDS = 10, /* for the end of a case, and for starting a target */
-    CLOSE_SECONDS = 20, /* for a worker to end its target */
-    BUSY_SECONDS = 600, /* more for a worker that works and gets too little of the processors */
-    ANSWER = 16 << 20,  /* octets of the longest answer */
+    ANSWER = 16 << 20, /* octets of the longest answer */
     WORKERS = 256,
+    MS = 1000000, /* ns */
+    BLOCK = 65536 /* octets of one read */
 };
 
 struct worker {
@@ -38,12 +36,7 @@ struct worker {
     bool busy;
     bool closing; /* it is to end */
     struct iw_job job;
-    uint64_t began;
-    uint64_t given; /* time for the case */
-    uint64_t deadline;
-    uint64_t latest;   /* the deadline is moved no further than this */
-    uint64_t computed; /* processor time of the worker when the case began, */
-    uint64_t progress; /* and when its deadline was last moved */
+    struct iw_pool_clock clock;
     char *answer;
     size_t length;
 };
@@ -55,11 +48,6 @@ struct parent {
     sigset_t before;
 };
 
-static double scaled(const struct iw_pool *pool, double seconds)
-{
-    return seconds * (pool->options->time_scale > 0 ? pool->options->time_scale : 1);
-}
-
 /* The processor time that a worker has used, in ns. */
 static uint64_t processor_time(const struct worker *w)
 {
@@ -67,32 +55,12 @@ static uint64_t processor_time(const struct worker *w)
     struct timespec used;
     if (clock_getcpuclockid(w->pid, &clock) || clock_gettime(clock, &used))
         return 0;
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+    return (uint64_t)used.tv_sec * IW_POOL_SECOND + (uint64_t)used.tv_nsec;
 }
 
 static void give_time(struct worker *w, double seconds)
 {
-    w->began = iw_transport_now();
-    w->given = (uint64_t)(seconds * 1e9);
-    w->deadline = w->began + w->given;
-    w->latest = w->deadline + BUSY_SECONDS * (uint64_t)1000000000;
-    w->computed = w->progress = processor_time(w);
-}
-
-/* True if the worker is to be killed. After its deadline it may go on if the machine is busy: as
- * long as it has computed for less than the time given, and for some of the last `still` seconds.
- */
-static bool overdue(struct worker *w, double still)
-{
-    uint64_t now = iw_transport_now();
-    if (now < w->deadline)
-        return false;
-    uint64_t used = processor_time(w);
-    if (now >= w->latest || used == w->progress || used - w->computed >= w->given)
-        return true;
-    w->progress = used;
-    w->deadline = now + (uint64_t)(still * 1e9);
-    return false;
+    iw_pool_clock_start(&w->clock, seconds, iw_transport_now(), processor_time(w));
 }
 
 /* ---- workers come and go ---- */
@@ -155,28 +123,16 @@ static void finish_with(struct worker *w, enum iw_verdict verdict, char *reason)
     struct iw_result result = {.verdict = verdict, .reason = reason};
     if (verdict == IW_VERDICT_ERROR)
         result.where = iw_text_format("%s:%d", w->job.c->file, w->job.c->line);
-    result.seconds = (double)(iw_transport_now() - w->began) / 1e9;
+    result.seconds = (double)(iw_transport_now() - w->clock.began) / 1e9;
     finish(w, &result);
 }
 
 static void send_job(struct worker *w)
 {
     const struct iw_pool *pool = w->parent->pool;
-    const struct iw_run_options *options = pool->options;
-    double limit = w->job.c->deadline > 0  ? w->job.c->deadline
-                   : options->deadline > 0 ? options->deadline
-                                           : CASE_SECONDS;
-    double patience = options->patience > 0 ? options->patience : 3;
-    double scale = options->time_scale;
-    /* What we do ourselves is not the faster for less patience with the peer. */
-    double own = pool->grace > 0 || scale <= 0 || scale >= 1 ? 0 : GRACE_SECONDS * (1 - scale);
-    double grace = pool->grace > 0 ? pool->grace : GRACE_SECONDS + 4 * patience;
     struct iw_order order = {.c = w->job.c, .round = w->job.round};
-    /* The time that the peer takes to connect is not the case's. */
-    if (pool->target->connect || pool->target->ask)
-        limit += CALLS * iw_target_connect_within(pool->target);
     snprintf(order.option, sizeof(order.option), "%s", w->job.option ? w->job.option : "");
-    give_time(w, scaled(pool, limit + grace) + own);
+    give_time(w, iw_pool_case_seconds(pool, w->job.c));
     /* One order at a time always fits into the socket's buffer; a dead worker is seen when its
      * answer is read. */
     (void)!send(w->fd, &order, sizeof(order), MSG_NOSIGNAL);
@@ -201,13 +157,13 @@ static int feed(struct worker *w)
         if (!pool->next(pool->context, w->number, &w->job)) {
             if (w->pid > 0 && !w->closing) {
                 w->closing = true;
-                give_time(w, scaled(pool, CLOSE_SECONDS));
+                give_time(w, iw_pool_close_seconds(pool));
                 shutdown(w->fd, SHUT_WR);
             }
             return 0;
         }
         w->busy = true;
-        w->began = iw_transport_now();
+        w->clock.began = iw_transport_now();
         char *why = given_up(pool);
         if (why != NULL)
             finish_with(w, IW_VERDICT_INCONCLUSIVE, why);
@@ -259,8 +215,8 @@ static bool hear(struct worker *w)
 {
     if (w->length >= ANSWER)
         return false;
-    w->answer = iw_got(realloc(w->answer, w->length + 65537));
-    ssize_t got = read(w->fd, w->answer + w->length, 65536);
+    w->answer = iw_got(realloc(w->answer, w->length + BLOCK + 1));
+    ssize_t got = read(w->fd, w->answer + w->length, BLOCK);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
     if (got <= 0)
@@ -298,15 +254,14 @@ static char *bury(struct worker *w, bool kill_it)
                : iw_text_format("the worker ended with status %d", WEXITSTATUS(status));
 }
 
-static void lose(struct worker *w, bool late)
+/* `why` it is killed, which this takes over; NULL: it has ended by itself. */
+static void lose(struct worker *w, char *why)
 {
-    double seconds = (double)(iw_transport_now() - w->began) / 1e9;
-    char *how = bury(w, late);
+    char *how = bury(w, why != NULL);
     if (w->busy)
-        finish_with(w, IW_VERDICT_ERROR,
-                    late ? iw_text_format("no result after %.1f s: the worker was killed", seconds)
-                         : iw_text_copy(how));
+        finish_with(w, IW_VERDICT_ERROR, iw_text_copy(why ? why : how));
     free(how);
+    free(why);
 }
 
 /* ---- the loop ---- */
@@ -321,11 +276,11 @@ static int wait_ms(const struct parent *p)
 {
     uint64_t now = iw_transport_now(), first = UINT64_MAX;
     for (unsigned i = 0; i < p->pool->workers; i++)
-        if (timed(&p->workers[i]) && p->workers[i].deadline < first)
-            first = p->workers[i].deadline;
+        if (timed(&p->workers[i]) && p->workers[i].clock.deadline < first)
+            first = p->workers[i].clock.deadline;
     if (first == UINT64_MAX)
         return -1;
-    return first <= now ? 0 : (int)((first - now) / 1000000 + 1);
+    return first <= now ? 0 : (int)((first - now) / MS + 1);
 }
 
 static bool is_live(const struct iw_pool *pool)
@@ -362,10 +317,15 @@ static void turn(struct parent *p)
         pump(pool);
     for (unsigned i = 0; i < n; i++) {
         struct worker *w = &p->workers[i];
+        double seconds = (double)(iw_transport_now() - w->clock.began) / 1e9;
         if (fds[i].revents && !hear(w))
-            lose(w, false);
-        else if (timed(w) && overdue(w, pool->grace > 0 ? pool->grace : GRACE_SECONDS))
-            lose(w, true);
+            lose(w, w->length < ANSWER ? NULL
+                                       : iw_text_format("an answer of more than %d octets: the "
+                                                        "worker was killed",
+                                                        ANSWER));
+        else if (timed(w) && iw_pool_clock_overdue(&w->clock, iw_pool_still_seconds(pool),
+                                                   iw_transport_now(), processor_time(w)))
+            lose(w, iw_text_format("no result after %.1f s: the worker was killed", seconds));
     }
 }
 

@@ -29,7 +29,7 @@ static void count(struct iw_record *r, struct iw_entry *entry)
 void iw_record_fill(struct iw_record *r, const struct iw_suite *suite,
                     const struct iw_case *const *selected, size_t n_selected)
 {
-    r->entries = iw_got(calloc(suite->n_broken + n_selected + 1, sizeof(*r->entries)));
+    r->entries = iw_got(calloc(suite->n_broken + n_selected, sizeof(*r->entries)));
     for (size_t i = 0; i < suite->n_files; i++) {
         const struct iw_suite_file *file = &suite->files[i];
         struct iw_entry *entry = &r->entries[r->count];
@@ -70,8 +70,8 @@ static bool restored(const struct iw_entry *entry, unsigned round)
 void iw_record_restore(struct iw_entry *entry, unsigned round)
 {
     entry->restored =
-        iw_got(realloc(entry->restored, (entry->n_restored + 1) * sizeof(*entry->restored)));
-    entry->restored[entry->n_restored++] = round;
+        iw_got(realloc(entry->restored, ++entry->n_restored * sizeof(*entry->restored)));
+    entry->restored[entry->n_restored - 1] = round;
     entry->handed++;
 }
 
@@ -98,7 +98,7 @@ struct iw_entry *iw_record_next(struct iw_record *r, unsigned *number)
 struct iw_entry *iw_record_entry(const struct iw_record *r, const char *id)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (r->entries[i].c != NULL && strcmp(r->entries[i].c->id, id) == 0)
+        if (r->entries[i].c != NULL && !strcmp(r->entries[i].c->id, id))
             return &r->entries[i];
     return NULL;
 }

@@ -22,11 +22,15 @@ struct worker {
     char *no_tun;      /* why it cannot be had; NULL: it can, or was not asked for */
 };
 
+static const struct iw_tun not_open = {.fd = -1, .net_ns = -1, .user_ns = -1};
+
 /* ---- talking to the parent ---- */
 
 static void say(const struct worker *w, json_t *object)
 {
-    if (json_dumpf(object, w->out, JSON_COMPACT) || putc('\n', w->out) == EOF || fflush(w->out))
+    bool failed = json_dumpf(object, w->out, JSON_COMPACT);
+    putc('\n', w->out);
+    if (failed || fflush(w->out))
         _exit(0); /* the parent is gone, and every target ends with its connection */
     json_decref(object);
 }
@@ -79,7 +83,7 @@ static bool open_target(struct worker *w, const char *option, bool crafted, stru
 {
     const struct iw_pool *pool = w->pool;
     char error[LINE];
-    if (w->target && (strcmp(w->option, option) != 0 || !iw_target_of(w->target)->tun == crafted))
+    if (w->target && (strcmp(w->option, option) || !iw_target_of(w->target)->tun == crafted))
         close_target(w);
     if (w->target)
         return true;
@@ -172,8 +176,7 @@ static void play(struct worker *w, const struct iw_order *order, struct iw_resul
 
 void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
 {
-    struct worker w = {
-        .pool = pool, .out = fdopen(fd, "w"), .tun = {.fd = -1, .net_ns = -1, .user_ns = -1}};
+    struct worker w = {.pool = pool, .out = fdopen(fd, "w"), .tun = not_open};
     struct iw_order order;
     iw_got(w.out);
     if (pool->log_dir)

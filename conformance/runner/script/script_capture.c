@@ -245,10 +245,8 @@ static void walk(struct recording *r, const char *path)
 {
     r->table = iw_got(iw_connections_new(TABLE, on_segment, r));
     struct iw_capture_counts counts = {0};
-    char error[IW_CAPTURE_ERROR];
-    if (iw_capture_walk(path, r->table, &counts, error) < 0)
-        snprintf(r->error, sizeof(r->error), "%s", error);
-    else if (!*r->error && counts.ignored)
+    iw_capture_walk(path, r->table, &counts, r->error); /* is empty unless that fails */
+    if (!*r->error && counts.ignored)
         snprintf(r->error, sizeof(r->error), "%s: more than %d TCP connections", r->name, TABLE);
     for (size_t i = 0; i < r->count && !*r->error; i++) {
         if (!r->connection[i].observer)
@@ -272,7 +270,7 @@ static void push_thing(lua_State *L, const struct thing *thing)
 /* {initiator = {check = true, ...}, responder = {...}} */
 static void push_findings(lua_State *L, const struct recorded *c)
 {
-    lua_createtable(L, 0, 2);
+    lua_newtable(L);
     for (int side = 0; side < 2; side++) {
         lua_newtable(L);
         for (int check = 0; check < IW_CHECK_COUNT; check++)
@@ -286,7 +284,7 @@ static void push_connection(lua_State *L, const struct recording *r, size_t numb
 {
     const struct iw_connection *tcp = iw_connections_get(r->table, r->first + number);
     const struct recorded *c = &r->connection[number];
-    lua_createtable(L, 0, 4);
+    lua_newtable(L);
     for (int side = 0; side < 2; side++) {
         unsigned end = side == IW_SIDE_INITIATOR ? c->initiator : !c->initiator;
         char text[IW_ENDPOINT_TEXT];
@@ -325,7 +323,7 @@ static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
     if (!realpath(lua_tostring(L, -1), path) || stat(path, &status))
         luaL_error(L, "%s: %s", lua_tostring(L, -1), strerror(errno));
     size_t n = strlen(root);
-    if (strncmp(path, root, n) != 0 || (path[n] != '/' && root[n - 1] != '/') ||
+    if (strncmp(path, root, n) || (path[n] != '/' && root[n - 1] != '/') ||
         !S_ISREG(status.st_mode))
         luaL_error(L, "%s: no file of the folder of captures", name);
     lua_pop(L, 1);

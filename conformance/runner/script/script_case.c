@@ -30,7 +30,7 @@ static void *take_list(lua_State *L, const char *field, size_t size, size_t *cou
 {
     lua_getfield(L, -1, field);
     *count = (size_t)luaL_len(L, -1);
-    char *list = iw_got(calloc(*count + 1, size));
+    char *list = iw_got(calloc(*count, size));
     for (size_t i = 0; i < *count; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         take(L, list + i * size);
@@ -73,7 +73,7 @@ int iw_case_load(const char *file, const struct iw_run_options *options, struct 
     bool failed = iw_script_open(&s, error, room) || iw_script_load(&s, error, room);
     if (!failed) {
         size_t n = (size_t)luaL_len(s.L, -1);
-        struct iw_case *cases = iw_got(calloc(n + 1, sizeof(*cases)));
+        struct iw_case *cases = iw_got(calloc(n, sizeof(*cases)));
         for (size_t i = 0; i < n && !failed; i++) {
             lua_rawgeti(s.L, -1, (lua_Integer)i + 1);
             failed = !take_case(s.L, file, i, &cases[i]);

@@ -35,7 +35,7 @@ static int append(lua_State *L, const void *data, size_t length, void *context)
 
 static bool same(const struct stat *a, const struct stat *b)
 {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+    return a->st_ino == b->st_ino && a->st_size == b->st_size &&
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
@@ -61,10 +61,10 @@ int iw_script_load_file(lua_State *L, const char *path)
 {
     struct chunk *known = NULL;
     struct stat now;
-    if (stat(path, &now) != 0)
+    if (stat(path, &now))
         return luaL_loadfilex(L, path, "t"); /* for its message */
     for (size_t i = 0; i < chunk_count && known == NULL; i++)
-        if (strcmp(chunks[i].path, path) == 0)
+        if (!strcmp(chunks[i].path, path))
             known = &chunks[i];
     if (known != NULL && same(&known->stat, &now))
         return luaL_loadbufferx(L, known->code, known->length, path, "b");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The part of `iw` that reaches the target: what it is, what it can do, and its agent. */
+#include <assert.h>
 #include <string.h>
 
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 #include "script_host.h"
 
-enum { DEPTH = 16 };
+enum { REPLY_SECONDS = 5 };
 
 static struct iw_target *target_of(lua_State *L)
 {
@@ -56,7 +57,11 @@ static json_t *table_to_json(lua_State *L, int index, int depth)
     return object;
 }
 
-/* A table with a field 1, or with `n`, is a list. What JSON has no word for becomes null. */
+/* A key and a value for each table that stands in another. */
+static_assert(3 + 2 * IW_CONTROL_DEPTH <= LUA_MINSTACK, "a request has room on Lua's stack");
+
+/* A table with a field 1, or with `n`, is a list. What JSON has no word for becomes null, and so
+ * does what an agent would refuse: more than IW_CONTROL_DEPTH tables within one another. */
 static json_t *to_json(lua_State *L, int index, int depth)
 {
     bool list;
@@ -69,7 +74,7 @@ static json_t *to_json(lua_State *L, int index, int depth)
         return lua_isinteger(L, index) ? json_integer(lua_tointeger(L, index))
                                        : json_real(lua_tonumber(L, index));
     case LUA_TTABLE:
-        if (depth == 0 || !lua_checkstack(L, 8))
+        if (!depth)
             return json_null();
         list = lua_rawgeti(L, index, 1) != LUA_TNIL;
         list = lua_getfield(L, index, "n") != LUA_TNIL || list;
@@ -80,27 +85,26 @@ static json_t *to_json(lua_State *L, int index, int depth)
     }
 }
 
-static void push_json(lua_State *L, const json_t *value, int depth)
+/* Of an agent, so that it is not nested too deep for the stack. */
+static void push_json(lua_State *L, json_t *value)
 {
-    json_t *v = depth > 0 ? (json_t *)value : NULL; /* what is nested too deep is empty */
-    luaL_checkstack(L, 4, NULL);
     const char *key;
     json_t *member;
     size_t i;
     switch (json_typeof(value)) {
     case JSON_OBJECT:
         lua_newtable(L);
-        json_object_foreach(v, key, member)
+        json_object_foreach(value, key, member)
         {
-            push_json(L, member, depth - 1);
+            push_json(L, member);
             lua_setfield(L, -2, key);
         }
         return;
     case JSON_ARRAY:
         lua_newtable(L);
-        json_array_foreach(v, i, member)
+        json_array_foreach(value, i, member)
         {
-            push_json(L, member, depth - 1);
+            push_json(L, member);
             lua_rawseti(L, -2, (lua_Integer)i + 1);
         }
         return;
@@ -141,7 +145,7 @@ static json_t **keep(lua_State *L)
 static int push_kept(lua_State *L, json_t **kept)
 {
     iw_script_taking(L);
-    push_json(L, *kept, DEPTH);
+    push_json(L, *kept);
     iw_script_taken(L);
     json_decref(*kept);
     *kept = NULL;
@@ -158,8 +162,9 @@ static int l_control(lua_State *L)
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 2);
     json_t **kept = keep(L);
-    *kept = to_json(L, 1, DEPTH);
-    *kept = iw_control_call(control, *kept, iw_script_until(L, 2, 5), error, sizeof(error));
+    *kept = to_json(L, 1, IW_CONTROL_DEPTH);
+    *kept =
+        iw_control_call(control, *kept, iw_script_until(L, 2, REPLY_SECONDS), error, sizeof(error));
     if (!*kept) {
         iw_script_check_time(L);
         iw_script_push_failure(L, error);
@@ -199,7 +204,7 @@ static int l_target(lua_State *L)
 {
     const struct iw_target *t = target_of(L);
 
-    lua_createtable(L, 0, 7);
+    lua_newtable(L);
     iw_script_set_text(L, "class", iw_target_class_name(t->class));
     iw_script_set_text(L, "name", t->name);
     iw_script_set_text(L, "host", t->host);
@@ -207,7 +212,7 @@ static int l_target(lua_State *L)
     iw_script_set_text(L, "station_host", t->station_host ? t->station_host : t->host);
     iw_script_set_boolean(L, "agent", t->control != NULL);
     if (t->startup) {
-        lua_createtable(L, 0, 4);
+        lua_newtable(L);
         iw_script_set_boolean(L, "crc", t->startup->crc);
         iw_script_set_boolean(L, "markers", t->startup->markers);
         iw_script_set_integer(L, "revision", t->startup->revision);

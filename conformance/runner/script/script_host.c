@@ -14,7 +14,8 @@
 enum {
     INSTRUCTIONS = 10000, /* between two looks at the clock */
     PATIENCE_SECONDS = 3,
-    BUSY_SECONDS = 600 /* more for a script that gets too little of the processors */
+    BUSY_SECONDS = 600, /* more for a script that gets too little of the processors */
+    SECOND = 1000000000 /* ns */
 };
 
 struct iw_script *iw_script_of(lua_State *L)
@@ -87,7 +88,7 @@ void iw_script_waits(lua_State *L)
 /* An error table, as iw.raise() takes one. */
 static void push_error(lua_State *L, const char *verdict, const char *reason, const char *where)
 {
-    lua_createtable(L, 0, 3);
+    lua_newtable(L);
     iw_script_set_text(L, "verdict", verdict);
     iw_script_set_text(L, "reason", reason);
     iw_script_set_text(L, "where", where);
@@ -97,7 +98,7 @@ uint64_t iw_script_computed(void)
 {
     struct timespec used;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+    return (uint64_t)used.tv_sec * SECOND + (uint64_t)used.tv_nsec;
 }
 
 /* Moves the deadline of a script that the machine, being busy, has not let compute for as long as
@@ -106,7 +107,7 @@ static bool moved(struct iw_script *s, uint64_t now)
 {
     uint64_t used = iw_script_computed() - s->computed;
 
-    if (used >= s->given || now >= s->began + s->given + BUSY_SECONDS * (uint64_t)1000000000)
+    if (used >= s->given || now >= s->began + s->given + BUSY_SECONDS * (uint64_t)SECOND)
         return false;
     s->deadline = now + (s->given - used);
     return true;
@@ -547,7 +548,7 @@ int iw_script_push_failure(lua_State *L, const char *error)
 
 void *iw_script_push_owned(lua_State *L, const char *type, size_t size, lua_CFunction collect)
 {
-    void *block = memset(lua_newuserdatauv(L, size, 0), 0, size);
+    void *block = memset(lua_newuserdata(L, size), 0, size);
     if (luaL_newmetatable(L, type)) {
         lua_pushcfunction(L, collect);
         lua_setfield(L, -2, "__gc");

@@ -112,6 +112,11 @@ void *iw_script_push_owned(lua_State *L, const char *type, size_t size, lua_CFun
 /* How the table at `index` bends an FPDU: length, pad, crc, markers, marker. Its pad is borrowed
  * from the table. */
 struct iw_frame_bend iw_script_bend(lua_State *L, int index);
+/* {isn, mss, window, acknowledge} at `index`, or nothing: what the station's TCP does there. */
+struct iw_craft_options iw_script_craft_options(lua_State *L, int index);
+/* A number of octets for every write, or {n, n, ...}, at `index`, or nothing. The sizes are left on
+ * the stack, after an argument (the seconds) that follows `index`. */
+struct iw_writes iw_script_writes(lua_State *L, int index);
 
 /* As luaL_loadfilex for text, but a file that this process has compiled before is not read again
  * unless it has changed. */

@@ -31,7 +31,7 @@ static int l_replay(lua_State *L)
 
     if (!replay)
         return luaL_error(L, "this is no run of `iwarp-conform replay`");
-    lua_createtable(L, 0, 6);
+    lua_newtable(L);
     iw_script_set_text(L, "capture", replay->capture);
     iw_script_set_text(L, "as", replay->as);
     iw_script_set_text(L, "stream", replay->stream);

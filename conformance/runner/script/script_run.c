@@ -138,7 +138,7 @@ static void save(const struct iw_exchange *x, const struct iw_case *c,
         snprintf(round, sizeof(round), ".%u", options->round + 1);
     char *path = iw_text_format("%s/%s%s.pcapng", options->pcap_dir, c->id, round);
     char error[512];
-    if (iw_exchange_save(x, path, title, error, sizeof(error)) == 0) {
+    if (!iw_exchange_save(x, path, title, error, sizeof(error))) {
         out->pcap = path;
         return;
     }

@@ -9,7 +9,10 @@
 #define CONN "iw.conn"
 #define LISTENER "iw.listener"
 
-enum { WRITES = 4096 }; /* in one list */
+enum {
+    WRITES = 4096,     /* in one list */
+    LOOK_NS = 50000000 /* how soon it is seen that a command has ended */
+};
 
 static struct iw_station *station_of(lua_State *L)
 {
@@ -27,7 +30,7 @@ static struct iw_conn *conn_of(lua_State *L)
 
 static void push(lua_State *L, void *what, const char *type)
 {
-    *(void **)lua_newuserdatauv(L, sizeof(what), 0) = what;
+    *(void **)lua_newuserdata(L, sizeof(what)) = what;
     luaL_setmetatable(L, type);
 }
 
@@ -47,8 +50,7 @@ static int waited(lua_State *L)
 /* What no socket does. */
 static const char *const own_tcp[] = {"isn", "window", "acknowledge"};
 
-/* {isn, mss, window, acknowledge} at `index`, or nothing. */
-static struct iw_craft_options options_of(lua_State *L, int index)
+struct iw_craft_options iw_script_craft_options(lua_State *L, int index)
 {
     struct iw_craft_options options = IW_CRAFT_DEFAULTS;
     bool crafted = iw_script_of(L)->target->tun;
@@ -79,7 +81,7 @@ static int l_connect(lua_State *L)
 {
     const char *host = luaL_checkstring(L, 1);
     uint16_t port = (uint16_t)luaL_checkinteger(L, 2);
-    struct iw_craft_options options = options_of(L, 3);
+    struct iw_craft_options options = iw_script_craft_options(L, 3);
     char error[256];
     struct iw_conn *c = iw_station_connect(station_of(L), host, port, &options, deadline_of(L, 4),
                                            error, sizeof(error));
@@ -96,7 +98,7 @@ static int l_connect(lua_State *L)
 /* iw.listen(host [, options]): a listener and its port, or nil and the error. */
 static int l_listen(lua_State *L)
 {
-    struct iw_craft_options options = options_of(L, 2);
+    struct iw_craft_options options = iw_script_craft_options(L, 2);
     char error[256];
     struct iw_station_listener *l =
         iw_station_listen(station_of(L), luaL_checkstring(L, 1), &options, error, sizeof(error));
@@ -124,7 +126,6 @@ static int l_accept(lua_State *L)
  * why none comes. The time for it is the target's and not the case's: a person may be slow. */
 static int l_await(lua_State *L)
 {
-    enum { LOOK_MS = 50 }; /* how soon it is seen that a command has ended */
     struct iw_station_listener *l = *(struct iw_station_listener **)luaL_checkudata(L, 1, LISTENER);
     struct iw_script *s = iw_script_of(L);
     struct iw_target *t = s->target;
@@ -135,10 +136,10 @@ static int l_await(lua_State *L)
     uint64_t until = began + (uint64_t)(t->connect_within * iw_script_scale(s) * 1e9);
     struct iw_conn *c;
     for (;;) {
-        uint64_t look = iw_transport_now() + LOOK_MS * 1000000u;
+        uint64_t look = iw_transport_now() + LOOK_NS;
 
-        c = iw_station_listener_accept(l, why || look > until ? until : look);
-        if (c || why || iw_transport_now() >= until)
+        c = iw_station_listener_accept(l, look > until ? until : look);
+        if (c || iw_transport_now() >= until)
             break;
         why = t->not_called(t, false);
         if (why) /* what it did before its end has come */
@@ -164,9 +165,7 @@ static size_t octets_of(lua_State *L, int index)
     return (size_t)octets;
 }
 
-/* A number of octets for every write, or {n, n, ...}, at `index`, or nothing. The sizes are left on
- * the stack, after an argument (the seconds) that follows `index`. */
-static struct iw_writes writes_of(lua_State *L, int index)
+struct iw_writes iw_script_writes(lua_State *L, int index)
 {
     struct iw_writes writes = {0};
     lua_settop(L, index + 1);
@@ -180,7 +179,7 @@ static struct iw_writes writes_of(lua_State *L, int index)
     size_t count = (size_t)luaL_len(L, index);
     if (count > WRITES)
         luaL_error(L, "more than %d writes in one list", WRITES);
-    size_t *sizes = lua_newuserdatauv(L, count * sizeof(*sizes), 0);
+    size_t *sizes = lua_newuserdata(L, count * sizeof(*sizes));
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, index, (lua_Integer)i + 1);
         sizes[i] = octets_of(L, -1);
@@ -197,7 +196,7 @@ static int write_by(lua_State *L, void (*write)(struct iw_conn *, const void *, 
     struct iw_conn *c = conn_of(L);
     size_t length;
     const char *octets = luaL_checklstring(L, 2, &length);
-    struct iw_writes writes = writes_of(L, 3);
+    struct iw_writes writes = iw_script_writes(L, 3);
     write(c, octets, length, &writes, deadline_of(L, 4));
     return waited(L);
 }
@@ -269,7 +268,7 @@ static int c_ulpdu(lua_State *L)
     const char *octets = luaL_checklstring(L, 2, &length);
     struct iw_frame_bend bend = iw_script_bend(L, 3);
     bool broken = lua_toboolean(L, 4);
-    struct iw_writes writes = writes_of(L, 5);
+    struct iw_writes writes = iw_script_writes(L, 5);
     iw_conn_send_ulpdu(c, octets, length, &bend, broken, &writes, deadline_of(L, 6));
     return waited(L);
 }
@@ -294,7 +293,7 @@ static int c_act(lua_State *L)
 static int c_uncork(lua_State *L)
 {
     struct iw_conn *c = conn_of(L);
-    struct iw_writes writes = writes_of(L, 2);
+    struct iw_writes writes = iw_script_writes(L, 2);
 
     iw_conn_uncork(c, &writes, deadline_of(L, 3));
     return waited(L);
@@ -418,7 +417,7 @@ static int c_state(lua_State *L)
 {
     struct iw_conn_state s;
     iw_conn_get_state(conn_of(L), &s);
-    lua_createtable(L, 0, 14);
+    lua_newtable(L);
     iw_script_set_integer(L, "number", (uint64_t)s.number);
     iw_script_set_boolean(L, "initiator", s.initiator);
     iw_script_set_boolean(L, "markers", iw_conn_markers(&s));
@@ -456,7 +455,7 @@ static int l_findings(lua_State *L)
         const struct iw_check_info *info = iw_check_info(f->check);
         const struct iw_rule *rule = iw_check_sender_rule(f->check);
 
-        lua_createtable(L, 0, 8);
+        lua_newtable(L);
         iw_script_set_text(L, "check", info->name);
         iw_script_set_text(L, "text", info->text);
         if (rule) {

@@ -185,7 +185,7 @@ void iw_script_push_startup(lua_State *L, const struct iw_mpa_startup_header *h,
 {
     static const char *const names[] = {"other", "request", "reply"};
 
-    lua_createtable(L, 0, 16);
+    lua_newtable(L);
     iw_script_set_text(L, "which", names[iw_wire_mpa_key(h->key)]);
     iw_script_set_octets(L, "key", h->key, sizeof(h->key));
     iw_script_set_integer(L, "flags", h->flags);
@@ -264,12 +264,12 @@ static void set_terminate(lua_State *L, const uint8_t *payload, size_t length)
     iw_script_set_integer(L, "trailing", t.trailing);
     if (t.flags & IW_TERM_D) {
         iw_script_set_integer(L, "segment_length", t.segment_length);
-        lua_createtable(L, 0, 12);
+        lua_newtable(L);
         set_ddp(L, &t.ddp);
         lua_setfield(L, -2, "segment");
     }
     if (t.flags & IW_TERM_R) {
-        lua_createtable(L, 0, 5);
+        lua_newtable(L);
         set_read_request(L, &t.read_request);
         lua_setfield(L, -2, "request");
     }
@@ -319,7 +319,7 @@ static void push_segment(lua_State *L, const uint8_t *ulpdu, const struct iw_ite
 {
     struct iw_ddp_header h;
     int header = iw_wire_get_ddp(ulpdu, s->length, &h);
-    lua_createtable(L, 0, 18);
+    lua_newtable(L);
     iw_script_set_octets(L, "ulpdu", ulpdu, s->length);
     iw_script_set_integer(L, "position", s->position);
     iw_script_set_boolean(L, "crc_good", s->crc_good);
@@ -336,8 +336,8 @@ static void push_message(lua_State *L, const struct iw_item *item)
     size_t length = item->segments[0].length;
     struct iw_ddp_header h;
     int header = iw_wire_get_ddp(first, length, &h);
-    lua_createtable(L, 0, 32);
-    lua_createtable(L, (int)item->n_segments, 0);
+    lua_newtable(L);
+    lua_newtable(L);
     for (size_t i = 0; i < item->n_segments; i++) {
         push_segment(L, first + item->segments[i].offset, &item->segments[i]);
         lua_rawseti(L, -2, (lua_Integer)i + 1);

@@ -62,7 +62,7 @@ static void plain_field(struct view *v, const struct plain *p, size_t offset, si
 {
     size_t end = offset + length;
 
-    if (end > p->length || end < offset)
+    if (end > p->length)
         end = p->length;
     while (offset < end) { /* a Marker splits a field */
         size_t run = 1;
@@ -87,9 +87,14 @@ static size_t lay_out(struct view *v, const struct plain *p, size_t at, size_t e
     return at;
 }
 
-static const struct layout tagged_header[] = {{4, "STag"}, {8, "TO"}, {0, NULL}};
+#define CONTROL                                                                                    \
+    {1, "DDP control: T L DV"},                                                                    \
+    {                                                                                              \
+        1, "RDMAP control: RV opcode"                                                              \
+    }
+static const struct layout tagged_header[] = {CONTROL, {4, "STag"}, {8, "TO"}, {0, NULL}};
 static const struct layout untagged_header[] = {
-    {4, "Invalidate STag"}, {4, "QN"}, {4, "MSN"}, {4, "MO"}, {0, NULL}};
+    CONTROL, {4, "Invalidate STag"}, {4, "QN"}, {4, "MSN"}, {4, "MO"}, {0, NULL}};
 static const struct layout read_request[] = {{4, "Sink STag"},   {8, "Sink TO"},   {4, "Size"},
                                              {4, "Source STag"}, {8, "Source TO"}, {0, NULL}};
 static const struct layout terminate[] = {
@@ -138,17 +143,13 @@ static size_t fpdu_fields(struct view *v, size_t at)
     unsigned opcode = ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE;
     bool tagged = (ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T) != 0;
     plain_field(v, &p, 0, IW_MPA_LENGTH_FIELD, "ULPDU_Length");
-    plain_field(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_DDP_CONTROL, 1, "DDP control: T L DV");
-    plain_field(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL, 1, "RDMAP control: RV opcode");
-    size_t next = lay_out(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_STAG, ulpdu_end,
-                          tagged ? tagged_header : untagged_header);
+    size_t next =
+        lay_out(v, &p, IW_MPA_LENGTH_FIELD, ulpdu_end, tagged ? tagged_header : untagged_header);
     if (!tagged && headers[opcode] != NULL)
         next = lay_out(v, &p, next, ulpdu_end, headers[opcode]);
-    if (ulpdu_end > next)
-        plain_field(v, &p, next, ulpdu_end - next,
-                    !tagged && opcode == IW_OP_TERMINATE ? "Terminated headers" : "Payload");
-    if (crc > ulpdu_end)
-        plain_field(v, &p, ulpdu_end, crc - ulpdu_end, "Pad");
+    plain_field(v, &p, next, ulpdu_end - next,
+                !tagged && opcode == IW_OP_TERMINATE ? "Terminated headers" : "Payload");
+    plain_field(v, &p, ulpdu_end, crc - ulpdu_end, "Pad");
     plain_field(v, &p, crc, IW_MPA_CRC_FIELD, "CRC");
     return at;
 }

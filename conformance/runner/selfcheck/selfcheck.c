@@ -17,7 +17,7 @@
  * answer may have come late. */
 #define LATE 10.0
 
-enum { WORKERS = 256 };
+enum { WORKERS = 256, GLOB = 0 /* flags of fnmatch() */ };
 
 enum stage {
     CLEAN, /* no switch: what the cases give then */
@@ -66,11 +66,10 @@ static void add_probe(struct iw_probe **list, size_t *count, const char *glob,
     snprintf(p.option, sizeof(p.option), "--%s=%s%s%s", iw_switch_name(p.kind),
              iw_check_info(p.check)->name, p.botch ? "=" : "",
              p.botch ? iw_botch_name(p.botch) : "");
-    if (!iw_switch_applies(p.kind, p.check, p.botch) ||
-        (glob && fnmatch(glob, p.option + 2, 0) != 0))
+    if (!iw_switch_applies(p.kind, p.check, p.botch) || (glob && fnmatch(glob, p.option + 2, GLOB)))
         return;
-    *list = iw_got(realloc(*list, (*count + 1) * sizeof(**list)));
-    (*list)[(*count)++] = p;
+    *list = iw_got(realloc(*list, ++*count * sizeof(**list)));
+    (*list)[*count - 1] = p;
 }
 
 /* The quick form's wrong reaction: another code if there can be one. */
@@ -78,7 +77,7 @@ static enum iw_botch one_botch(enum iw_check check)
 {
     if (iw_switch_applies(IW_SWITCH_BOTCH, check, IW_BOTCH_CODE))
         return IW_BOTCH_CODE;
-    for (int b = IW_BOTCH_NONE + 1; b < IW_BOTCH_COUNT; b++)
+    for (int b = IW_BOTCH_NONE; b < IW_BOTCH_COUNT; b++)
         if (iw_switch_applies(IW_SWITCH_BOTCH, check, (enum iw_botch)b))
             return (enum iw_botch)b;
     return IW_BOTCH_NONE;
@@ -90,14 +89,14 @@ struct iw_probe *iw_probes_make(bool full, const char *glob, size_t *count)
                                            IW_SWITCH_VIOLATE};
     struct iw_probe *list = NULL;
     *count = 0;
-    for (int i = IW_CHECK_NONE + 1; i < IW_CHECK_COUNT; i++) {
+    for (int i = IW_CHECK_NONE; i < IW_CHECK_COUNT; i++) {
         struct iw_probe probe = {.check = (enum iw_check)i};
         for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
             probe.kind = kinds[k];
             add_probe(&list, count, glob, &probe);
         }
         probe.kind = IW_SWITCH_BOTCH;
-        for (int b = IW_BOTCH_NONE + 1; b < IW_BOTCH_COUNT; b++) {
+        for (int b = IW_BOTCH_NONE; b < IW_BOTCH_COUNT; b++) {
             probe.botch = (enum iw_botch)b;
             if (full || probe.botch == one_botch(probe.check))
                 add_probe(&list, count, glob, &probe);
@@ -113,7 +112,8 @@ static bool unclean(const struct iw_suspect *suspect)
     return !suspect->usable && suspect->verdict != IW_VERDICT_SKIP;
 }
 
-/* An ERROR, such as a sanitizer's report, is final. */
+/* Whether it is to be asked: every case at first. An ERROR, such as a sanitizer's report, is final.
+ */
 static bool late(const struct iw_suspect *suspect)
 {
     return unclean(suspect) && suspect->verdict != IW_VERDICT_ERROR;
@@ -122,7 +122,7 @@ static bool late(const struct iw_suspect *suspect)
 static bool clean_next(struct check_run *run, struct iw_job *job)
 {
     const struct iw_self_check *s = run->s;
-    while (run->stage == AGAIN && run->next < s->n_suspects && !late(&s->suspects[run->next]))
+    while (run->next < s->n_suspects && !late(&s->suspects[run->next]))
         run->next++;
     if (run->next == s->n_suspects)
         return false;
@@ -174,7 +174,7 @@ static void begin_probe(const struct iw_self_check *s, struct task *task, struct
 {
     free(task->order);
     *task = (struct task){.probe = probe};
-    task->order = iw_got(calloc(s->n_suspects + 1, sizeof(*task->order)));
+    task->order = iw_got(calloc(s->n_suspects, sizeof(*task->order)));
     for (int d = 0; d <= 2; d++) {
         if (d == 2)
             task->near = task->count;
@@ -223,7 +223,7 @@ static bool bend_next(struct check_run *run, struct task *task, struct iw_job *j
 static void rank(struct check_run *run)
 {
     const struct iw_self_check *s = run->s;
-    size_t *popular = iw_got(calloc(s->n_probes + 1, sizeof(*popular)));
+    size_t *popular = iw_got(calloc(s->n_probes, sizeof(*popular)));
     for (size_t i = 0; i < s->n_probes; i++) {
         size_t at = i;
 
@@ -285,14 +285,12 @@ static void probe_done(struct check_run *run, struct iw_probe *probe, const stru
         run->s->n_errors++;
         return;
     }
-    if (result->verdict == suspect->verdict &&
-        strcmp(result->observed ? result->observed : "",
-               suspect->observed ? suspect->observed : "") == 0)
+    if (result->verdict == suspect->verdict && !strcmp(result->observed ? result->observed : "",
+                                                       suspect->observed ? suspect->observed : ""))
         return;
     suspect->noticed++;
-    probe->notices =
-        iw_got(realloc(probe->notices, (probe->n_notices + 1) * sizeof(*probe->notices)));
-    probe->notices[probe->n_notices++] = (struct iw_notice){
+    probe->notices = iw_got(realloc(probe->notices, ++probe->n_notices * sizeof(*probe->notices)));
+    probe->notices[probe->n_notices - 1] = (struct iw_notice){
         .c = job->c,
         .before = suspect->verdict,
         .after = result->verdict,
@@ -306,18 +304,25 @@ static void probe_done(struct check_run *run, struct iw_probe *probe, const stru
 static bool next(void *context, unsigned worker, struct iw_job *job)
 {
     struct check_run *run = context;
-    return run->stage == BEND   ? bend_next(run, &run->at[worker], job)
-           : run->stage == IDLE ? idle_next(run, &run->at[worker], job)
-                                : clean_next(run, job);
+    switch (run->stage) {
+    case CLEAN:
+    case AGAIN:
+        return clean_next(run, job);
+    case BEND:
+        return bend_next(run, &run->at[worker], job);
+    case IDLE:
+        return idle_next(run, &run->at[worker], job);
+    }
+    return false;
 }
 
 static void done(void *context, unsigned worker, const struct iw_job *job, struct iw_result *result)
 {
     struct check_run *run = context;
-    if (run->stage == CLEAN || run->stage == AGAIN)
-        clean_done(run, job, result);
-    else
+    if (run->at[worker].probe)
         probe_done(run, run->at[worker].probe, job, result);
+    else
+        clean_done(run, job, result);
     iw_result_free(result);
 }
 
@@ -369,7 +374,7 @@ void iw_self_check_begin(struct iw_self_check *s, const struct iw_case *const *c
                          size_t n_cases, const struct iw_proof *proof)
 {
     s->probes = iw_probes_make(s->full, s->switches, &s->n_probes);
-    s->suspects = iw_got(calloc(n_cases + 1, sizeof(*s->suspects)));
+    s->suspects = iw_got(calloc(n_cases, sizeof(*s->suspects)));
     s->n_suspects = n_cases;
     for (size_t i = 0; i < n_cases; i++)
         s->suspects[i] = (struct iw_suspect){

@@ -64,7 +64,7 @@ int iw_self_check_record(const struct iw_self_check *s, const struct iw_suite *s
 {
     struct iw_proof_table t;
     char error[512];
-    if (iw_proof_read_table(&t, path, error, sizeof(error)) != 0) {
+    if (iw_proof_read_table(&t, path, error, sizeof(error))) {
         iw_complain("%s", error);
         iw_proof_free_table(&t);
         return -1;

@@ -14,7 +14,7 @@
 static struct iw_proof_line *line_of(const struct iw_proof_table *t, const char *id)
 {
     for (size_t i = 0; i < t->count; i++)
-        if (strcmp(t->lines[i].id, id) == 0)
+        if (!strcmp(t->lines[i].id, id))
             return &t->lines[i];
     return NULL;
 }
@@ -26,8 +26,8 @@ const char *iw_proof_find(const struct iw_proof_table *t, const char *id)
 }
 static void add(struct iw_proof_table *t, const char *id, const char *text, int line)
 {
-    t->lines = iw_got(realloc(t->lines, (t->count + 1) * sizeof(*t->lines)));
-    t->lines[t->count++] = (struct iw_proof_line){iw_text_copy(id), iw_text_copy(text), line};
+    t->lines = iw_got(realloc(t->lines, ++t->count * sizeof(*t->lines)));
+    t->lines[t->count - 1] = (struct iw_proof_line){iw_text_copy(id), iw_text_copy(text), line};
 }
 
 void iw_proof_set(struct iw_proof_table *t, const char *id, const char *text)
@@ -89,7 +89,7 @@ static const char *take_line(void *context, char *line, int number)
 int iw_proof_read_table(struct iw_proof_table *t, const char *path, char *error, size_t room)
 {
     *t = (struct iw_proof_table){0};
-    if (access(path, F_OK) != 0 && errno == ENOENT)
+    if (access(path, F_OK) && errno == ENOENT)
         return 0;
     return iw_text_read_lines(path, take_line, t, error, room);
 }
@@ -127,7 +127,7 @@ static bool serves(const char *check, size_t length, const struct iw_rule *rule)
 {
     for (size_t i = 0; i < rule->n_checks; i++) {
         const char *name = iw_check_info(rule->checks[i])->name;
-        if (strncmp(name, check, length) == 0 && name[length] == 0)
+        if (!strncmp(name, check, length) && name[length] == 0)
             return true;
     }
     return false;

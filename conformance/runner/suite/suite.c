@@ -22,7 +22,7 @@ struct paths {
 static bool is_lua(const char *name)
 {
     size_t n = strlen(name);
-    return n > 4 && strcmp(name + n - 4, ".lua") == 0;
+    return n > 4 && !strcmp(name + n - 4, ".lua");
 }
 static int by_text(const void *a, const void *b)
 {
@@ -37,20 +37,19 @@ static int find(struct paths *found, const char *place)
     FTSENT *entry;
     int number = 0;
     while ((entry = fts_read(tree)) != NULL) {
-        bool top = entry->fts_level == FTS_ROOTLEVEL;
         bool file = entry->fts_info == FTS_F || entry->fts_info == FTS_SLNONE;
-        if (!top && *entry->fts_name == '.') {
+        if (entry->fts_level != FTS_ROOTLEVEL && *entry->fts_name == '.') {
             fts_set(tree, entry, FTS_SKIP);
         } else if (file && is_lua(entry->fts_name)) {
-            found->list = iw_got(realloc(found->list, (found->count + 1) * sizeof(char *)));
-            found->list[found->count++] = iw_text_copy(entry->fts_path);
-        } else if (top && (file || entry->fts_errno != 0)) {
-            number = file ? ENOTDIR : entry->fts_errno;
+            found->list = iw_got(realloc(found->list, ++found->count * sizeof(char *)));
+            found->list[found->count - 1] = iw_text_copy(entry->fts_path);
+        } else {
+            number = file ? ENOTDIR : entry->fts_errno; /* the last entry is the place itself */
         }
     }
     fts_close(tree);
     free(start);
-    if (found->count > 0)
+    if (found->list)
         qsort(found->list, found->count, sizeof(char *), by_text);
     return number;
 }
@@ -74,7 +73,7 @@ static uint64_t digest(uint64_t h, const struct paths *p)
 const struct iw_case *iw_suite_find(const struct iw_suite *suite, const char *id)
 {
     for (size_t i = 0; i < suite->n_cases; i++)
-        if (strcmp(suite->cases[i]->id, id) == 0)
+        if (!strcmp(suite->cases[i]->id, id))
             return suite->cases[i];
     return NULL;
 }
@@ -85,7 +84,7 @@ static void load_file(struct iw_suite *suite, char *path, const struct iw_run_op
     struct iw_suite_file *file = &suite->files[suite->n_files++];
     char error[1024];
     *file = (struct iw_suite_file){.path = path};
-    if (iw_case_load(path, options, &file->cases, &file->n_cases, error, sizeof(error)) != 0)
+    if (iw_case_load(path, options, &file->cases, &file->n_cases, error, sizeof(error)))
         file->error = iw_text_clean(error);
     for (size_t i = 0; i < file->n_cases && file->error == NULL; i++) {
         const struct iw_case *c = &file->cases[i], *other = iw_suite_find(suite, c->id);
@@ -99,10 +98,11 @@ static void load_file(struct iw_suite *suite, char *path, const struct iw_run_op
         file->cases = NULL;
         file->n_cases = 0;
     }
-    suite->cases = iw_got(realloc(suite->cases, (suite->n_cases + file->n_cases + 1) *
-                                                    sizeof(const struct iw_case *)));
-    for (size_t i = 0; i < file->n_cases; i++)
-        suite->cases[suite->n_cases++] = &file->cases[i];
+    for (size_t i = 0; i < file->n_cases; i++) {
+        suite->cases =
+            iw_got(realloc(suite->cases, ++suite->n_cases * sizeof(const struct iw_case *)));
+        suite->cases[suite->n_cases - 1] = &file->cases[i];
+    }
 }
 int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_run_options *options,
                   char *error, size_t room)
@@ -110,14 +110,14 @@ int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_ru
     struct paths found = {0}, library = {0};
     int number = find(&found, folder);
     *suite = (struct iw_suite){0};
-    if (number != 0) {
+    if (number) {
         snprintf(error, room, "no cases in %s: %s", folder, strerror(number));
         return -1;
     }
     find(&library, options->library);
     snprintf(suite->digest, sizeof(suite->digest), "%016" PRIx64,
              digest(digest(0xcbf29ce484222325u, &library), &found));
-    suite->files = iw_got(calloc(found.count + 1, sizeof(*suite->files)));
+    suite->files = iw_got(calloc(found.count, sizeof(*suite->files)));
     for (size_t i = 0; i < found.count; i++)
         load_file(suite, found.list[i], options);
     free(found.list); /* the paths live on in the files */
@@ -140,27 +140,29 @@ void iw_suite_free(struct iw_suite *suite)
 
 /* ---- selecting ---- */
 
+enum { GLOB = 0 }; /* flags of fnmatch() */
+
 static bool id_fits(const struct iw_case *c, const char *glob)
 {
-    return fnmatch(glob, c->id, 0) == 0;
+    return !fnmatch(glob, c->id, GLOB);
 }
 
 static bool rule_fits(const struct iw_case *c, const char *glob)
 {
     for (size_t i = 0; i < c->n_rules; i++)
-        if (fnmatch(glob, c->rules[i]->id, FNM_CASEFOLD) == 0)
+        if (!fnmatch(glob, c->rules[i]->id, FNM_CASEFOLD))
             return true;
     return false;
 }
 
 static bool level_fits(const struct iw_case *c, const char *level)
 {
-    return strcmp(level, iw_case_level(c)) == 0;
+    return !strcmp(level, iw_case_level(c));
 }
 
 static bool role_fits(const struct iw_case *c, const char *role)
 {
-    return strcmp(role, iw_role_name(c->role)) == 0;
+    return !strcmp(role, iw_role_name(c->role));
 }
 
 /* What may stand before the colon of a pattern. */
@@ -180,7 +182,7 @@ static const struct question by_id = {"", id_fits, {NULL}};
 static bool takes(const struct question *q, const char *argument)
 {
     for (const char *const *one = q->arguments; *one != NULL; one++)
-        if (strcmp(argument, *one) == 0)
+        if (!strcmp(argument, *one))
             return true;
     return q->arguments[0] == NULL;
 }
@@ -192,7 +194,7 @@ static const struct question *question_of(const char *pattern, char *error, size
         return &by_id;
     for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
         size_t n = strlen(questions[i].name);
-        if (strncmp(pattern, questions[i].name, n) == 0 && takes(&questions[i], pattern + n))
+        if (!strncmp(pattern, questions[i].name, n) && takes(&questions[i], pattern + n))
             return &questions[i];
     }
     snprintf(error, room,
@@ -214,11 +216,11 @@ const char *iw_suite_nearest(const struct iw_suite *suite, const char *id)
 static void nothing_fits(const struct iw_suite *suite, const char *pattern, char *error,
                          size_t room)
 {
-    bool rule = strncmp(pattern, "rule:", 5) == 0;
+    bool rule = !strncmp(pattern, "rule:", 5);
     const char *near = NULL;
     if (strpbrk(pattern, "*?[") == NULL)
         near = rule ? iw_nearest_rule(pattern + 5) : iw_suite_nearest(suite, pattern);
-    if (rule && near != NULL && strcasecmp(near, pattern + 5) == 0)
+    if (rule && near != NULL && !strcasecmp(near, pattern + 5))
         snprintf(error, room, "--select %s: no case names this rule", pattern);
     else
         snprintf(error, room, "--select %s: no case fits%s%s%s", pattern,
@@ -227,7 +229,7 @@ static void nothing_fits(const struct iw_suite *suite, const char *pattern, char
 int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t n_patterns,
                     const struct iw_case ***out, size_t *count, char *error, size_t room)
 {
-    bool *chosen = iw_got(calloc(suite->n_cases + 1, sizeof(*chosen)));
+    bool *chosen = iw_got(calloc(suite->n_cases, sizeof(*chosen)));
     for (size_t p = 0; p < n_patterns; p++) {
         const struct question *q = question_of(patterns[p], error, room);
         bool any = false;
@@ -241,7 +243,7 @@ int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t 
             return -1;
         }
     }
-    *out = iw_got(calloc(suite->n_cases + 1, sizeof(const struct iw_case *)));
+    *out = iw_got(calloc(suite->n_cases, sizeof(const struct iw_case *)));
     *count = 0;
     for (size_t i = 0; i < suite->n_cases; i++)
         if (n_patterns == 0 || chosen[i])

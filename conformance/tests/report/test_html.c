@@ -16,6 +16,8 @@
 #include "recording.h"
 #include "report/report_html.h"
 #include "run/run_record.h"
+#include "suite/proof.h"
+#include "suite/suite.h"
 
 static struct iw_need needs[] = {{.name = (char[]){"agent"}, .value = (char[]){"yes"}},
                                  {.name = (char[]){"ird"}, .value = (char[]){"2"}}};
@@ -171,9 +173,45 @@ static void test_frames_that_are_none(void **state)
     finish();
 }
 
+/* How a rule stands is known if both are: the suite and what is proven of it. */
+static void test_standings(void **state)
+{
+    const struct folder *s = *state;
+    const struct iw_case *none[1] = {NULL};
+    struct iw_suite suite = {.cases = none};
+    struct iw_proof proof = {0};
+
+    free(folder_file(s, "report.html", "@DATA@@SCRIPT@"));
+    free(folder_file(s, "report.js", ""));
+    iw_proof_set(&proof.dispositions, "MPA-8-02", "why not");
+    for (int known = 0; known < 4; known++) {
+        char error[512], *text;
+        json_t *all, *rule;
+
+        fill(s);
+        record.whole = known & 1 ? &suite : NULL;
+        record.proof = known & 2 ? &proof : NULL;
+        text = page(s, error);
+        assert_non_null(text);
+        all = json_loads(text, 0, NULL);
+        rule = json_object_get(json_object_get(all, "rules"), "MPA-8-02");
+        has_text(json_object_get(rule, "standing"), known == 3 ? "\"dispositioned\"" : "null");
+        has_text(json_object_get(rule, "reason"), known == 3 ? "\"why not\"" : "null");
+        has_text(json_object_get(rule, "level"), "\"MUST\"");
+        has_text(json_object_get(rule, "implied"), "false");
+        has_text(json_object_get(rule, "testable"), "\"wire-active\"");
+        assert_non_null(json_object_get(json_object_get(all, "rules"), iw_rule_at(0)->id));
+        json_decref(all);
+        free(text);
+        finish();
+    }
+    iw_proof_free(&proof);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_standings, recording_setup, recording_teardown),
         cmocka_unit_test_setup_teardown(test_page, recording_setup, recording_teardown),
         cmocka_unit_test_setup_teardown(test_frames_that_are_none, recording_setup,
                                         recording_teardown),

@@ -147,6 +147,19 @@ static void test_written(void **state)
     iw_journal_close(NULL);
 }
 
+static void test_no_room(void **state)
+{
+    struct folder *s = *state;
+    char *path = path_of(s);
+
+    fill();
+    assert_int_equal(symlink("/dev/full", path), 0);
+    listen();
+    assert_null(iw_journal_create(s->path, &head, &record));
+    complained(s, "iwarp-conform: cannot write {FOLDER}/journal.jsonl: No space left on device\n");
+    free(path);
+}
+
 /* ---- read ---- */
 
 static void take(void *context, struct iw_entry *entry, unsigned round, struct iw_result *result)
@@ -220,6 +233,7 @@ static void test_no_journal(void **state)
     not_a_journal(s, "[]\n", none);
     not_a_journal(s, HEAD "x\n", none);
     not_a_journal(s, HEAD "[]\n" ONE, none);
+    not_a_journal(s, HEAD "\n", none);
 }
 
 static void no_result(struct folder *s, const char *lines, const char *expected)
@@ -311,6 +325,7 @@ static void test_begun(void **state)
     begun(s, HEAD BEGUN "{\"begun\":\"two\"}\n", "two", 0);
     begun(s, HEAD BEGUN "{\"begun\":\"two\"}", "one", 7.5);
     begun(s, HEAD BEGUN ONE, NULL, 0);
+    begun(s, HEAD BEGUN "\n", NULL, 0);
     assert_null(iw_journal_begun("/no/such", &seconds));
 }
 
@@ -333,6 +348,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_written, recording_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_room, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_taken, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_journal, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_results, recording_setup, teardown),

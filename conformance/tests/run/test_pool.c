@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "folder.h"
@@ -37,7 +39,8 @@ static bool next(void *context, unsigned worker, struct iw_job *job)
     assert_true(worker < pool.workers);
     if (next_job == n_jobs)
         return false;
-    *job = (struct iw_job){.c = &cases[next_job], .option = options_of[next_job]};
+    *job = (struct iw_job){
+        .c = &cases[next_job], .option = options_of[next_job], .round = (unsigned)next_job};
     next_job++;
     return true;
 }
@@ -70,14 +73,58 @@ static void add(const char *id)
     n_jobs++;
 }
 
+/* What a worker has of its parent: descriptors, and what signals do. */
+static char *describe_process(void)
+{
+    unsigned sockets = 0, signals = 0;
+    sigset_t blocked;
+    int death = 0;
+
+    for (int fd = 0; fd < 1024; fd++) {
+        char name[32], to[64] = "";
+
+        snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+        if (readlink(name, to, sizeof(to) - 1) < 0)
+            continue;
+        sockets += !strncmp(to, "socket:", 7);
+        signals += strstr(to, "signalfd") != NULL;
+    }
+    sigprocmask(SIG_BLOCK, NULL, &blocked);
+    prctl(PR_GET_PDEATHSIG, &death);
+    return iw_text_format("sockets %u, signals %u, INT %d, PIPE %d, TERM %d, HUP %d, death %d",
+                          sockets, signals, signal(SIGINT, SIG_IGN) == SIG_IGN,
+                          signal(SIGPIPE, SIG_IGN) == SIG_IGN, sigismember(&blocked, SIGTERM),
+                          sigismember(&blocked, SIGHUP), death);
+}
+
 static int play(const struct iw_case *c, struct iw_target *target,
                 const struct iw_run_options *options, struct iw_result *out)
 {
-    (void)options;
-    *out = (struct iw_result){.verdict = IW_VERDICT_PASS};
+    static unsigned refusals; /* in this worker */
+
+    *out = (struct iw_result){.verdict = IW_VERDICT_PASS, .heard = strcmp(c->id, "mute") != 0};
     out->reason = iw_text_format("%s by %s", c->id, target->name);
     if (!strcmp(c->id, "fail"))
         out->verdict = IW_VERDICT_FAIL;
+    if (!strcmp(c->id, "skip"))
+        out->verdict = IW_VERDICT_SKIP;
+    if (!strcmp(c->id, "refuse") || !strcmp(c->id, "fail-refuse"))
+        target->refused = refusals++ % 2 == 0;
+    if (target->refused)
+        out->verdict = *c->id == 'f' ? IW_VERDICT_FAIL : IW_VERDICT_INCONCLUSIVE;
+    if (!strcmp(c->id, "trace"))
+        fputs("traced\n", options->trace);
+    if (!strcmp(c->id, "round"))
+        out->observed = iw_text_format("%u", options->round);
+    if (!strcmp(c->id, "process"))
+        out->observed = describe_process();
+    if (!strcmp(c->id, "huge")) {
+        out->observed = iw_got(malloc((17 << 20) + 1));
+        memset(out->observed, 'x', 17 << 20);
+        out->observed[17 << 20] = 0;
+    }
+    if (!strcmp(c->id, "broken"))
+        return -1;
     if (!strcmp(c->id, "crash"))
         raise(SIGKILL); /* cmocka would catch the others */
     if (!strcmp(c->id, "leave"))
@@ -116,6 +163,7 @@ static int set_up(void **state)
     memset(results, 0, sizeof(results));
     memset(options_of, 0, sizeof(options_of));
     run_options = (struct iw_run_options){0};
+    pool = (struct iw_pool){0};
     return folder_make(&folder);
 }
 
@@ -141,6 +189,7 @@ static void run_against(const char *spec, unsigned workers)
                             .workers = workers,
                             .log_dir = folder.path,
                             .grace = pool.grace,
+                            .patience = pool.patience,
                             .play = play,
                             .next = next,
                             .done = done,
@@ -297,8 +346,12 @@ static void test_unreached_is_given_up(void **state)
     assert_int_equal(n_done, 6);
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(results[i].verdict, IW_VERDICT_INCONCLUSIVE);
-        assert_int_equal(strncmp(results[i].reason, IW_UNREACHED, strlen(IW_UNREACHED)), 0);
+        assert_string_equal(results[i].reason, results[0].reason);
+        assert_true(results[i].seconds >= 0 && results[i].seconds < 600);
     }
+    assert_int_equal(strncmp(results[0].reason, IW_UNREACHED, strlen(IW_UNREACHED)), 0);
+    assert_string_equal(results[0].reason + strlen(IW_UNREACHED), pool.why_not);
+    assert_true(*pool.why_not);
     assert_int_equal(pool.unreached, IW_POOL_ATTEMPTS);
 }
 
@@ -329,6 +382,220 @@ static void test_interrupted(void **state)
     assert_int_equal(n_done, 0);
 }
 
+/* Two in a row, of those that were played. */
+static void test_a_silent_target_is_given_up(void **state)
+{
+    static const char *const ids[] = {"mute", "pass", "mute", "skip", "mute", "pass", "pass"};
+
+    (void)state;
+    for (size_t i = 0; i < 7; i++)
+        add(ids[i]);
+    pool.patience = 2;
+    run_against_command(WAITS, 1);
+    assert_int_equal(n_done, 7);
+    assert_result(4, IW_VERDICT_PASS, "mute by peer");
+    for (size_t i = 5; i < 7; i++) {
+        assert_result(i, IW_VERDICT_INCONCLUSIVE,
+                      IW_SILENT "2 cases in a row had no answer of any kind");
+        assert_null(results[i].where);
+    }
+    assert_true(pool.reached);
+}
+
+static void test_a_refusing_target_is_started_again(void **state)
+{
+    static const char again[] = "the target no longer accepted connections and was started again";
+
+    (void)state;
+    add("refuse");
+    add("pass");
+    run_against_command(WAITS, 1);
+    assert_result(0, IW_VERDICT_PASS, "refuse by peer");
+    assert_string_equal(results[0].notes, again);
+    assert_result(1, IW_VERDICT_PASS, "pass by peer");
+    assert_null(results[1].notes);
+    assert_int_equal(pool.unreached, 0);
+}
+
+/* It has seen something of the target: once is enough. */
+static void test_a_failure_is_not_played_again(void **state)
+{
+    (void)state;
+    add("fail-refuse");
+    add("pass");
+    run_against_command(WAITS, 1);
+    assert_result(0, IW_VERDICT_FAIL, "fail-refuse by peer");
+    assert_null(results[0].notes);
+    assert_result(1, IW_VERDICT_PASS, "pass by peer");
+}
+
+static void test_an_agent_is_not_started_again(void **state)
+{
+    (void)state;
+    add("refuse");
+    run_against("embedded", 1);
+    assert_result(0, IW_VERDICT_INCONCLUSIVE, "refuse by embedded");
+    assert_null(results[0].notes);
+}
+
+static void test_hazards_are_asked_for(void **state)
+{
+    char *tags[] = {(char[]){"hazard"}};
+
+    (void)state;
+    add("pass");
+    cases[0].tags = tags;
+    cases[0].n_tags = 1;
+    run_against_command(WAITS, 1);
+    assert_result(0, IW_VERDICT_SKIP, "a hazard: it could wedge the target; see --allow-hazard");
+    iw_result_free(&results[0]);
+    n_done = next_job = 0;
+    run_options.hazards = true;
+    run_against_command(WAITS, 1);
+    assert_result(0, IW_VERDICT_PASS, "pass by peer");
+}
+
+static void test_crafted_segments_are_asked_for(void **state)
+{
+    struct iw_need needs[] = {{.name = (char[]){"tcp"}, .value = (char[]){"crafted"}},
+                              {.name = (char[]){"memory"}, .value = (char[]){"crafted"}},
+                              {.name = (char[]){"tcp"}, .value = (char[]){"other"}}};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        add("pass");
+        cases[i].needs = &needs[i];
+        cases[i].n_needs = 1;
+    }
+    run_against_command(WAITS, 1);
+    assert_result(0, IW_VERDICT_SKIP,
+                  "needs crafted TCP segments: its file does not say can = { \"tcp.crafted\" }");
+    for (size_t i = 1; i < 3; i++) {
+        assert_int_equal(results[i].verdict, IW_VERDICT_SKIP);
+        assert_null(strstr(results[i].reason, "segments"));
+    }
+}
+
+static void test_a_case_that_cannot_be_played(void **state)
+{
+    (void)state;
+    add("broken");
+    run_against_command(WAITS, 1);
+    assert_result(0, IW_VERDICT_ERROR, "no memory");
+    assert_int_equal(results[0].role, IW_MPA_RESPONDER);
+}
+
+/* The parent reads no further, so that the worker would wait for ever. */
+static void test_an_endless_answer_costs_its_case_only(void **state)
+{
+    (void)state;
+    add("huge");
+    add("pass");
+    run_against_command(WAITS, 1);
+    assert_result(0, IW_VERDICT_ERROR,
+                  "an answer of more than 16777216 octets: the worker was killed");
+    assert_result(1, IW_VERDICT_PASS, "pass by peer");
+}
+
+static void test_a_trace_outlives_its_worker(void **state)
+{
+    char *path = folder_file(&folder, "trace", ""), *text;
+
+    (void)state;
+    run_options.trace = fopen(path, "w");
+    assert_non_null(run_options.trace);
+    add("trace");
+    add("crash");
+    run_against_command(WAITS, 1);
+    fclose(run_options.trace);
+    text = folder_read(path);
+    assert_string_equal(text, "traced\n");
+    free(text);
+    free(path);
+}
+
+static void test_a_worker_has_its_own_only(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 6; i++)
+        add("process");
+    run_against_command(WAITS, 3);
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(results[i].observed,
+                            "sockets 1, signals 0, INT 1, PIPE 1, TERM 0, HUP 0, death 9");
+}
+
+static void test_rounds_are_handed_on(void **state)
+{
+    (void)state;
+    add("pass");
+    add("round");
+    run_against_command(WAITS, 1);
+    assert_string_equal(results[1].observed, "1");
+}
+
+/* ---- the parent ---- */
+
+static int lowest_descriptor(void)
+{
+    int fd = dup(0);
+
+    assert_true(fd >= 0);
+    close(fd);
+    return fd;
+}
+
+static void test_no_more_workers_than_there_are_places(void **state)
+{
+    int fd = lowest_descriptor();
+    sigset_t blocked;
+
+    (void)state;
+    run_against_command(WAITS, 300);
+    assert_int_equal(pool.workers, 256);
+    run_against_command(WAITS, 255);
+    assert_int_equal(pool.workers, 255);
+    assert_int_equal(lowest_descriptor(), fd);
+    sigprocmask(SIG_BLOCK, NULL, &blocked);
+    assert_false(sigismember(&blocked, SIGTERM));
+    assert_false(sigismember(&blocked, SIGINT));
+    assert_false(pool.reached);
+}
+
+/* Not one for signals; one for them, but none for a worker. */
+static void test_no_descriptor_is_left(void **state)
+{
+    int fd = lowest_descriptor();
+    struct rlimit before, none;
+    struct iw_target_spec target = {.class = IW_TARGET_BARE};
+
+    (void)state;
+    add("pass");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (int more = 0; more < 2; more++) {
+        int status;
+
+        next_job = 0;
+        *error = 0;
+        pool = (struct iw_pool){.target = &target,
+                                .options = &run_options,
+                                .workers = 1,
+                                .play = play,
+                                .next = next,
+                                .done = done,
+                                .trouble = trouble};
+        none = before;
+        none.rlim_cur = (rlim_t)(fd + more);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        status = iw_pool_run(&pool, error, sizeof(error));
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_int_equal(status, -1);
+        assert_string_equal(error, "cannot start a worker: Too many open files");
+        assert_int_equal(lowest_descriptor(), fd);
+        assert_int_equal(n_done, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +612,21 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unreached_is_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_options_of_the_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_interrupted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_silent_target_is_given_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_refusing_target_is_started_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_failure_is_not_played_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_agent_is_not_started_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hazards_are_asked_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_crafted_segments_are_asked_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_case_that_cannot_be_played, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_endless_answer_costs_its_case_only, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_trace_outlives_its_worker, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_worker_has_its_own_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rounds_are_handed_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_more_workers_than_there_are_places, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_no_descriptor_is_left, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
