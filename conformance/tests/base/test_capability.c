@@ -12,10 +12,10 @@
 
 static void the_names_come_in_their_order(void **state)
 {
-    static const char *const names[] = {"agent",     "memory",   "crc",    "markers",    "revision",
-                                        "enhanced",  "peer_to_peer", "rtr", "read",       "send",
-                                        "reject",    "private",  "reconnect", "rping",   "extensions",
-                                        "ird",       "windows",  "streaming", "tcp",     "class"};
+    static const char *const names[] = {
+        "agent",      "memory", "crc",     "markers",   "revision", "enhanced",  "peer_to_peer",
+        "rtr",        "read",   "send",    "reject",    "private",  "reconnect", "rping",
+        "extensions", "ird",    "windows", "streaming", "tcp",      "class"};
 
     (void)state;
     for (size_t i = 0; i < 20; i++)
@@ -54,7 +54,8 @@ static void others_are_not_and_the_nearest_is_named(void **state)
         {"clas", "a capability; 'clas' is none (did you mean 'class'?)"},
         {"read.", "a capability; 'read.' is none (did you mean 'read'?)"},
         {"memory.reed", "a capability; 'memory.reed' is none (did you mean 'memory.read'?)"},
-        {"memory.atomics", "a capability; 'memory.atomics' is none (did you mean 'memory.atomic'?)"},
+        {"memory.atomics",
+         "a capability; 'memory.atomics' is none (did you mean 'memory.atomic'?)"},
         {"memory.rea", "a capability; 'memory.rea' is none (did you mean 'memory.read'?)"},
         {"class.agnt", "a capability; 'class.agnt' is none (did you mean 'class.agent'?)"},
         {"revision.3", "a capability; 'revision.3' is none (did you mean 'revision.1'?)"},

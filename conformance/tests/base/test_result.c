@@ -47,7 +47,7 @@ static void no_other_word_is_a_verdict(void **state)
         assert_int_equal(found, IW_VERDICT_NOTE);
     }
     assert_string_equal(iw_verdict_name((enum iw_verdict)6), "?");
-    assert_string_equal(iw_verdict_name((enum iw_verdict)-1), "?");
+    assert_string_equal(iw_verdict_name((enum iw_verdict) - 1), "?");
 }
 
 static void a_rule_says_what_breaking_it_amounts_to(void **state)
@@ -190,8 +190,8 @@ static void what_has_no_verdict_is_no_result(void **state)
 /* A note that is no text is an empty line, and a rule that nobody knows is none. */
 static void odd_members_are_taken_for_nothing(void **state)
 {
-    json_t *object =
-        json_loads("{\"verdict\":\"PASS\",\"rule\":\"X-1\",\"notes\":[7,\"a\"],\"heard\":1}", 0, NULL);
+    json_t *object = json_loads(
+        "{\"verdict\":\"PASS\",\"rule\":\"X-1\",\"notes\":[7,\"a\"],\"heard\":1}", 0, NULL);
     struct iw_result r;
 
     (void)state;
@@ -205,10 +205,12 @@ static void odd_members_are_taken_for_nothing(void **state)
 
 static void a_json_text_is_made_valid(void **state)
 {
-    json_t *string = iw_json_text("a\xff" "b");
+    json_t *string = iw_json_text("a\xff"
+                                  "b");
 
     (void)state;
-    assert_string_equal(json_string_value(string), "a\xef\xbf\xbd" "b");
+    assert_string_equal(json_string_value(string), "a\xef\xbf\xbd"
+                                                   "b");
     json_decref(string);
     json_t *none = iw_json_text(NULL);
     assert_true(json_is_null(none));

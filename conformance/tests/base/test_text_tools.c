@@ -147,8 +147,8 @@ static void a_file_of_lines_that_cannot_be_read_is_named(void **state)
 
     (void)state;
     *taken = 0;
-    assert_int_equal(
-        iw_text_read_lines("/no/such/file", take, (char[]){""}, error, sizeof(error)), -1);
+    assert_int_equal(iw_text_read_lines("/no/such/file", take, (char[]){""}, error, sizeof(error)),
+                     -1);
     assert_string_equal(error, "cannot read /no/such/file: No such file or directory");
     assert_int_equal(iw_text_read_lines(folder.path, take, (char[]){""}, error, sizeof(error)), -1);
     assert_string_equal(error, expected);
