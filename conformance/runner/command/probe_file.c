@@ -17,7 +17,8 @@ void iw_findings_take(struct iw_findings *f, const char *notes)
     while ((line = strsep(&rest, "\n")) != NULL) {
         for (size_t i = 0; i < IW_FOUND_LISTS; i++) {
             size_t n = strlen(names[i]);
-            if (strncmp(line, names[i], n) == 0 && (!second || (i == IW_FOUND_LINES && line[n] == '-')))
+            if (strncmp(line, names[i], n) == 0 &&
+                (!second || (i == IW_FOUND_LINES && line[n] == '-')))
                 iw_texts_add(&f->lists[i], iw_text_copy(line + n));
         }
     }

@@ -4,15 +4,13 @@
 
 #include "target.h"
 
-/* One option of the agent. */
+/* One option of the agent. As each key is taken once there is room for all. */
 static void argument(struct iw_target_spec *spec, const char *text)
 {
-    for (size_t i = 0; i < IW_TARGET_ARGUMENTS; i++) {
-        if (!spec->arguments[i]) {
-            spec->arguments[i] = text;
-            return;
-        }
-    }
+    size_t n = 0;
+    while (spec->arguments[n])
+        n++;
+    spec->arguments[n] = text;
 }
 
 static const char *take_crc(struct iw_target_spec *spec, const char *value)

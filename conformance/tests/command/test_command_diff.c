@@ -81,8 +81,8 @@ static void a_case_of_one_run_only_differs(void **state)
 
 #define WITH(verdict, before, octets)                                                              \
     "{\"id\":\"x\",\"verdict\":\"" verdict "\",\"exchange\":["                                     \
-    "{\"octets\":\"ee\",\"remarks\":[[0,\"stimulus\"],[0]]}," before                               \
-    "{\"octets\":\"" octets "\",\"remarks\":[[3,\"other\"],[0,\"deciding: it\"]]},"                 \
+    "{\"octets\":\"ee\",\"remarks\":[[0,\"stimulus\"],[0]]}," before "{\"octets\":\"" octets       \
+    "\",\"remarks\":[[3,\"other\"],[0,\"deciding: it\"]]},"                                        \
     "{\"octets\":\"dd\",\"remarks\":[[0,\"deciding, too late\"]]}]}"
 
 /* Of the messages that decided. */
@@ -121,9 +121,12 @@ static void what_is_no_report_is_named(void **state)
         const char *content, *error;
     } rows[] = {
         {"{\"schema\":1}", "iwarp-conform: b.json: expected the JSON report of a run\n"},
-        {"{\"schema\":1,\"cases\":{}}", "iwarp-conform: b.json: expected the JSON report of a run\n"},
-        {"{\"schema\":2,\"cases\":[]}", "iwarp-conform: b.json: expected the JSON report of a run\n"},
-        {"{\"schema\":0,\"cases\":[]}", "iwarp-conform: b.json: expected the JSON report of a run\n"},
+        {"{\"schema\":1,\"cases\":{}}",
+         "iwarp-conform: b.json: expected the JSON report of a run\n"},
+        {"{\"schema\":2,\"cases\":[]}",
+         "iwarp-conform: b.json: expected the JSON report of a run\n"},
+        {"{\"schema\":0,\"cases\":[]}",
+         "iwarp-conform: b.json: expected the JSON report of a run\n"},
         {"\n\n{", "iwarp-conform: b.json:3: string or '}' expected near end of file\n"},
         {"", "iwarp-conform: b.json:1: '[' or '{' expected near end of file\n"},
     };

@@ -27,7 +27,8 @@ static int set_up(void **state)
         return -1;
     free(folder_file(&conform_folder, "cases/a.lua", ALPHA));
     free(folder_file(&conform_folder, "cases/b.lua", BETA));
-    free(folder_file(&conform_folder, "proof/matrix.csv", "case,noticed\nalpha,F:ignore=mpa-crc\n"));
+    free(
+        folder_file(&conform_folder, "proof/matrix.csv", "case,noticed\nalpha,F:ignore=mpa-crc\n"));
     free(folder_file(&conform_folder, "proof/claims.csv",
                      "rule,reason\nDDP-7.1-10,\"a \"\"good\"\" reason\"\n"));
     free(folder_file(&conform_folder, "proof/dispositions.csv",
@@ -216,8 +217,9 @@ static void bad_tables_of_what_is_known_are_an_error(void **state)
 {
     (void)state;
     free(folder_file(&conform_folder, "proof/claims.csv", "rule,reason\nonly one\n"));
-    conform_says("requirements --cases cases", 70, "",
-                 "iwarp-conform: cases/../proof/claims.csv:2: expected an id, a comma and a text\n");
+    conform_says(
+        "requirements --cases cases", 70, "",
+        "iwarp-conform: cases/../proof/claims.csv:2: expected an id, a comma and a text\n");
     conform_says("list --cases cases alpha", 0, NULL, "1 cases\n");
 }
 

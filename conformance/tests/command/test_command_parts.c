@@ -89,8 +89,9 @@ static void a_replay_is_repeated_into_a_folder(void **state)
                                             .private = "00ff"}};
 
     (void)state;
-    assert_again(&c, "conform replay 'a b.pcap' --as initiator --stream 1,2 --map rping --time keep "
-                     "--private 00ff --results ");
+    assert_again(&c,
+                 "conform replay 'a b.pcap' --as initiator --stream 1,2 --map rping --time keep "
+                 "--private 00ff --results ");
 }
 
 /* ---- what a probe has found ---- */
@@ -153,8 +154,13 @@ static void what_the_user_said_is_kept(void **state)
 /* A value that the user gave stands, and what was seen is a remark. */
 static void what_was_seen_does_not_overrule_the_user(void **state)
 {
-    char *can[] = {(char[]){"crc.on"},      (char[]){"!crc.off"}, (char[]){"revision.1"},
-                   (char[]){"!markers.on"}, (char[]){"rtr.send"}, (char[]){"ird.16"}, NULL};
+    char *can[] = {(char[]){"crc.on"},
+                   (char[]){"!crc.off"},
+                   (char[]){"revision.1"},
+                   (char[]){"!markers.on"},
+                   (char[]){"rtr.send"},
+                   (char[]){"ird.16"},
+                   NULL};
     struct iw_target_spec spec = {.can = can};
     struct iw_findings f = {{0}};
 

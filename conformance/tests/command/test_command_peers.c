@@ -97,7 +97,8 @@ static void the_way_inside_is_the_targets_command(void **state)
     (void)state;
     conform_case("good", "", "t:connect {}");
     free(folder_file(&conform_folder, "in.lua",
-                     "return { " LISTENS ",\n  inside = \"echo {writable} >in; exec {command}\" }"));
+                     "return { " LISTENS
+                     ",\n  inside = \"echo {writable} >in; exec {command}\" }"));
     conform_says("run --target ./in.lua --cases cases --results r --pcap-dir p --junit x/u "
                  "--json x/j good",
                  70, "", "iwarp-conform: cannot write x/u: No such file or directory\n");
@@ -123,7 +124,7 @@ static void the_way_inside_is_the_targets_command(void **state)
 #define ENDS_ONCE                                                                                  \
     "return { address = '127.0.0.1', restart = 'echo again >>restarts',\n"                         \
     "  console = 'echo [1.0] BUG: in f',\n"                                                        \
-    "  start = 'test -e ended || { touch ended; " KILL "; }; exec iwarp-peer listen "      \
+    "  start = 'test -e ended || { touch ended; " KILL "; }; exec iwarp-peer listen "              \
     "{host}:{port} 2>/dev/null',\n"                                                                \
     "  inside = \"echo {command} >>in; exec {command}\" }"
 
@@ -201,8 +202,8 @@ int main(int argc, char **argv)
                                         conform_teardown),
         cmocka_unit_test_setup_teardown(a_run_inside_has_its_folder_from_the_beginning,
                                         conform_setup, conform_teardown),
-        cmocka_unit_test_setup_teardown(a_kernel_that_does_not_come_back_is_an_error,
-                                        conform_setup, conform_teardown),
+        cmocka_unit_test_setup_teardown(a_kernel_that_does_not_come_back_is_an_error, conform_setup,
+                                        conform_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,8 +206,7 @@ static void trouble_at_the_end_of_the_target_is_an_error(void **state)
 #define WRONG_NUMBERS                                                                              \
     ": expected the number of a connection, from 1, or several, separated by commas\n"
 #define WRONG_TIME ": expected drop, keep or scale=X with X from 0 to 1000\n"
-#define WRONG_PRIVATE                                                                              \
-    ": expected hexadecimal digits, two for each of at most 512 octets\n"
+#define WRONG_PRIVATE ": expected hexadecimal digits, two for each of at most 512 octets\n"
 
 static void wrong_words_of_a_replay_are_refused(void **state)
 {
@@ -227,8 +226,7 @@ static void wrong_words_of_a_replay_are_refused(void **state)
         {"--as initiator --time scale=1000.5", "iwarp-conform: --time scale=1000.5" WRONG_TIME},
         {"--as initiator --private 00f", "iwarp-conform: --private 00f" WRONG_PRIVATE},
         {"--as initiator --private 0g", "iwarp-conform: --private 0g" WRONG_PRIVATE},
-        {"--as initiator --map ./none",
-         "iwarp-conform: --map ./none: No such file or directory\n"},
+        {"--as initiator --map ./none", "iwarp-conform: --map ./none: No such file or directory\n"},
         {"--as initiator --map none.lua",
          "iwarp-conform: --map none.lua: No such file or directory\n"},
     };
@@ -313,8 +311,7 @@ int main(int argc, char **argv)
 {
     CONFORM_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(verdicts_are_printed_and_written, set_up,
-                                        conform_teardown),
+        cmocka_unit_test_setup_teardown(verdicts_are_printed_and_written, set_up, conform_teardown),
         cmocka_unit_test_setup_teardown(tap_is_printed_instead, set_up, conform_teardown),
         cmocka_unit_test_setup_teardown(a_run_with_a_trace_tells_each_message, set_up,
                                         conform_teardown),
