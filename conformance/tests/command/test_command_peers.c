@@ -73,7 +73,8 @@ static void both_roles_are_probed_and_written(void **state)
                      "return { " LISTENS ", ready = 'listening', can = { 'read' },\n"
                      "  connect = 'exec iwarp-peer connect {host}:{port}' }"));
     free(folder_file(&conform_folder, "out.lua", "what was there"));
-    conform_says("probe ./both.lua -o out.lua --force --pcap-dir caps --trace", 0, "", NULL);
+    conform_says("probe ./both.lua -o out.lua --force --pcap-dir caps --trace --time-scale 10", 0,
+                 "", NULL);
     assert_non_null(strstr(file("said.err"), " > mpa request "));
     const char *written = file("out.lua");
     assert_non_null(strstr(written, "\n  start = \"exec iwarp-peer listen {host}:{port}\",\n"

@@ -107,8 +107,8 @@ static void the_variable_and_the_path_are_set(void **state)
 
 static void the_command_goes_inside(void **state)
 {
-    const struct iw_target_spec spec = {
-        .inside = (char[]){"enter {writable} -- {command} {other}"}};
+    const struct iw_target_spec spec = {.inside =
+                                            (char[]){"enter {writable} -- {command} {other}"}};
     char *inside = iw_target_inside(&spec, "run 'a b'", "/x y:/z");
 
     (void)state;
@@ -137,8 +137,8 @@ static int caught(int number, const char *name, int ended)
 
     if (!pid) {
         const volatile int *stop = iw_shell_signals();
-        char *command = iw_text_format("trap 'exit 5' %s; kill -%s $PPID; while :; do :; done",
-                                       name, name);
+        char *command =
+            iw_text_format("trap 'exit 5' %s; kill -%s $PPID; while :; do :; done", name, name);
         int first = *stop, got = iw_shell_run(command, stop, NULL);
         _exit(first ? 91 : *stop != number ? 92 : got != ended ? 93 : 0);
     }

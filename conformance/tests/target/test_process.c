@@ -98,7 +98,8 @@ static void a_program_finds_nothing_of_ours(void **state)
     logs("cat; for n in 0 1 2 3 4 5 6 7 8 9; do test ! -e /proc/$$/fd/$n || echo $n; done", -1,
          "0\n1\n2\n");
     char *command = iw_text_format("test -e /proc/$$/fd/%d || echo not inherited; "
-                                   "test ! -e /proc/$$/fd/%d || echo inherited", inherited, other);
+                                   "test ! -e /proc/$$/fd/%d || echo inherited",
+                                   inherited, other);
     logs(command, inherited, "");
     free(command);
     /* It is the head of a session and of a group. */
@@ -142,8 +143,7 @@ static void what_cannot_be_started_is_named(void **state)
     static const struct {
         const char *program, *log, *error;
     } rows[] = {
-        {"/no/such/program", NULL,
-         "cannot start /no/such/program: No such file or directory"},
+        {"/no/such/program", NULL, "cannot start /no/such/program: No such file or directory"},
         {"no-such-program-in-path", NULL,
          "cannot start no-such-program-in-path: No such file or directory"},
         {"/dev/null", NULL, "cannot start /dev/null: Permission denied"},
@@ -354,16 +354,14 @@ static void the_end_of_the_latest_command_counts(void **state)
     (void)state;
     assert_null(iw_connect_ended(&c, &failed));
     assert_false(failed);
-    assert_int_equal(
-        iw_connect_start(&c, NULL, "::1", 7, log_path, error, sizeof(error)), 0);
+    assert_int_equal(iw_connect_start(&c, NULL, "::1", 7, log_path, error, sizeof(error)), 0);
     assert_int_equal(c.count, 1);
     const char *how = NULL;
     while (!how)
         how = iw_connect_ended(&c, &failed);
     assert_string_equal(how, "sh ended with status 7");
     assert_true(failed);
-    assert_int_equal(
-        iw_connect_start(&c, NULL, "10.0.0.1", 0, log_path, error, sizeof(error)), 0);
+    assert_int_equal(iw_connect_start(&c, NULL, "10.0.0.1", 0, log_path, error, sizeof(error)), 0);
     for (how = NULL; !how;)
         how = iw_connect_ended(&c, &failed);
     assert_string_equal(how, "sh ended with status 0");

@@ -135,8 +135,7 @@ static void what_is_wrong_with_a_file_is_said(void **state)
         {"return { restart = 'x' }", ": restart: of use only with inside"},
         {"return { console = 'x' }", ": console: of use only with inside"},
         {"return { coverage = 'x' }", ": coverage: of use only with inside"},
-        {"return { class = 'agent' }",
-         ": a target of class agent needs agent = \"HOST:PORT\""},
+        {"return { class = 'agent' }", ": a target of class agent needs agent = \"HOST:PORT\""},
         {"return { agent = 'h:1' }", ": agent: only a target of class agent has one"},
         {"return { token_file = 'x' }", ": token_file: only a target of class agent has one"},
         {"return { connect = 'x', ask = 'y' }",
@@ -170,12 +169,11 @@ static void what_is_wrong_with_a_file_is_said(void **state)
 /* Memory that is given back can be had again: 50 times a quarter of what a file may have. */
 static void memory_is_counted_both_ways(void **state)
 {
-    struct iw_target_spec *spec =
-        read_as("x.lua", "for i = 1, 50 do\n"
-                         "  local s = '0123456789abcdef'\n"
-                         "  for k = 1, 17 do s = s .. s end\n"
-                         "end\n"
-                         "return { connect = 'c' }");
+    struct iw_target_spec *spec = read_as("x.lua", "for i = 1, 50 do\n"
+                                                   "  local s = '0123456789abcdef'\n"
+                                                   "  for k = 1, 17 do s = s .. s end\n"
+                                                   "end\n"
+                                                   "return { connect = 'c' }");
 
     (void)state;
     if (!spec)

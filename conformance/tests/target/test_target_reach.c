@@ -331,9 +331,10 @@ static void an_agent_is_started_by_a_command(void **state)
 
     (void)state;
     close(fd);
-    char *fields = iw_text_format("class = 'agent', agent = '127.0.0.1:%u', start = [[exec "
-                                  IW_BINARY_DIR "/bin/iwarp-agent --listen 127.0.0.1:%u]]",
-                                  port, port);
+    char *fields =
+        iw_text_format("class = 'agent', agent = '127.0.0.1:%u', start = [[exec " IW_BINARY_DIR
+                       "/bin/iwarp-agent --listen 127.0.0.1:%u]]",
+                       port, port);
     opened(fields);
     struct iw_target *target = iw_target_of(instance);
     assert_non_null(target->control);
@@ -370,8 +371,8 @@ static void not_an_agent(const char *script, enum iw_target_opened how, const ch
 
     assert_int_equal(chmod(program, 0700), 0);
     spec = iw_target_parse("embedded,crc=off", program, folder.path, error, sizeof(error));
-    assert_int_equal(
-        iw_target_open(spec, "--more", log_path, 1, &instance, error, sizeof(error)), how);
+    assert_int_equal(iw_target_open(spec, "--more", log_path, 1, &instance, error, sizeof(error)),
+                     how);
     assert_string_equal(error, expected);
     iw_target_free(spec);
     free(program);
@@ -460,9 +461,9 @@ static void a_crafted_peer_has_the_addresses_of_the_device(void **state)
         char *path = folder_file(&folder, "peer.lua", text);
 
         spec = iw_target_read(path, error, sizeof(error));
-        assert_int_equal(iw_target_open_crafted(spec, NULL, log_path, 1, &tun, &instance, error,
-                                                sizeof(error)),
-                         IW_TARGET_OPENED);
+        assert_int_equal(
+            iw_target_open_crafted(spec, NULL, log_path, 1, &tun, &instance, error, sizeof(error)),
+            IW_TARGET_OPENED);
         struct iw_target *target = iw_target_of(instance);
         assert_ptr_equal(target->tun, &tun);
         assert_string_equal(target->host, IW_TUN_TARGET);

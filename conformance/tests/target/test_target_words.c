@@ -186,8 +186,7 @@ static void the_embedded_target_is_set_up_by_keys(void **state)
     assert_refused("embedded,revision=1x", "'revision=1x': expected 0, 1, 2 or 2-plain");
     assert_refused("embedded,revision=2,crc=off,revision=2",
                    "'revision=2': expected each key once");
-    assert_refused("embedded,markers=none,markers=none",
-                   "'markers=none': expected each key once");
+    assert_refused("embedded,markers=none,markers=none", "'markers=none': expected each key once");
     assert_refused("embedded,rev=2", "'rev=2': expected one of crc, markers, revision");
 }
 
@@ -388,9 +387,9 @@ static void a_class_is_taken_to_be_able_to_do_something(void **state)
 
 static void what_was_said_first_counts(void **state)
 {
-    char *can[] = {(char[]){"rtr.send"}, (char[]){"!rtr"},     (char[]){"rtr.read"},
-                   (char[]){"!read"},    (char[]){"ird.8"},    (char[]){"!ird"},
-                   (char[]){"rping.9"},  (char[]){"!crc.off"}, (char[]){"extensions"},
+    char *can[] = {(char[]){"rtr.send"},   (char[]){"!rtr"},     (char[]){"rtr.read"},
+                   (char[]){"!read"},      (char[]){"ird.8"},    (char[]){"!ird"},
+                   (char[]){"rping.9"},    (char[]){"!crc.off"}, (char[]){"extensions"},
                    (char[]){"private.20"}, (char[]){"!private"}, NULL};
     struct iw_target_spec spec = {.class = IW_TARGET_RPING, .can = can};
 
