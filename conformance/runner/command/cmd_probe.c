@@ -92,8 +92,11 @@ static int probe(const struct iw_command *c, const struct iw_setup *s, const str
     if (!status && target->initiate)
         status = ask(&cases[1], target, &options, f);
     const char *how = iw_target_check(instance, text, sizeof(text));
-    if (how)
+    if (how) {
         iw_complain("the peer ended: %s", how);
+        if (!status && !f->lists[IW_FOUND_LINES])
+            status = IW_EXIT_UNREACHED; /* before it had shown anything */
+    }
     iw_target_close(instance, text, sizeof(text));
     return status;
 }

@@ -21,7 +21,7 @@
 enum { CRAFTED_PORT = 7471 };             /* of a peer in a namespace of its own */
 static const double crash_seconds = 0.05; /* from the end of a program's connection to its own */
 
-enum { START_SECONDS = 10, CONNECT_SECONDS = 5, LEAVE_SECONDS = 5, AGAIN_MS = 20 };
+enum { START_SECONDS = 10, CONNECT_SECONDS = 5, LEAVE_SECONDS = 5, AGAIN_NS = 20000000 };
 
 struct iw_target_instance {
     struct iw_target target; /* first: the seam's view */
@@ -76,7 +76,7 @@ static bool accepts(struct iw_target_instance *t, const char *host, uint16_t por
         }
         number = errno;
     } while (number && started && iw_transport_now() < deadline &&
-             !iw_process_ended(&t->process, iw_transport_now() + AGAIN_MS * 1000000u));
+             !iw_process_ended(&t->process, iw_transport_now() + AGAIN_NS));
     if (started && *t->process.ended)
         snprintf(error, room, "%s before it accepted a connection%s", t->process.ended,
                  its_output(t));
@@ -107,20 +107,20 @@ static void find_station_host(struct iw_target_instance *t)
     t->target.station_host = t->station_host;
 }
 
-static int bind_once(const char *host, uint16_t port)
+static bool can_bind(const char *host, uint16_t port)
 {
     char error[160];
     struct addrinfo *list = iw_address_resolve(host, port, false, error, sizeof(error));
-    int on = 1, status = -1;
+    const int on = true;
     if (!list)
-        return -1;
+        return false;
     int fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)))
-        status = bind(fd, list->ai_addr, list->ai_addrlen);
+    bool bound = fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
+                 !bind(fd, list->ai_addr, list->ai_addrlen);
     if (fd >= 0)
         close(fd);
     freeaddrinfo(list);
-    return status;
+    return bound;
 }
 
 enum { LOWEST_PORT = 10240, PORTS = 32768 - LOWEST_PORT, PORT_TRIES = 100 };
@@ -134,7 +134,7 @@ static int free_port(const char *host, uint16_t *port)
         if (getrandom(&number, sizeof(number), 0) != sizeof(number))
             return -1;
         number = (uint16_t)(LOWEST_PORT + number % PORTS);
-        if (!bind_once(host, number)) {
+        if (can_bind(host, number)) {
             *port = number;
             return 0;
         }
@@ -188,7 +188,7 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
         return IW_TARGET_OPENED;
     uint64_t deadline = after(t, START_SECONDS);
     while (!iw_process_said(&t->process, spec->ready)) {
-        if (iw_process_ended(&t->process, iw_transport_now() + AGAIN_MS * 1000000u)) {
+        if (iw_process_ended(&t->process, iw_transport_now() + AGAIN_NS)) {
             snprintf(error, room, "%s before it printed '%s'", t->process.ended, spec->ready);
             return IW_TARGET_UNREACHED;
         }
@@ -270,8 +270,8 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
     }
     if (!say_hello(t, error, room))
         return IW_TARGET_OPENED;
-    if (iw_process_ended(&t->process,
-                         iw_control_lost(t->target.control) ? after(t, LEAVE_SECONDS) : 0) &&
+    if (iw_process_ended(&t->process, iw_control_lost(t->target.control) ? after(t, LEAVE_SECONDS)
+                                                                         : IW_PROCESS_AT_ONCE) &&
         *t->process.ended)
         snprintf(error, room, "%s%s", t->process.ended, its_output(t));
     return spec->embedded ? IW_TARGET_BROKEN : IW_TARGET_UNREACHED;
@@ -284,10 +284,10 @@ static const char *death(struct iw_target *target)
     struct iw_target_instance *t = (struct iw_target_instance *)target;
     bool lost = t->target.control && iw_control_lost(t->target.control);
     /* An agent whose connection is gone is ending: a report of a sanitizer takes its time. */
-    iw_process_ended(&t->process, lost ? after(t, LEAVE_SECONDS) : 0);
+    iw_process_ended(&t->process, lost ? after(t, LEAVE_SECONDS) : IW_PROCESS_AT_ONCE);
     if (*t->process.ended)
         return t->process.ended;
-    const char *how = iw_connect_crashed(&t->connect, 0);
+    const char *how = iw_connect_crashed(&t->connect, IW_PROCESS_AT_ONCE);
     if (how)
         snprintf(t->why, sizeof(t->why), "%s", how);
     return how ? t->why : NULL;
@@ -419,7 +419,7 @@ void iw_target_close(struct iw_target_instance *t, char *trouble, size_t room)
     iw_connect_stop(&t->connect, trouble, room);
     iw_control_close(t->target.control);
     /* Our own agent ends when its connection does, and may have leaks to report. */
-    iw_process_stop(&t->process, t->spec->embedded ? LEAVE_SECONDS * t->scale : 0);
+    iw_process_stop(&t->process, t->spec->embedded ? LEAVE_SECONDS * t->scale : IW_PROCESS_AT_ONCE);
     if (!*trouble)
         iw_process_trouble(&t->process, trouble, room);
     iw_process_free(&t->process);

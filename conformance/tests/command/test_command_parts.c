@@ -137,7 +137,7 @@ static void what_the_user_said_is_kept(void **state)
                                   .ready = (char[]){"up"},
                                   .connect = (char[]){"call"},
                                   .ask = (char[]){"press"},
-                                  .connect_within = 1.5,
+                                  .connect_within = 0.5,
                                   .station_host = (char[]){"10.0.0.2"},
                                   .class = IW_TARGET_RPING};
 
@@ -145,7 +145,7 @@ static void what_the_user_said_is_kept(void **state)
     assert_file(&spec, &(const struct iw_findings){{0}},
                 "  address = \"10.0.0.1\",\n  port = 7471,\n"
                 "  start = \"go \\\"x\\\\y\\\"\\010\\127.\",\n  ready = \"up\",\n"
-                "  connect = \"call\",\n  ask = \"press\",\n  connect_within = 1.5,\n"
+                "  connect = \"call\",\n  ask = \"press\",\n  connect_within = 0.5,\n"
                 "  station = \"10.0.0.2\",\n  class = \"rping\",\n}\n");
     spec = (struct iw_target_spec){.class = IW_TARGET_BARE};
     assert_file(&spec, &(const struct iw_findings){{0}}, "}\n");

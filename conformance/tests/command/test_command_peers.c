@@ -48,21 +48,40 @@ static void what_cannot_be_probed_is_said(void **state)
     assert_string_equal(file("there.lua"), "mine");
 }
 
-/* What its command printed is shown. */
+/* It is gone before the command that was to have it connect ends. What its commands printed is
+ * shown. */
 static void a_peer_that_ends_is_no_peer(void **state)
 {
     struct said s;
 
     (void)state;
-    free(folder_file(&conform_folder, "ends.lua",
-                     "return { address = '127.0.0.1', start = 'echo up; echo words >&2; exit 5',\n"
-                     "  ready = 'up' }"));
+    free(
+        folder_file(&conform_folder, "ends.lua",
+                    "return { ready = 'up',\n"
+                    "  start = 'echo $$ >pid; echo words >&2; echo up; exec tail -f /dev/null',\n"
+                    "  connect = [[p=$(cat pid); kill -KILL $p; until grep -q ' Z ' /proc/$p/stat; "
+                    "do :; done; exit 3]] }"));
     conform_call(&s, "probe ./ends.lua -o out.lua");
     assert_int_equal(s.status, 3);
     assert_string_equal(s.out, "");
-    assert_non_null(strstr(s.err, "iwarp-conform: the peer ended: sh ended with status 5\n"));
-    assert_non_null(strstr(s.err, ":\nup\nwords\n"));
+    const char *ended = "iwarp-conform: the peer ended: sh was killed by signal 9 (Killed)\n";
+    if (!strstr(s.err, ended))
+        fail_msg("%s", s.err);
+    assert_non_null(strstr(s.err, ":\nwords\nup\n"));
     assert_string_equal(file("out.lua"), "no such file");
+}
+
+/* Nothing of MPA was seen. */
+static void a_peer_that_says_nothing_is_none(void **state)
+{
+    (void)state;
+    free(folder_file(&conform_folder, "none.lua",
+                     "return { address = '127.0.0.1', port = 1, cannot = { 'reconnect' } }"));
+    conform_says("probe ./none.lua", 3, "",
+                 "iwarp-conform: the peer at 127.0.0.1 port 1 accepts TCP connections, but no MPA: "
+                 "to a Request of revision 2 it gave no connection: connect to 127.0.0.1 port 1: "
+                 "Connection refused, to one of revision 1 it gave no connection: connect to "
+                 "127.0.0.1 port 1: Connection refused\n");
 }
 
 /* A peer that listens and connects is asked about both. */
@@ -194,6 +213,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(what_cannot_be_probed_is_said, conform_setup,
                                         conform_teardown),
         cmocka_unit_test_setup_teardown(a_peer_that_ends_is_no_peer, conform_setup,
+                                        conform_teardown),
+        cmocka_unit_test_setup_teardown(a_peer_that_says_nothing_is_none, conform_setup,
                                         conform_teardown),
         cmocka_unit_test_setup_teardown(both_roles_are_probed_and_written, conform_setup,
                                         conform_teardown),

@@ -66,8 +66,8 @@ static void put_packet(FILE *out, const uint8_t *block)
 
     if (!payload && !(tcp[13] & 7))
         return;
-    fprintf(out, "%s%u%s%s%s", ftell(out) ? " " : "", data[11], tcp[13] & 2 ? "S" : "", tcp[13] & 1 ? "F" : "",
-            tcp[13] & 4 ? "R" : "");
+    fprintf(out, "%s%u%s%s%s", ftell(out) ? " " : "", data[11], tcp[13] & 2 ? "S" : "",
+            tcp[13] & 1 ? "F" : "", tcp[13] & 4 ? "R" : "");
     if (payload > SHOWN)
         fprintf(out, "%zu", payload);
     else if (payload)

@@ -71,8 +71,7 @@ static int set_up_listening(void **state)
 
     (void)state;
     begin();
-    struct iw_station_listener *l =
-        iw_station_listen(s, "127.0.0.1", &plain, error, sizeof(error));
+    struct iw_station_listener *l = iw_station_listen(s, "127.0.0.1", &plain, error, sizeof(error));
     if (!l || iw_station_listener_accept(l, 0))
         return -1;
     at.sin_port = htons(iw_station_listener_port(l));
@@ -250,8 +249,7 @@ static void what_cannot_be_opened_is_named(void **state)
                                   sizeof(error)));
     assert_string_equal(error, "listen on 127.0.0.1: Invalid argument");
     /* Its segments are no larger than is said. */
-    struct iw_station_listener *l =
-        iw_station_listen(s, "127.0.0.1", &small, error, sizeof(error));
+    struct iw_station_listener *l = iw_station_listen(s, "127.0.0.1", &small, error, sizeof(error));
     struct iw_conn *near = iw_station_connect(s, "127.0.0.1", iw_station_listener_port(l), &small,
                                               never, error, sizeof(error));
     assert_non_null(near);

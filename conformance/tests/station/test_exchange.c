@@ -354,8 +354,7 @@ static void a_full_log_says_so(void **state)
     assert_true(iw_exchange_data(x, c, true, octets, 10, 2000));
     assert_true(iw_exchange_data(x, c, true, octets, 0, 2000));
     assert_false(iw_exchange_data(x, c, true, octets, 0, 2000));
-    assert_int_equal(
-        iw_exchange_read(x, c, true, IW_EXCHANGE_MAX - 3 * 128 - 1, octets, 10), 1);
+    assert_int_equal(iw_exchange_read(x, c, true, IW_EXCHANGE_MAX - 3 * 128 - 1, octets, 10), 1);
     free(octets);
 }
 

@@ -284,9 +284,8 @@ static void findings_are_bounded(void **state)
     fflush(trace);
     assert_non_null(strstr(trace_text, "\n0 < finding: mpa-crc: "));
     /* What the station itself did is none of them. */
-    struct iw_observation own = {.kind = IW_OBSERVED_FINDING,
-                                 .side = IW_SIDE_INITIATOR,
-                                 .fault.check = IW_CHECK_DDP_STAG};
+    struct iw_observation own = {
+        .kind = IW_OBSERVED_FINDING, .side = IW_SIDE_INITIATOR, .fault.check = IW_CHECK_DDP_STAG};
     iw_conn_seen(c, &own);
     own.side = IW_SIDE_RESPONDER;
     own.fault = (struct iw_fault){IW_CHECK_DDP_STAG, 5, 6, 7};

@@ -23,9 +23,21 @@ static const char variable[] = "IW_TEST_INSIDE";
 static const volatile int no_stop;
 static struct folder folder;
 
+/* The lowest descriptor that is free: what is opened is closed again. */
+static int free_descriptor(void)
+{
+    int fd = dup(0);
+
+    close(fd);
+    return fd;
+}
+
+static int before;
+
 static int set_up(void **state)
 {
     (void)state;
+    before = free_descriptor();
     return folder_make(&folder);
 }
 
@@ -33,7 +45,7 @@ static int tear_down(void **state)
 {
     (void)state;
     folder_remove(&folder);
-    return 0;
+    return free_descriptor() == before ? 0 : -1;
 }
 
 static char *before_error;
@@ -80,7 +92,7 @@ static void a_target_is_elsewhere_unless_we_are_inside_of_it(void **state)
 static void the_variable_and_the_path_are_set(void **state)
 {
     const struct iw_target_spec spec = {.name = (char[]){"card"}, .inside = (char[]){"x"}};
-    char *before = iw_text_copy(getenv("PATH")), *own = iw_own_folder();
+    char *path = iw_text_copy(getenv("PATH")), *own = iw_own_folder();
     char *expected = iw_text_format("/a:/b:%s", own);
 
     (void)state;
@@ -93,16 +105,16 @@ static void the_variable_and_the_path_are_set(void **state)
     unsetenv("PATH");
     assert_true(iw_target_go_inside(&spec, variable));
     assert_string_equal(getenv("PATH"), expected);
-    setenv("PATH", before, 1);
+    setenv("PATH", path, 1);
     unsetenv(variable);
     listen_to_errors();
     bool good = iw_target_go_inside(&spec, "no=name");
     heard("iwarp-conform: no=name: Invalid argument\n");
     assert_false(good);
-    setenv("PATH", before, 1);
+    setenv("PATH", path, 1);
     free(expected);
     free(own);
-    free(before);
+    free(path);
 }
 
 static void the_command_goes_inside(void **state)
@@ -158,7 +170,7 @@ static void signals_are_passed_on(void **state)
 /* nohup */
 static void an_ignored_hangup_stays_ignored(void **state)
 {
-    void (*before)(int) = signal(SIGHUP, SIG_IGN);
+    void (*handler)(int) = signal(SIGHUP, SIG_IGN);
     pid_t pid = fork();
     int status = -1;
 
@@ -168,7 +180,7 @@ static void an_ignored_hangup_stays_ignored(void **state)
         raise(SIGHUP);
         _exit(*stop);
     }
-    signal(SIGHUP, before);
+    signal(SIGHUP, handler);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
 }

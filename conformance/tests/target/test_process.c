@@ -24,9 +24,21 @@
 static struct folder folder;
 static char error[512], *log_path;
 
+/* The lowest descriptor that is free: what is opened is closed again. */
+static int free_descriptor(void)
+{
+    int fd = dup(0);
+
+    close(fd);
+    return fd;
+}
+
+static int before;
+
 static int set_up(void **state)
 {
     (void)state;
+    before = free_descriptor();
     *error = 0;
     if (folder_make(&folder))
         return -1;
@@ -39,7 +51,7 @@ static int tear_down(void **state)
     (void)state;
     free(log_path);
     folder_remove(&folder);
-    return 0;
+    return free_descriptor() == before ? 0 : -1;
 }
 
 static void start(struct iw_process *p, const char *command, int inherit, bool guarded)
@@ -83,18 +95,18 @@ static bool still_runs(pid_t pid)
 static void a_program_finds_nothing_of_ours(void **state)
 {
     int other = open("/dev/null", O_RDONLY), inherited = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    sigset_t mask, before;
+    sigset_t mask, masked;
 
     (void)state;
     sigemptyset(&mask);
     sigaddset(&mask, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &mask, &before);
+    sigprocmask(SIG_BLOCK, &mask, &masked);
     void (*on_pipe)(int) = signal(SIGPIPE, SIG_IGN), (*on_int)(int) = signal(SIGINT, SIG_IGN);
     logs("grep -E 'SigBlk|SigIgn' /proc/self/status", -1,
          "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
     signal(SIGPIPE, on_pipe);
     signal(SIGINT, on_int);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    sigprocmask(SIG_SETMASK, &masked, NULL);
     logs("cat; for n in 0 1 2 3 4 5 6 7 8 9; do test ! -e /proc/$$/fd/$n || echo $n; done", -1,
          "0\n1\n2\n");
     char *command = iw_text_format("test -e /proc/$$/fd/%d || echo not inherited; "
@@ -238,6 +250,25 @@ static void one_that_runs_is_asked_to_end(void **state)
     assert_int_equal(p.pidfd, -1);
     assert_int_equal(kill(pid, 0), -1); /* it was reaped */
     iw_process_stop(&p, 0);
+    iw_process_free(&p);
+}
+
+/* Without a descriptor (Linux before 5.3) it is looked for again and again. */
+static void an_end_is_found_without_a_descriptor(void **state)
+{
+    struct iw_process p;
+    int own = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+    (void)state;
+    start(&p, "exit 3", -1, false);
+    assert_int_equal(p.pidfd >= 0, own >= 0);
+    if (own >= 0) {
+        close(own);
+        close(p.pidfd);
+        p.pidfd = -1;
+    }
+    assert_true(iw_process_ended(&p, UINT64_MAX));
+    assert_string_equal(p.ended, "sh ended with status 3");
     iw_process_free(&p);
 }
 
@@ -430,14 +461,14 @@ static void a_person_is_asked(void **state)
 {
     struct iw_connect c = {.ask = "connect to {host} port {port}", .within = 2.5};
     char *path = iw_text_format("%s/asked", folder.path);
-    int before = dup(2), to = open(path, O_WRONLY | O_CREAT, 0600);
+    int err = dup(2), to = open(path, O_WRONLY | O_CREAT, 0600);
     bool failed = true;
 
     (void)state;
     dup2(to, 2);
     int status = iw_connect_start(&c, NULL, "10.0.0.1", 65535, NULL, error, sizeof(error));
-    dup2(before, 2);
-    close(before);
+    dup2(err, 2);
+    close(err);
     close(to);
     char *said = folder_read(path);
     assert_int_equal(status, 0);
@@ -460,6 +491,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_program_is_found_in_the_path, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_end_is_told_in_one_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_that_runs_is_asked_to_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_end_is_found_without_a_descriptor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(patience_leaves_one_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_program_leaves_is_ended_with_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_outlives_us, set_up, tear_down),

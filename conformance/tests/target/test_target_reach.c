@@ -26,9 +26,21 @@ static char error[1024], *log_path;
 static struct iw_target_spec *spec;
 static struct iw_target_instance *instance;
 
+/* The lowest descriptor that is free: what is opened is closed again. */
+static int free_descriptor(void)
+{
+    int fd = dup(0);
+
+    close(fd);
+    return fd;
+}
+
+static int before;
+
 static int set_up(void **state)
 {
     (void)state;
+    before = free_descriptor();
     if (folder_make(&folder))
         return -1;
     log_path = iw_text_format("%s/log", folder.path);
@@ -42,7 +54,7 @@ static int tear_down(void **state)
     (void)state;
     free(log_path);
     folder_remove(&folder);
-    return 0;
+    return free_descriptor() == before ? 0 : -1;
 }
 
 /* Opens a target file with these fields. */
