@@ -54,17 +54,21 @@ void conform_case(const char *name, const char *more, const char *body)
     free(file);
 }
 
+static int to_file(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
 /* In the child. */
-static void become(const char *words, const char *out, const char *err)
+static void become(const char *words, int out, int err)
 {
     char *copy = iw_text_copy(words), *argv[WORDS + 2] = {(char[]){"iwarp-conform"}};
     size_t n = 1;
-    int flags = O_WRONLY | O_CREAT | O_TRUNC;
 
     for (char *word = strtok(copy, " "); word && n <= WORDS; word = strtok(NULL, " "))
         argv[n++] = word;
     if (chdir(conform_folder.path) || dup2(open("/dev/null", O_RDONLY), 0) < 0 ||
-        dup2(open(out, flags, 0600), 1) < 0 || dup2(open(err, flags, 0600), 2) < 0)
+        dup2(out, 1) < 0 || dup2(err, 2) < 0)
         _exit(126);
     char *path = iw_text_format("%s/bin:%s", IW_BINARY_DIR, getenv("PATH"));
     setenv("PATH", path, 1);
@@ -74,23 +78,55 @@ static void become(const char *words, const char *out, const char *err)
     _exit(126);
 }
 
-void conform_call(struct said *s, const char *words)
+/* Returns the exit status, -1 if there is none. */
+static int carry_out(const char *words, int out, int err)
 {
-    char *out = iw_text_format("%s/said.out", conform_folder.path);
-    char *err = iw_text_format("%s/said.err", conform_folder.path);
     int status = -1;
     pid_t pid = fork();
 
     if (!pid)
         become(words, out, err);
     assert_int_equal(waitpid(pid, &status, 0), pid);
+    close(out);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void conform_call(struct said *s, const char *words)
+{
+    char *out = iw_text_format("%s/said.out", conform_folder.path);
+    char *err = iw_text_format("%s/said.err", conform_folder.path);
+    int to_err = to_file(err), status = carry_out(words, to_file(out), to_err);
+
+    close(to_err);
     forget();
-    last = (struct said){.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-                         .out = folder_read(out),
-                         .err = folder_read(err)};
+    last = (struct said){.status = status, .out = folder_read(out), .err = folder_read(err)};
     *s = last;
     free(out);
     free(err);
+}
+
+void conform_call_at_terminal(struct said *s, const char *words)
+{
+    char *out = iw_text_format("%s/said.out", conform_folder.path), shown[4096];
+    int ours = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    assert_int_equal(grantpt(ours) || unlockpt(ours), 0);
+    int terminal = open(ptsname(ours), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int status = carry_out(words, to_file(out), terminal);
+    /* What it has shown waits there, with an end of ours. */
+    assert_int_equal(write(terminal, "\n", 1), 1);
+    ssize_t n = 0;
+    while (!memchr(shown, '\n', (size_t)n)) {
+        assert_true((size_t)n < sizeof(shown) - 1);
+        n += read(ours, shown + n, sizeof(shown) - (size_t)n - 1);
+    }
+    shown[n] = 0;
+    close(terminal);
+    close(ours);
+    forget();
+    last = (struct said){.status = status, .out = folder_read(out), .err = iw_text_copy(shown)};
+    *s = last;
+    free(out);
 }
 
 void conform_untimed(char *text)

@@ -24,6 +24,8 @@ void conform_case(const char *name, const char *more, const char *body);
 /* Carries out `words`, which blanks separate. The strings of *s are freed by the next call and by
  * the tear-down. */
 void conform_call(struct said *s, const char *words);
+/* The same with standard error at a terminal, of which one line at most is kept. */
+void conform_call_at_terminal(struct said *s, const char *words);
 /* Takes the seconds out of the summary of a run. */
 void conform_untimed(char *text);
 /* Fails the test unless the exit status and both outputs, untimed, are these; NULL: any output. */

@@ -199,6 +199,23 @@ static void trouble_at_the_end_of_the_target_is_an_error(void **state)
                  "memory leaks\n");
 }
 
+/* A line that is written over, unless something else is told there. */
+static void progress_is_shown_at_a_terminal(void **state)
+{
+    struct said s;
+
+    (void)state;
+    conform_call_at_terminal(&s, "run --cases cases --results r -j 1");
+    assert_int_equal(s.status, 1);
+    assert_string_equal(s.err,
+                        "\r\033[K\r\033[K\r\033[K[1/2] 1 FAIL  bad\r\033[K\r\033[K[2/2] 1 FAIL"
+                        "  good\r\033[K\r\n");
+    conform_call_at_terminal(&s, "run --cases cases --results r --tap good");
+    assert_null(strstr(s.err, "\033[K"));
+    conform_call_at_terminal(&s, "run --cases cases --results r --trace good");
+    assert_null(strstr(s.err, "\033[K"));
+}
+
 /* Where that is permitted. */
 static void the_real_packets_are_kept_too(void **state)
 {
@@ -348,6 +365,7 @@ int main(int argc, char **argv)
                                         conform_teardown),
         cmocka_unit_test_setup_teardown(trouble_at_the_end_of_the_target_is_an_error, set_up,
                                         conform_teardown),
+        cmocka_unit_test_setup_teardown(progress_is_shown_at_a_terminal, set_up, conform_teardown),
         cmocka_unit_test_setup_teardown(the_real_packets_are_kept_too, set_up, conform_teardown),
         cmocka_unit_test_setup_teardown(wrong_words_of_a_replay_are_refused, conform_setup,
                                         conform_teardown),

@@ -242,8 +242,9 @@ static void what_comes_again_is_counted(void **state)
     assert_false(iw_conn_repeated(c, 0));
     assert_true(iw_conn_window(c, 77));
     pump();
-    assert_int_equal(iw_craft_send(peer, 2, "0123456789012345678901234567890123456789"
-                                            "0123456789012345678901234567890123456789",
+    assert_int_equal(iw_craft_send(peer, 2,
+                                   "0123456789012345678901234567890123456789"
+                                   "0123456789012345678901234567890123456789",
                                    80),
                      77);
 }

@@ -55,10 +55,8 @@ static void sent(const char *expected)
     ssize_t n = recv(peer, octets, sizeof(octets), 0);
 
     if (n > 0) {
-        const struct iw_frame frame = {.link = IW_LINK_RAW,
-                                       .data = octets,
-                                       .length = (uint32_t)n,
-                                       .original = (uint32_t)n};
+        const struct iw_frame frame = {
+            .link = IW_LINK_RAW, .data = octets, .length = (uint32_t)n, .original = (uint32_t)n};
         struct iw_packet p;
         assert_int_equal(iw_packet_decode(&frame, &p), IW_DECODE_TCP);
         snprintf(text, sizeof(text), "%u %s%s%s%s%s %u %u w %u mss %u len %u", p.destination_port,
@@ -258,8 +256,8 @@ static void a_reset_counts_if_it_fits(void **state)
     static const struct {
         uint32_t seq;
         bool fits;
-    } rows[] = {{7000, false}, {7001, true}, {7002, true}, {7001 + 65536, true},
-                {7001 + 65537, false}};
+    } rows[] = {
+        {7000, false}, {7001, true}, {7002, true}, {7001 + 65536, true}, {7001 + 65537, false}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
