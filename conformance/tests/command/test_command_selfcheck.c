@@ -44,7 +44,8 @@ static void what_noticed_a_switch_is_told(void **state)
     (void)state;
     conform_call(&s, SELF_CHECK "--results r --json j -s crc");
     assert_int_equal(s.status, 0);
-    assert_non_null(strstr(s.out, "mpa-crc                    ignore         crc (PASS -> FAIL)\n"));
+    assert_non_null(
+        strstr(s.out, "mpa-crc                    ignore         crc (PASS -> FAIL)\n"));
     assert_non_null(strstr(s.out, "\nresults: r\n"));
     assert_string_equal(s.err, "");
     assert_memory_equal(file("r/run.json"), "{\n \"schema\": 1,\n", 16);

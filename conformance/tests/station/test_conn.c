@@ -152,7 +152,7 @@ static void assert_trace(const char *expected)
     assert_string_equal(trace_text, expected);
 }
 
-static void assert_packets(const char *expected)
+static char *packets_now(void)
 {
     struct folder folder;
 
@@ -160,10 +160,17 @@ static void assert_packets(const char *expected)
     char *path = iw_text_format("%s/x", folder.path);
     assert_int_equal(iw_exchange_save(x, path, "t", error, sizeof(error)), 0);
     char *packets = packets_read(path);
-    assert_string_equal(packets, expected);
-    free(packets);
     free(path);
     folder_remove(&folder);
+    return packets;
+}
+
+static void assert_packets(const char *expected)
+{
+    char *packets = packets_now();
+
+    assert_string_equal(packets, expected);
+    free(packets);
 }
 
 static struct iw_conn_state state_now(void)
@@ -259,6 +266,12 @@ static void what_cannot_be_opened_is_named(void **state)
     iw_conn_get_state(near, &now);
     assert_in_range(now.mss, 500, 600);
     assert_int_equal(now.number, 1);
+    static const uint8_t octets[700];
+    iw_conn_write(near, octets, sizeof(octets), NULL, never);
+    char *packets = packets_now();
+    assert_memory_equal(packets, "1S 2S 1S 2S 1S 2S 1", 19);
+    assert_null(strstr(packets, "1700")); /* nor are they in the capture */
+    free(packets);
     iw_conn_get_state(far, &now);
     assert_in_range(now.mss, 500, 600);
     assert_int_equal(now.number, 2);

@@ -511,8 +511,14 @@ static void packets_for_others_are_let_be(void **state)
     give(&p);
     sent("none");
     assert_int_equal(iw_craft_due(host), UINT64_MAX);
+    /* What is no packet keeps none from being read. */
+    struct iw_craft *c = iw_craft_connect(host, IW_TUN_TARGET, 7471, &options, 4 * ms);
+    sent("7471 S 1000 0 w 65535 mss 1460 len 0");
+    assert_int_equal(send(peer, "E", 1, 0), 1);
+    gives(S | A, 7000, 1001, "");
+    assert_true(iw_craft_get_state(c).established);
+    sent("7471 A 1001 7001 w 65535 mss 0 len 0");
     /* One connection is told from another by each port and by the address. */
-    connected();
     p = from_peer(7472, 20000, A, 7001, 55);
     give(&p);
     sent("7472 R 55 0 w 0 mss 0 len 0");

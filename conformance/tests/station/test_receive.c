@@ -184,15 +184,23 @@ static void another_message_cuts_one_off(void **state)
     }
     gives(REPLY);
     comes("0..20 mpa reply rev 1 pd 0");
+    /* Of a lower queue. */
+    gives("0012 0141 00000000 00000001 00000001 00000000 00000000");
+    gives("0012 0143 00000000 00000000 00000001 00000000 00000000");
+    const struct iw_item *part = iw_conn_next(c, never);
+    assert_int_equal(part->n_segments, 1);
+    assert_int_equal(part->end, 44);
+    iw_conn_drop(c);
     /* Two tagged ones of different kinds, then the end. */
     gives("000e8140 00000000 00000000 00000000 00000000");
     gives("000e8142 00000000 00000000 00000000 00000000");
     gives("000e8142 00000000 00000000 00000000 00000000");
     ends();
-    comes("20..40 write stag 00000000 to 0 len 0");
-    comes("40..80 read-response stag 00000000 to 0 len 0 and 1 more segments, 28 octets of ULPDU "
+    comes("44..68 send msn 1 mo 0 len 0");
+    comes("68..88 write stag 00000000 to 0 len 0");
+    comes("88..128 read-response stag 00000000 to 0 len 0 and 1 more segments, 28 octets of ULPDU "
           "in all");
-    comes("80..80 fin");
+    comes("128..128 fin");
 }
 
 static void octets_that_are_no_frame_are_lost(void **state)
