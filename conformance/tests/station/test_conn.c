@@ -246,6 +246,9 @@ static void what_cannot_be_opened_is_named(void **state)
     (void)state;
     assert_null(iw_station_connect(s, "127.0.0.1", 1, &plain, never, error, sizeof(error)));
     assert_string_equal(error, "connect to 127.0.0.1 port 1: Connection refused");
+    assert_null(iw_station_connect(s, "127.0.0.1", 1, &(struct iw_craft_options){.mss = 1}, never,
+                                   error, sizeof(error)));
+    assert_string_equal(error, "connect to 127.0.0.1 port 1: Invalid argument");
     assert_null(iw_station_connect(s, "no..name", 1, &plain, never, error, sizeof(error)));
     assert_non_null(strstr(error, "no..name"));
     assert_null(iw_station_listen(s, "192.0.2.1", &plain, error, sizeof(error)));
