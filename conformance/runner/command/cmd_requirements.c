@@ -8,8 +8,6 @@
 #include "host/complain.h"
 #include "report/report_csv.h"
 
-enum { RFCS = 16 };
-
 /* A case that self-check has not proven for the rule is claimed to judge it: the rule's words in
  * claims.csv say why, or else other cases carry it. */
 static void print_cases(const struct iw_suite *suite, const struct iw_proof *proof,
@@ -93,31 +91,32 @@ static void add(struct sum *s, const struct iw_suite *suite, const struct iw_rul
     s->must_named += must && named;
 }
 
+static void print_sum(const struct sum *s)
+{
+    char name[16] = "all";
+    if (s->rfc)
+        snprintf(name, sizeof(name), "RFC %u", s->rfc);
+    printf("%-9s %6zu %8zu %8zu %12zu %14zu\n", name, s->rules, s->wire, s->named, s->must,
+           s->must_named);
+}
+
+/* The rules of an RFC stand together in the catalogue. */
 static void print_by_rfc(const struct iw_suite *suite)
 {
-    struct sum sums[RFCS + 1] = {{0}}; /* the first of them is that of all */
-    size_t n = 1;
-    for (size_t i = 0; i < IW_RULE_COUNT; i++) {
-        const struct iw_rule *r = iw_rule_at(i);
-        size_t k = 1;
-        while (k < n && sums[k].rfc != r->rfc)
-            k++;
-        if (k == n && n <= RFCS)
-            sums[n++].rfc = r->rfc;
-        if (k <= RFCS)
-            add(&sums[k], suite, r);
-        add(&sums[0], suite, r);
-    }
+    struct sum all = {0}, one = {.rfc = iw_rule_at(0)->rfc};
     printf("%-9s %6s %8s %8s %12s %14s\n", "", "rules", "on wire", "named", "MUST on wire",
            "of them named");
-    for (size_t k = 1; k <= n; k++) {
-        const struct sum *s = &sums[k % n];
-        char name[16] = "all";
-        if (s->rfc)
-            snprintf(name, sizeof(name), "RFC %u", s->rfc);
-        printf("%-9s %6zu %8zu %8zu %12zu %14zu\n", name, s->rules, s->wire, s->named, s->must,
-               s->must_named);
+    for (size_t i = 0; i < IW_RULE_COUNT; i++) {
+        const struct iw_rule *r = iw_rule_at(i);
+        if (r->rfc != one.rfc) {
+            print_sum(&one);
+            one = (struct sum){.rfc = r->rfc};
+        }
+        add(&one, suite, r);
+        add(&all, suite, r);
     }
+    print_sum(&one);
+    print_sum(&all);
 }
 
 /* One line a class: what can be provoked on the wire first. */

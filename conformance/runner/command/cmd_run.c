@@ -21,6 +21,7 @@
 #include "report/report_tap.h"
 #include "run/baseline.h"
 #include "run/pool.h"
+#include "run_words.h"
 
 /* Cases in which a peer may say nothing before it is given up. More than a family of cases that
  * ask for silence. */
@@ -107,50 +108,6 @@ static void trouble(void *context, const char *line)
 }
 
 /* ---- preparing ---- */
-
-/* Cases at a time. Only our own agent is there once for each worker; another peer is the user's,
- * one agent serves one client, and one person does one thing at a time. */
-static unsigned jobs(const struct iw_command *c, const struct iw_target_spec *target, size_t cases)
-{
-    unsigned n = c->jobs ? c->jobs : target->embedded ? iw_cpus() : 1;
-    if (c->trace || (!target->embedded && (target->class == IW_TARGET_AGENT || target->start ||
-                                           target->ask || target->restart)))
-        n = 1;
-    return n > cases ? (cases ? (unsigned)cases : 1) : n;
-}
-
-/* What repeats a case, up to its id: that of a replay is the name of the folder for its results. */
-static char *again(const struct iw_command *c)
-{
-    const struct iw_replay *replay = &c->replay;
-    char scale[40], *text = NULL;
-    const struct {
-        const char *name, *value;
-    } options[] = {
-        {" --as", replay->as},
-        {" --stream", replay->stream},
-        {" --map", replay->map},
-        {" --time", replay->time},
-        {" --private", replay->private},
-        {" --cases", c->head.cases},
-        {" --agent", c->head.agent},
-        {" --target", c->head.target},
-        {" --time-scale", c->head.time_scale > 0 ? scale : NULL},
-    };
-    snprintf(scale, sizeof(scale), "%g", c->head.time_scale);
-    iw_text_join_word(&text, c->program);
-    iw_text_join(&text, " ", replay->capture ? "replay" : "run");
-    if (replay->capture)
-        iw_text_join_word(&text, c->words[0]);
-    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
-        if (options[i].value == NULL)
-            continue;
-        iw_text_join(&text, "", options[i].name);
-        iw_text_join_word(&text, options[i].value);
-    }
-    iw_text_join(&text, "", replay->capture ? " --results " : " --select ");
-    return text;
-}
 
 static struct iw_live *open_live(const struct run *run)
 {
@@ -271,7 +228,7 @@ static int play_all(struct run *run)
     struct iw_pool pool = {
         .target = run->setup->target,
         .options = &options,
-        .workers = jobs(c, run->setup->target, run->setup->n_selected),
+        .workers = iw_run_jobs(c, run->setup->target, run->setup->n_selected),
         .log_dir = run->dir,
         .patience = PATIENCE,
         .play = iw_script_run_case,
@@ -336,7 +293,7 @@ static int run_selected(struct run *run)
 {
     const struct iw_command *c = run->command;
     const struct iw_setup *s = run->setup;
-    char *command = again(c);
+    char *command = iw_run_again(c);
     run->record = (struct iw_record){
         .version = IW_VERSION,
         .suite = s->suite.digest,

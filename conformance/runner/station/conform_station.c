@@ -104,12 +104,12 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
     if (tcp.craft) {
         c->state.number = *iw_craft_label(tcp.craft);
     } else {
-        int on = 1, mss = 0;
+        const int on = true;
+        int mss = MOST_MSS;
         socklen_t length = sizeof(mss);
         setsockopt(tcp.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        if (getsockopt(tcp.fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length) || mss < 0 || mss > MOST_MSS)
-            mss = MOST_MSS;
-        c->state.number = log_open(s, &tcp, initiator, mss);
+        getsockopt(tcp.fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length);
+        c->state.number = log_open(s, &tcp, initiator, mss < MOST_MSS ? mss : MOST_MSS);
     }
     s->conns = c;
     return c;
@@ -119,7 +119,8 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
 static void seen_packet(void *context, struct iw_craft *craft, const struct iw_craft_packet *p)
 {
     struct iw_station *s = context;
-    const struct iw_tcp tcp = {.fd = -1, .craft = craft};
+    struct iw_tcp tcp = IW_TCP_CLOSED;
+    tcp.craft = craft;
     int *number = iw_craft_label(craft);
     if (*number < 0)
         *number = log_open(s, &tcp, !p->from_peer, IW_CRAFT_MSS);

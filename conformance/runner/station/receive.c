@@ -12,7 +12,7 @@
 
 enum { STREAMED_MAX = 1 << 20 }; /* octets that a case leaves lying */
 
-enum { LATE_READS = 16 };
+enum { LATE_READS = 16, POLLED = 64 /* descriptors that are waited for at once */ };
 
 int iw_station_ms(uint64_t deadline)
 {
@@ -331,12 +331,12 @@ void iw_station_take(struct iw_station *s)
 bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline)
 {
     for (;;) {
-        struct pollfd p[64] = {{.fd = fd, .events = POLLIN}};
-        struct iw_conn *conns[64];
+        struct pollfd p[POLLED] = {{.fd = fd, .events = POLLIN}};
+        struct iw_conn *conns[POLLED];
         uint64_t due = s->host ? iw_craft_due(s->host) : UINT64_MAX;
         nfds_t n = 1;
         iw_station_take(s);
-        for (struct iw_conn *c = s->conns; c && n < 64; c = c->next) {
+        for (struct iw_conn *c = s->conns; c && n < POLLED; c = c->next) {
             if (!iw_tcp_open(&c->tcp) || c->state.ended)
                 continue;
             conns[n] = c;

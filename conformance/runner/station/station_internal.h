@@ -67,7 +67,5 @@ struct iw_item *iw_item_startup(const struct iw_observation *o);
 /* A message grows by the segment that was observed. */
 void iw_item_append(struct iw_item *item, const struct iw_observation *o);
 void iw_item_free(struct iw_item *item);
-/* Milliseconds until a deadline, rounded up, for poll(). */
-int iw_station_ms(uint64_t deadline);
 
 #endif

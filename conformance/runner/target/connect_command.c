@@ -22,7 +22,7 @@ int iw_connect_shell(struct iw_process *p, struct iw_tun *tun, const char *comma
 {
     char *text = filled(command, host, port);
     char *const argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, text, NULL};
-    int status = iw_process_start(p, tun, argv, -1, true, log, error, room);
+    int status = iw_process_start(p, tun, argv, IW_PROCESS_INHERITS_NONE, true, log, error, room);
     free(text);
     return status;
 }
@@ -52,7 +52,7 @@ const char *iw_connect_ended(struct iw_connect *c, bool *failed)
 {
     struct iw_process *latest = c->count ? &c->running[c->count - 1] : NULL;
     *failed = false;
-    if (!latest || !iw_process_ended(latest, 0))
+    if (!latest || !iw_process_ended(latest, IW_PROCESS_AT_ONCE))
         return NULL;
     *failed = latest->failed;
     return latest->ended;
@@ -69,7 +69,7 @@ const char *iw_connect_crashed(struct iw_connect *c, uint64_t deadline)
 void iw_connect_stop(struct iw_connect *c, char *trouble, size_t room)
 {
     for (size_t i = 0; i < c->count; i++) {
-        iw_process_stop(&c->running[i], 0);
+        iw_process_stop(&c->running[i], IW_PROCESS_AT_ONCE);
         if (!*trouble)
             iw_process_trouble(&c->running[i], trouble, room);
         iw_process_free(&c->running[i]);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +32,7 @@ bool iw_target_go_inside(const struct iw_target_spec *spec, const char *variable
     const char *path = getenv("PATH");
     char *own = iw_own_folder();
     char *longer = iw_text_format("%s:%s", path ? path : "/usr/bin:/bin", own);
-    bool good = !setenv("PATH", longer, 1) && !setenv(variable, spec->name, 1);
+    bool good = !setenv("PATH", longer, true) && !setenv(variable, spec->name, true);
     if (!good)
         iw_complain("%s: %s", variable, strerror(errno));
     free(longer);
@@ -99,7 +98,7 @@ int iw_shell_run(const char *command, const volatile int *stop, struct iw_shell_
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(IW_SHELL_NOT_STARTED);
     }
-    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), /* -1: poll only sleeps */
+    struct pollfd end = {.fd = iw_process_descriptor(pid), /* -1: poll only sleeps */
                          .events = POLLIN};
     w = w ? w : &none;
     w->stuck = false;

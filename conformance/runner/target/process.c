@@ -16,9 +16,11 @@
 #include <unistd.h>
 
 #include "iwarp/transport.h"
+#include "station/station_tcp.h"
 #include "station/tun.h"
 
-enum { LINE_ROOM = 1024, LOOK_SECONDS = 60 };
+enum { LINE_ROOM = 1024, LOOK_MS = 10 /* between two looks, without a descriptor */ };
+static const double term_seconds = 2; /* from SIGTERM to SIGKILL */
 
 /* ---- starting ---- */
 
@@ -144,6 +146,11 @@ static int start(struct iw_process *p, const struct iw_tun *tun, char *const arg
     return number;
 }
 
+int iw_process_descriptor(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
 int iw_process_start(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
                      int inherit, bool guarded, const char *log, char *error, size_t room)
 {
@@ -162,7 +169,7 @@ int iw_process_start(struct iw_process *p, const struct iw_tun *tun, char *const
         p->pid = 0;
         return failed(error, room, argv[0], number);
     }
-    p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    p->pidfd = iw_process_descriptor(p->pid);
     p->log = log ? strdup(log) : NULL;
     return 0;
 }
@@ -193,7 +200,7 @@ static void take_end(struct iw_process *p, const siginfo_t *end)
                  end->si_status, strsignal(end->si_status));
 }
 
-static bool look(struct iw_process *p)
+static void look(struct iw_process *p)
 {
     siginfo_t end = {0};
     if (TEMP_FAILURE_RETRY(waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT)))
@@ -201,21 +208,22 @@ static bool look(struct iw_process *p)
         snprintf(p->ended, sizeof(p->ended), "%s ended", p->name);
     else if (end.si_pid)
         take_end(p, &end);
-    return *p->ended;
+}
+
+static bool runs(struct iw_process *p)
+{
+    if (p->pid > 0 && !*p->ended)
+        look(p);
+    return p->pid > 0 && !*p->ended;
 }
 
 bool iw_process_ended(struct iw_process *p, uint64_t deadline)
 {
-    while (p->pid > 0 && !*p->ended && !look(p)) {
-        uint64_t now = iw_transport_now();
+    while (runs(p)) {
         struct pollfd end = {.fd = p->pidfd, .events = POLLIN};
-        uint64_t left = deadline > now ? deadline - now : 0;
-        if (!left)
+        if (iw_transport_now() >= deadline)
             return false;
-        if (left > LOOK_SECONDS * (uint64_t)1000000000)
-            left = LOOK_SECONDS * (uint64_t)1000000000;
-        /* Without pidfd_open (Linux before 5.3) the end is looked for every 10 ms. */
-        poll(&end, 1, p->pidfd < 0 ? 10 : (int)(left / 1000000 + 1));
+        poll(&end, 1, p->pidfd < 0 ? LOOK_MS : iw_station_ms(deadline));
     }
     return true;
 }
@@ -232,7 +240,7 @@ void iw_process_stop(struct iw_process *p, double patience)
         return;
     if (!iw_process_ended(p, after(patience))) {
         kill(-group, SIGTERM);
-        iw_process_ended(p, after(2));
+        iw_process_ended(p, after(term_seconds));
     }
     kill(-group, SIGKILL); /* also what it left behind */
     iw_process_ended(p, UINT64_MAX);
@@ -247,7 +255,7 @@ void iw_process_stop(struct iw_process *p, double patience)
 void iw_process_free(struct iw_process *p)
 {
     struct stat at;
-    iw_process_stop(p, 0);
+    iw_process_stop(p, IW_PROCESS_AT_ONCE);
     if (p->log && !stat(p->log, &at) && at.st_size == 0)
         unlink(p->log);
     free(p->log);

@@ -13,6 +13,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* A deadline, or a patience, that is over; no descriptor to be inherited. */
+#define IW_PROCESS_AT_ONCE 0
+#define IW_PROCESS_INHERITS_NONE (-1)
+
 /* Initialise with zeros. */
 struct iw_process {
     pid_t pid; /* and process group; 0: never started, or stopped */
@@ -29,13 +33,17 @@ struct iw_process {
 
 struct iw_tun;
 
+/* A descriptor that is readable once this process, a child of ours, has ended; -1: the kernel has
+ * none (Linux before 5.3). */
+int iw_process_descriptor(pid_t pid);
+
 /* Starts argv[0] (a path, or looked up in PATH) in the network namespace of `tun` (NULL: this one)
- * with `inherit` (or -1) as the only descriptor beside the standard ones; stdin is empty, stdout
- * and stderr are appended to `log` (NULL: nowhere). `guarded`: a process of its own sees to it that
- * nothing of the group is left once we are gone, in whatever way and however soon (kill -9), or
- * once iw_process_free was called. That is for commands, which may start others; a program that
- * does not ends with us anyway. 0, or -1 with one line in `error`; a program that cannot be
- * executed is such an error. */
+ * with `inherit` (or IW_PROCESS_INHERITS_NONE) as the only descriptor beside the standard ones;
+ * stdin is empty, stdout and stderr are appended to `log` (NULL: nowhere). `guarded`: a process of
+ * its own sees to it that nothing of the group is left once we are gone, in whatever way and
+ * however soon (kill -9), or once iw_process_free was called. That is for commands, which may start
+ * others; a program that does not ends with us anyway. 0, or -1 with one line in `error`; a program
+ * that cannot be executed is such an error. */
 int iw_process_start(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
                      int inherit, bool guarded, const char *log, char *error, size_t room);
 

@@ -81,11 +81,13 @@ bool iw_target_add_revision(struct iw_target_spec *spec, const char *value)
 
 /* ---- connecting ---- */
 
+enum { COMMAND_SECONDS = 10, PERSON_SECONDS = 120 };
+
 double iw_target_connect_within(const struct iw_target_spec *spec)
 {
-    enum { COMMAND = 10, PERSON = 120 };
-
-    return spec->connect_within > 0 ? spec->connect_within : spec->ask ? PERSON : COMMAND;
+    return spec->connect_within > 0 ? spec->connect_within
+           : spec->ask              ? PERSON_SECONDS
+                                    : COMMAND_SECONDS;
 }
 
 const char *iw_target_unattended(const struct iw_target_spec *spec)

@@ -4,15 +4,13 @@
 
 #include "target.h"
 
-/* One option of the agent. */
+/* One option of the agent. As each key is taken once there is room for all. */
 static void argument(struct iw_target_spec *spec, const char *text)
 {
-    for (size_t i = 0; i < IW_TARGET_ARGUMENTS; i++) {
-        if (!spec->arguments[i]) {
-            spec->arguments[i] = text;
-            return;
-        }
-    }
+    size_t n = 0;
+    while (spec->arguments[n])
+        n++;
+    spec->arguments[n] = text;
 }
 
 static const char *take_crc(struct iw_target_spec *spec, const char *value)
@@ -38,24 +36,40 @@ static const char *take_markers(struct iw_target_spec *spec, const char *value)
 }
 
 /* 0: the station is an end of the RDMA Consortium's, and the target permissive (RFC 5044 Appendix
- * C); 2-plain: revision 2 without RFC 6581's block. */
+ * C): there Markers and CRCs are no choice, and RFC 7306 is unknown. 2-plain: revision 2 without
+ * RFC 6581's block. */
+static const struct revision {
+    const char *value;
+    uint8_t revision;
+    bool enhanced;
+    const char *arguments[4];
+    const char *refused[3];
+} revisions[] = {
+    {"0",
+     0,
+     false,
+     {"--revision=1", "--permissive=on", "--extensions=off"},
+     {"crc.off", "markers.off"}},
+    {"1", 1, false, {"--revision=1"}, {NULL}},
+    {"2", 2, true, {"--revision=2"}, {NULL}},
+    {"2-plain", 2, false, {"--revision=2", "--enhanced=off"}, {NULL}},
+    {.value = NULL},
+};
+
 static const char *take_revision(struct iw_target_spec *spec, const char *value)
 {
-    bool plain = !strcmp(value, "2-plain");
-    if (!plain && (strspn(value, "012") != 1 || value[1]))
+    const struct revision *r = revisions;
+    while (r->value && strcmp(r->value, value) != 0)
+        r++;
+    if (!r->value)
         return "0, 1, 2 or 2-plain";
-    spec->startup.revision = (uint8_t)(value[0] - '0');
-    spec->startup.enhanced = value[0] == '2' && !plain;
-    argument(spec, value[0] == '2' ? "--revision=2" : "--revision=1");
-    if (plain)
-        argument(spec, "--enhanced=off");
-    if (value[0] == '0') { /* there Markers and CRCs are no choice, and RFC 7306 is unknown */
-        argument(spec, "--permissive=on");
-        argument(spec, "--extensions=off");
-        iw_target_add(spec, false, "crc.off");
-        iw_target_add(spec, false, "markers.off");
-    }
-    if (value[0] != '2')
+    spec->startup.revision = r->revision;
+    spec->startup.enhanced = r->enhanced;
+    for (const char *const *text = r->arguments; *text; text++)
+        argument(spec, *text);
+    for (const char *const *text = r->refused; *text; text++)
+        iw_target_add(spec, false, *text);
+    if (r->revision < 2)
         iw_target_add_revision(spec, "1");
     return NULL;
 }

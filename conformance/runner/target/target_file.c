@@ -180,7 +180,6 @@ static int read_protected(lua_State *L)
     lua_call(L, 0, 1);
     if (!lua_istable(L, -1))
         return luaL_error(L, "%s: expected a table: return { ... }", path);
-    lua_sethook(L, NULL, 0, 0);
     lua_pushnil(L);
     while (lua_next(L, -2)) {
         if (lua_type(L, -2) != LUA_TSTRING)

@@ -16,11 +16,12 @@
 #include "iwarp/transport.h"
 #include "station/station_tcp.h"
 #include "target.h"
+#include "target_can.h"
 
 enum { CRAFTED_PORT = 7471 };             /* of a peer in a namespace of its own */
 static const double crash_seconds = 0.05; /* from the end of a program's connection to its own */
 
-enum { START_SECONDS = 10, CONNECT_SECONDS = 5, LEAVE_SECONDS = 5, AGAIN_MS = 20, WORD = 96 };
+enum { START_SECONDS = 10, CONNECT_SECONDS = 5, LEAVE_SECONDS = 5, AGAIN_NS = 20000000 };
 
 struct iw_target_instance {
     struct iw_target target; /* first: the seam's view */
@@ -49,108 +50,12 @@ static const char *its_output(const struct iw_target_instance *t)
     return t->log && !stat(t->log, &at) && at.st_size > 0 ? t->its_output : "";
 }
 
-/* ---- capabilities ---- */
-
-/* What follows `name` and its point in `word` ("ird.16"); NULL if that is another name. "" if
- * nothing does. */
-static const char *behind(const char *word, const char *name)
-{
-    while (*name && *name == *word) {
-        name++;
-        word++;
-    }
-    if (*name || (*word && *word != '.'))
-        return NULL;
-    return *word ? word + 1 : word;
-}
-
-/* Whether `entry` ("rtr", "rtr.send", "ird.16") covers the question ("rtr.send", "ird.4"). */
-static bool covers(const char *entry, const char *question)
-{
-    static const char *const counted[] = {"ird", "private", "rping"};
-
-    /* That a peer has RFC 7306 does not say that it can be had without, or the other way round. */
-    if (!strcmp(question, "extensions.off"))
-        return !strcmp(entry, question);
-    if (behind(question, entry))
-        return true;
-    for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
-        const char *most = behind(entry, counted[i]), *asked = behind(question, counted[i]);
-
-        if (most && asked)
-            return atol(asked) <= atol(most);
-    }
-    return false;
-}
-
-static bool among(const char *const *list, const char *question)
-{
-    for (; *list; list++)
-        if (covers(*list, question))
-            return true;
-    return false;
-}
-
-/* What a peer of each class is taken to be able to do if nothing else is said. */
-static bool class_can(enum iw_target_class class, const char *question)
-{
-    static const char *const bare[] = {"crc.on",  "revision",    "enhanced",  "peer_to_peer", "rtr",
-                                       "private", "markers.off", "reconnect", "ird.1",        NULL};
-    static const char *const rping[] = {"read", "send", "rping.64", NULL};
-    static const char *const agent[] = {"agent", "memory", "reject", "rping", NULL};
-
-    if (!strncmp(question, "class.", 6))
-        return !strcmp(question + 6, iw_target_class_name(class));
-    if (class != IW_TARGET_BARE && among(rping, question))
-        return true;
-    return class == IW_TARGET_AGENT ? among(agent, question) : among(bare, question);
-}
-
-/* An agent's features: {"crc":true,"revisions":[1,2],"rtr":["send"],"max_private":512,...}.
- * True or false is both answers to "on" and "off"; of "extensions", which can be switched off
- * wherever the agent names them, it is the answer to "on". */
-static bool features_can(const json_t *features, const char *question)
-{
-    char name[WORD];
-    size_t n = strcspn(question, ".");
-    const char *word = question[n] ? question + n + 1 : "";
-    json_t *one;
-    size_t i;
-    snprintf(name, sizeof(name), "%.*s", (int)n, question);
-    if (!strcmp(name, "private"))
-        return atol(word) <= json_integer_value(json_object_get(features, "max_private"));
-    if (!strcmp(name, "enhanced") || !strcmp(name, "peer_to_peer") || !strcmp(name, "ird"))
-        return features_can(features, "revision.2");
-    json_t *value = json_object_get(features, strcmp(name, "revision") ? name : "revisions");
-    if (!strcmp(question, "extensions.off"))
-        return json_is_boolean(value);
-    json_array_foreach(value, i, one)
-    {
-        if (json_is_integer(one) ? json_integer_value(one) == atol(word)
-                                 : json_is_string(one) && !strcmp(json_string_value(one), word))
-            return true;
-    }
-    if (json_is_array(value))
-        return !*word && json_array_size(value) > 0;
-    return json_is_true(value) || (json_is_false(value) && !strcmp(question, "crc.on"));
-}
-
 static bool can(const struct iw_target *target, const char *question)
 {
     const struct iw_target_instance *t = (const struct iw_target_instance *)target;
     if (!strcmp(question, "tcp.crafted"))
         return target->tun;
-    for (char **said = t->spec->can; said && *said; said++) {
-        bool no = **said == '!';
-
-        if (covers(*said + no, question))
-            return !no;
-    }
-    if (class_can(target->class, question))
-        return true;
-    if (target->class != IW_TARGET_AGENT)
-        return false;
-    return !strcmp(question, "reconnect") || features_can(t->features, question);
+    return iw_target_can(t->spec, t->features, question);
 }
 
 /* ---- reaching ---- */
@@ -171,7 +76,7 @@ static bool accepts(struct iw_target_instance *t, const char *host, uint16_t por
         }
         number = errno;
     } while (number && started && iw_transport_now() < deadline &&
-             !iw_process_ended(&t->process, iw_transport_now() + AGAIN_MS * 1000000u));
+             !iw_process_ended(&t->process, iw_transport_now() + AGAIN_NS));
     if (started && *t->process.ended)
         snprintf(error, room, "%s before it accepted a connection%s", t->process.ended,
                  its_output(t));
@@ -202,34 +107,34 @@ static void find_station_host(struct iw_target_instance *t)
     t->target.station_host = t->station_host;
 }
 
-static int bind_once(const char *host, uint16_t port)
+static bool can_bind(const char *host, uint16_t port)
 {
     char error[160];
     struct addrinfo *list = iw_address_resolve(host, port, false, error, sizeof(error));
-    int on = 1, status = -1;
+    const int on = true;
     if (!list)
-        return -1;
+        return false;
     int fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)))
-        status = bind(fd, list->ai_addr, list->ai_addrlen);
+    bool bound = fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
+                 !bind(fd, list->ai_addr, list->ai_addrlen);
     if (fd >= 0)
         close(fd);
     freeaddrinfo(list);
-    return status;
+    return bound;
 }
+
+enum { LOWEST_PORT = 10240, PORTS = 32768 - LOWEST_PORT, PORT_TRIES = 100 };
 
 /* A port that is free now and that the system gives to no outgoing connection before the command
  * has bound it: one below Linux's range of ephemeral ports (32768 and up). 0, or -1. */
 static int free_port(const char *host, uint16_t *port)
 {
-    enum { LOWEST = 10240, COUNT = 32768 - LOWEST, TRIES = 100 };
-
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < PORT_TRIES; i++) {
         uint16_t number;
         if (getrandom(&number, sizeof(number), 0) != sizeof(number))
             return -1;
-        number = (uint16_t)(LOWEST + number % COUNT);
-        if (!bind_once(host, number)) {
+        number = (uint16_t)(LOWEST_PORT + number % PORTS);
+        if (can_bind(host, number)) {
             *port = number;
             return 0;
         }
@@ -283,7 +188,7 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
         return IW_TARGET_OPENED;
     uint64_t deadline = after(t, START_SECONDS);
     while (!iw_process_said(&t->process, spec->ready)) {
-        if (iw_process_ended(&t->process, iw_transport_now() + AGAIN_MS * 1000000u)) {
+        if (iw_process_ended(&t->process, iw_transport_now() + AGAIN_NS)) {
             snprintf(error, room, "%s before it printed '%s'", t->process.ended, spec->ready);
             return IW_TARGET_UNREACHED;
         }
@@ -365,8 +270,8 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
     }
     if (!say_hello(t, error, room))
         return IW_TARGET_OPENED;
-    if (iw_process_ended(&t->process,
-                         iw_control_lost(t->target.control) ? after(t, LEAVE_SECONDS) : 0) &&
+    if (iw_process_ended(&t->process, iw_control_lost(t->target.control) ? after(t, LEAVE_SECONDS)
+                                                                         : IW_PROCESS_AT_ONCE) &&
         *t->process.ended)
         snprintf(error, room, "%s%s", t->process.ended, its_output(t));
     return spec->embedded ? IW_TARGET_BROKEN : IW_TARGET_UNREACHED;
@@ -379,10 +284,10 @@ static const char *death(struct iw_target *target)
     struct iw_target_instance *t = (struct iw_target_instance *)target;
     bool lost = t->target.control && iw_control_lost(t->target.control);
     /* An agent whose connection is gone is ending: a report of a sanitizer takes its time. */
-    iw_process_ended(&t->process, lost ? after(t, LEAVE_SECONDS) : 0);
+    iw_process_ended(&t->process, lost ? after(t, LEAVE_SECONDS) : IW_PROCESS_AT_ONCE);
     if (*t->process.ended)
         return t->process.ended;
-    const char *how = iw_connect_crashed(&t->connect, 0);
+    const char *how = iw_connect_crashed(&t->connect, IW_PROCESS_AT_ONCE);
     if (how)
         snprintf(t->why, sizeof(t->why), "%s", how);
     return how ? t->why : NULL;
@@ -514,7 +419,7 @@ void iw_target_close(struct iw_target_instance *t, char *trouble, size_t room)
     iw_connect_stop(&t->connect, trouble, room);
     iw_control_close(t->target.control);
     /* Our own agent ends when its connection does, and may have leaks to report. */
-    iw_process_stop(&t->process, t->spec->embedded ? LEAVE_SECONDS * t->scale : 0);
+    iw_process_stop(&t->process, t->spec->embedded ? LEAVE_SECONDS * t->scale : IW_PROCESS_AT_ONCE);
     if (!*trouble)
         iw_process_trouble(&t->process, trouble, room);
     iw_process_free(&t->process);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_PROBE_FILE_H
+#define IW_RUNNER_PROBE_FILE_H
+
+/* What a probe has found out about a peer, and the target file that says it. */
+
+#include <stdio.h>
+#include <time.h>
+
+#include "target/target.h"
+
+/* Lines of the file, and what the peer can do or not. */
+enum { IW_FOUND_LINES, IW_FOUND_CAN, IW_FOUND_CANNOT, IW_FOUND_LISTS };
+
+/* Initialise with zeros. */
+struct iw_findings {
+    char **lists[IW_FOUND_LISTS]; /* each ends with NULL */
+};
+
+/* Takes the notes of a case, in the words of lib/probe.lua; NULL: none. */
+void iw_findings_take(struct iw_findings *f, const char *notes);
+/* Writes the target file: what the user has said in `spec` stands before what was found. */
+void iw_findings_write(FILE *out, const struct iw_target_spec *spec, const struct iw_findings *f,
+                       time_t now);
+void iw_findings_free(struct iw_findings *f);
+
+#endif

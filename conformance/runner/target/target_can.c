@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a peer can do: as its user says, as its class is taken to, as its agent says. */
+#include "target_can.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD = 96 };
+
+/* What follows `name` and its point in `word` ("ird.16"); NULL if that is another name. "" if
+ * nothing does. */
+static const char *behind(const char *word, const char *name)
+{
+    while (*name && *name == *word) {
+        name++;
+        word++;
+    }
+    if (*name || (*word && *word != '.'))
+        return NULL;
+    return *word ? word + 1 : word;
+}
+
+/* Whether `entry` ("rtr", "rtr.send", "ird.16") covers the question ("rtr.send", "ird.4"). */
+static bool covers(const char *entry, const char *question)
+{
+    static const char *const counted[] = {"ird", "private", "rping"};
+
+    /* That a peer has RFC 7306 does not say that it can be had without, or the other way round. */
+    if (!strcmp(question, "extensions.off"))
+        return !strcmp(entry, question);
+    if (behind(question, entry))
+        return true;
+    for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
+        const char *most = behind(entry, counted[i]), *asked = behind(question, counted[i]);
+
+        if (most && asked)
+            return atol(asked) <= atol(most);
+    }
+    return false;
+}
+
+static bool among(const char *const *list, const char *question)
+{
+    for (; *list; list++)
+        if (covers(*list, question))
+            return true;
+    return false;
+}
+
+/* What a peer of each class is taken to be able to do if nothing else is said. */
+static bool class_can(enum iw_target_class class, const char *question)
+{
+    static const char *const bare[] = {"crc.on",  "revision",    "enhanced",  "peer_to_peer", "rtr",
+                                       "private", "markers.off", "reconnect", "ird.1",        NULL};
+    static const char *const rping[] = {"read", "send", "rping.64", NULL};
+    static const char *const agent[] = {"agent", "memory", "reject", "rping", NULL};
+
+    if (!strncmp(question, "class.", 6))
+        return !strcmp(question + 6, iw_target_class_name(class));
+    if (class != IW_TARGET_BARE && among(rping, question))
+        return true;
+    return class == IW_TARGET_AGENT ? among(agent, question) : among(bare, question);
+}
+
+/* An agent's features: {"crc":true,"revisions":[1,2],"rtr":["send"],"max_private":512,...}.
+ * True or false is both answers to "on" and "off"; of "extensions", which can be switched off
+ * wherever the agent names them, it is the answer to "on". */
+static bool features_can(const json_t *features, const char *question)
+{
+    char name[WORD];
+    size_t n = strcspn(question, ".");
+    const char *word = question[n] ? question + n + 1 : "";
+    json_t *one;
+    size_t i;
+    snprintf(name, sizeof(name), "%.*s", (int)n, question);
+    if (!strcmp(name, "private"))
+        return atol(word) <= json_integer_value(json_object_get(features, "max_private"));
+    if (!strcmp(name, "enhanced") || !strcmp(name, "peer_to_peer") || !strcmp(name, "ird"))
+        return features_can(features, "revision.2");
+    json_t *value = json_object_get(features, strcmp(name, "revision") ? name : "revisions");
+    if (!strcmp(question, "extensions.off"))
+        return json_is_boolean(value);
+    json_array_foreach(value, i, one)
+    {
+        if (json_is_integer(one) ? json_integer_value(one) == atol(word)
+                                 : json_is_string(one) && !strcmp(json_string_value(one), word))
+            return true;
+    }
+    if (json_is_array(value))
+        return !*word && json_array_size(value) > 0;
+    return json_is_true(value) || (json_is_false(value) && !strcmp(question, "crc.on"));
+}
+
+bool iw_target_can(const struct iw_target_spec *spec, const json_t *features, const char *question)
+{
+    for (char **said = spec->can; said && *said; said++) {
+        bool no = **said == '!';
+
+        if (covers(*said + no, question))
+            return !no;
+    }
+    if (class_can(spec->class, question))
+        return true;
+    if (spec->class != IW_TARGET_AGENT)
+        return false;
+    return !strcmp(question, "reconnect") || features_can(features, question);
+}

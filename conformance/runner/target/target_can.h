@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_TARGET_CAN_H
+#define IW_RUNNER_TARGET_CAN_H
+
+#include <jansson.h>
+
+#include "target.h"
+
+/* Whether a peer can do something: "memory.write", "crc.off", "reconnect" ... `features` are those
+ * of its agent's hello; NULL: it has none. */
+bool iw_target_can(const struct iw_target_spec *spec, const json_t *features, const char *question);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Target files: each field, what is refused, and what a file may not do. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "folder.h"
+#include "host/text.h"
+#include "target/target.h"
+
+static struct folder folder;
+static char error[1024];
+
+static int set_up(void **state)
+{
+    (void)state;
+    return folder_make(&folder);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    folder_remove(&folder);
+    return 0;
+}
+
+static struct iw_target_spec *read_as(const char *name, const char *content)
+{
+    char *path = folder_file(&folder, name, content);
+    struct iw_target_spec *spec = iw_target_read(path, error, sizeof(error));
+
+    free(path);
+    return spec;
+}
+
+static void each_field_is_kept(void **state)
+{
+    struct iw_target_spec *spec = read_as(
+        "x.lua", "return { name = 'the card', class = 'agent', address = 'a', port = 65535,\n"
+                 "  agent = '[::1]:9', token_file = 't', station = 's', start = 'b', ready = 'r',\n"
+                 "  ask = 'q', connect_within = 3600, inside = '{command}', restart = 'e',\n"
+                 "  console = 'o', coverage = 'v', crc = 'off', markers = 'on', revision = 2 }");
+
+    (void)state;
+    assert_non_null(spec);
+    assert_string_equal(spec->name, "the card");
+    assert_null(spec->text);
+    assert_int_equal(spec->class, IW_TARGET_AGENT);
+    assert_string_equal(spec->host, "a");
+    assert_int_equal(spec->port, 65535);
+    assert_string_equal(spec->agent_host, "::1");
+    assert_int_equal(spec->agent_port, 9);
+    assert_string_equal(spec->token_file, "t");
+    assert_string_equal(spec->station_host, "s");
+    assert_string_equal(spec->start, "b");
+    assert_string_equal(spec->ready, "r");
+    assert_string_equal(spec->ask, "q");
+    assert_true(spec->connect_within == 3600);
+    assert_string_equal(spec->inside, "{command}");
+    assert_string_equal(spec->restart, "e");
+    assert_string_equal(spec->console, "o");
+    assert_string_equal(spec->coverage, "v");
+    assert_int_equal(spec->taken, 0);
+    iw_target_free(spec);
+    spec = read_as("x.lua", "return { connect = 'c', connect_within = 0.25, can = { 'read', "
+                            "'rtr.send' } }");
+    assert_string_equal(spec->connect, "c");
+    assert_true(spec->connect_within == 0.25);
+    assert_string_equal(spec->can[0], "read");
+    assert_string_equal(spec->can[1], "rtr.send");
+    assert_null(spec->can[2]);
+    iw_target_free(spec);
+    spec = read_as("x.lua", "return { address = 'a', port = 1, cannot = { 'read' } }");
+    assert_int_equal(spec->port, 1);
+    assert_string_equal(spec->can[0], "!read");
+    assert_null(spec->can[1]);
+    iw_target_free(spec);
+    spec = read_as("x.lua", "return { connect = 'c', revision = 1 }");
+    assert_string_equal(spec->can[0], "revision.1");
+    assert_string_equal(spec->can[1], "!revision.2");
+    iw_target_free(spec);
+}
+
+static void a_file_is_the_targets_name(void **state)
+{
+    static const char *const rows[][2] = {
+        {"card.lua", "card"}, {"a.b.lua", "a.b"}, {"plain", "plain"}, {".lua", ".lua"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct iw_target_spec *spec = read_as(rows[i][0], "return { connect = 'c' }");
+
+        assert_non_null(spec);
+        assert_string_equal(spec->name, rows[i][1]);
+        iw_target_free(spec);
+    }
+}
+
+static void what_is_wrong_with_a_file_is_said(void **state)
+{
+    static const char *const rows[][2] = {
+        {"return { port = 0 }", ": port: expected a number from 1 to 65535"},
+        {"return { port = 65536 }", ": port: expected a number from 1 to 65535"},
+        {"return { port = 1.5 }", ": port: expected a number from 1 to 65535"},
+        {"return { name = '' }", ": name: expected a text"},
+        {"return { name = 7 }", ": name: expected a text"},
+        {"return { name = 'a\\0b' }", ": name: expected a text"},
+        {"return { class = 'router' }", ": class: expected \"bare\", \"rping\" or \"agent\""},
+        {"return { crc = 'x' }", ": crc: expected \"on\" or \"off\""},
+        {"return { markers = 'x' }", ": markers: expected \"on\" or \"off\""},
+        {"return { revision = 0 }", ": revision: expected 1 or 2"},
+        {"return { revision = 3 }", ": revision: expected 1 or 2"},
+        {"return { revision = '2' }", ": revision: expected 1 or 2"},
+        {"return { connect = 'c', connect_within = 0 }",
+         ": connect_within: expected seconds: a number above 0, at most 3600"},
+        {"return { connect = 'c', connect_within = 3600.5 }",
+         ": connect_within: expected seconds: a number above 0, at most 3600"},
+        {"return { connect = 'c', connect_within = '5' }",
+         ": connect_within: expected seconds: a number above 0, at most 3600"},
+        {"return { agent = 'h' }", ": agent: bad address \"h\": expected HOST:PORT"},
+        {"return { can = 'read' }", ": can: expected a list of capabilities"},
+        {"return { cannot = { 7 } }", ": cannot: expected a text"},
+        {"return { can = { 'reed' } }",
+         ": can: expected a capability; 'reed' is none (did you mean 'read'?)"},
+        {"return { adress = 'h' }", ": unknown field 'adress' (did you mean 'address'?)"},
+        {"return { nothing_like_it = 'h' }", ": unknown field 'nothing_like_it'"},
+        {"return { 'x' }", ": expected named fields only"},
+        {"return 3", ": expected a table: return { ... }"},
+        {"return { inside = 'x' }", ": inside: expected {command} in it"},
+        {"return { restart = 'x' }", ": restart: of use only with inside"},
+        {"return { console = 'x' }", ": console: of use only with inside"},
+        {"return { coverage = 'x' }", ": coverage: of use only with inside"},
+        {"return { class = 'agent' }", ": a target of class agent needs agent = \"HOST:PORT\""},
+        {"return { agent = 'h:1' }", ": agent: only a target of class agent has one"},
+        {"return { token_file = 'x' }", ": token_file: only a target of class agent has one"},
+        {"return { connect = 'x', ask = 'y' }",
+         ": ask: a target that has a command to connect needs no person"},
+        {"return { address = 'h', port = 1, connect_within = 1 }",
+         ": connect_within: of use only with connect or ask"},
+        {"return { start = 'x' }", ": expected address and port, connect, or ask"},
+        {"return { address = 'h' }",
+         ": port: missing; only a peer that is started can be given one"},
+        {"return { ask = 'x', ready = 'y' }", ": ready: of use only with start"},
+        {"\n\nreturn {", ":3: unexpected symbol near <eof>"},
+        {"\x1bLua", ": attempt to load a binary chunk (mode is 't')"},
+        {"while true do end", ": takes too long"},
+        {"local s = 'x' while true do s = s .. s end", ": not enough memory"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct iw_target_spec *spec = read_as("bad.lua", rows[i][0]);
+        const char *said = strstr(error, "bad.lua");
+
+        assert_null(spec);
+        assert_non_null(said);
+        assert_null(strstr(said + 1, "bad.lua")); /* named once */
+        assert_string_equal(said + strlen("bad.lua"), rows[i][1]);
+    }
+    assert_null(iw_target_read("/no/such/file", error, sizeof(error)));
+    assert_string_equal(error, "cannot open /no/such/file: No such file or directory");
+}
+
+/* Memory that is given back can be had again: 50 times a quarter of what a file may have. */
+static void memory_is_counted_both_ways(void **state)
+{
+    struct iw_target_spec *spec = read_as("x.lua", "for i = 1, 50 do\n"
+                                                   "  local s = '0123456789abcdef'\n"
+                                                   "  for k = 1, 17 do s = s .. s end\n"
+                                                   "end\n"
+                                                   "return { connect = 'c' }");
+
+    (void)state;
+    if (!spec)
+        fail_msg("%s", error);
+    iw_target_free(spec);
+    assert_null(read_as("x.lua", "local s = '0123456789abcdef'\n"
+                                 "for k = 1, 20 do s = s .. s end\n"
+                                 "return { connect = 'c' }"));
+    assert_non_null(strstr(error, "not enough memory"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_field_is_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_is_the_targets_name, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_wrong_with_a_file_is_said, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_is_counted_both_ways, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
