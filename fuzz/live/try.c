@@ -24,7 +24,7 @@ enum {
 
 const char *iw_hunt_kind_name(enum iw_hunt_kind kind)
 {
-    static const char *const names[] = {"nothing", "crash", "hang", "refusal", "stray", "rule"};
+    static const char *const names[] = {"nothing", "crash", "hang", "stray", "rule", "refusal"};
 
     return names[kind];
 }
@@ -248,7 +248,7 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
     e = iw_hunt_look(h, wanted->kind == IW_HUNT_HANG);
     if (e.kind == IW_HUNT_HANG)
         iw_hunt_world_kill(&h->world);
-    if (e.kind != IW_HUNT_NOTHING)
+    if (e.kind)
         iw_hunt_close(h);
     return e;
 }

@@ -196,10 +196,10 @@ int iw_hunt_world_fd(const struct iw_hunt_world *w)
     return w->instance && w->target->control ? iw_control_fd(w->target->control) : -1;
 }
 
-/* Returns true if the peer may change this one of the `n` digits of memory `k`. */
-static bool peers_own(size_t k, size_t at, size_t n)
+/* Returns true if the peer may change this digit of memory `k`. */
+static bool peers_own(size_t k, size_t at)
 {
-    return k == 0 && at >= 2 * IW_HUNT_GUARD && at < n - 2 * IW_HUNT_GUARD;
+    return k == 0 && at / 2 >= IW_HUNT_GUARD && at / 2 < IW_HUNT_GUARD + kinds[k].length;
 }
 
 const char *iw_hunt_world_stray(struct iw_hunt_world *w, char *text, size_t room)
@@ -207,11 +207,11 @@ const char *iw_hunt_world_stray(struct iw_hunt_world *w, char *text, size_t room
     for (size_t k = 0; k < w->n_memories; k++) {
         struct iw_hunt_memory *m = &w->memories[k];
         char *now = look(w, m);
-        size_t n = strlen(m->content), at = 0;
+        size_t at = 0;
 
-        while (now && at < n && (now[at] == m->content[at] || peers_own(k, at, n)))
+        while (now && now[at] && (now[at] == m->content[at] || peers_own(k, at)))
             at++;
-        bool changed = now && at < n;
+        bool changed = now && now[at];
         free(now);
         if (changed) {
             snprintf(text, room, "memory %zu (%s) has changed at octet %ld", k,
@@ -312,7 +312,7 @@ void iw_hunt_world_close(struct iw_hunt_world *w)
     w->n_memories = 0;
     if (!w->instance)
         return;
-    if (w->side == IW_SIDE_RESPONDER && w->listener >= 0)
+    if (w->listener >= 0)
         close(w->listener);
     w->listener = -1;
     char trouble[sizeof(w->trouble)];
