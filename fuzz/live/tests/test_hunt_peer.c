@@ -144,15 +144,16 @@ static void breaks(const enum iw_check *checks, size_t n, size_t wait)
 
 static void which_are_looked_into(void **state)
 {
-    static char unexplained[] = "unexplained rule x", rule[] = "rule x";
+    static char unexplained[] = "unexplained rule x", rule[] = "rule x",
+                longer[] = "unexplainedly x";
     static struct iw_hunt_finding refusal, two, three;
-    const enum iw_check first[] = {1, 2, 1, 3}, many[] = {4, 5, 6, 7, 8}, more[] = {9, 10};
+    const enum iw_check first[] = {1, 2, 1, 3}, many[] = {8, 7, 6, 5, 4}, more[] = {9, 10};
 
     (void)state;
     three = (struct iw_hunt_finding){
         .event = {.kind = IW_HUNT_RULE, .check = 3}, .key = unexplained, .times = 2};
     two = (struct iw_hunt_finding){
-        .event = {.kind = IW_HUNT_RULE, .check = 2}, .key = rule, .times = 1, .next = &three};
+        .event = {.kind = IW_HUNT_RULE, .check = 2}, .key = longer, .times = 1, .next = &three};
     refusal = (struct iw_hunt_finding){
         .event = {.kind = IW_HUNT_REFUSAL, .check = 1}, .key = rule, .times = 6, .next = &two};
     one = (struct iw_hunt_finding){
@@ -173,6 +174,7 @@ static void which_are_looked_into(void **state)
     iw_hunt_input_free(hunt.broken[--hunt.n_broken].input);
     breaks(first, 4, 1);
     assert_int_equal(three.times, 4);
+    hunt.broken[1].check = 8; /* one that has been looked into */
     breaks(many, 5, 6);
     breaks(many, 5, 6);
     breaks(more, 2, 8);
