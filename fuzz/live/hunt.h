@@ -41,11 +41,11 @@ struct iw_hunt_options {
 
 enum iw_hunt_kind {
     IW_HUNT_NOTHING,
-    IW_HUNT_CRASH,   /* the peer's process ended */
-    IW_HUNT_HANG,    /* a connection, but no answer to a right Request */
-    IW_HUNT_STRAY,   /* memory has changed that nobody may write to */
-    IW_HUNT_RULE,    /* the observer found a MUST broken */
-    IW_HUNT_REFUSAL  /* no connection */
+    IW_HUNT_CRASH,  /* the peer's process ended */
+    IW_HUNT_HANG,   /* a connection, but no answer to a right Request */
+    IW_HUNT_STRAY,  /* memory has changed that nobody may write to */
+    IW_HUNT_RULE,   /* the observer found a MUST broken */
+    IW_HUNT_REFUSAL /* no connection */
 };
 
 /* What happened to the peer; `text` is one line for people. */

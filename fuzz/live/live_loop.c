@@ -336,7 +336,7 @@ void iw_hunt_loop_attach(struct iw_hunt_loop *l)
     if (fd >= 0)
         epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e);
     e.data.ptr = l;
-    if (l->world->side == IW_SIDE_RESPONDER)
+    if (iw_hunt_called(l->world->side))
         epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->world->listener, &e);
 }
 
@@ -389,7 +389,7 @@ static void take_call(struct iw_hunt_loop *l)
 
 bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uint64_t number)
 {
-    bool calls = l->world->side == IW_SIDE_RESPONDER;
+    bool calls = iw_hunt_called(l->world->side);
     unsigned i = 0;
 
     while (i < l->world->slots && l->slots[i].phase != FREE)

@@ -78,6 +78,7 @@ static void start_up_frames(void **state)
     o.enhanced = (struct iw_mpa_enhanced){.rtr = IW_MPA_RTR_WRITE | IW_MPA_RTR_READ};
     sees(&o, "reply rev 2 M S write read");
     slot.peer = IW_SIDE_INITIATOR;
+    slot.own = IW_SIDE_RESPONDER;
     o.startup.flags = IW_MPA_FLAG_R;
     sees(&o, "request rev 2 R");
     assert_false(slot.known.markers);

@@ -227,6 +227,44 @@ static void a_peer_that_connects(void **state)
     discard(&f);
 }
 
+/* Eight octets one by one, and ends at once after a start-up frame. */
+static void the_fuzzers_own_ends(void **state)
+{
+    struct iw_hunt_finding f =
+        finding(IW_HUNT_CRASH, "x",
+                (const char *[]){
+                    "a" REQUEST " f01 a" SEND, "a" REQUEST " r01 a" SEND,
+                    "a" REQUEST " a0012414300000000 b00000000000000010000 a0000587be8c4", NULL});
+
+    (void)state;
+    begin(IW_SIDE_INITIATOR, false, "tcp:h:1");
+    iw_hunt_write_unplayed(&hunt, &f, 1);
+    is_written(&f, "fuzz-1-crash.lua", "case-ends.txt");
+    discard(&f);
+}
+
+/* In whole seconds: what the waits take, and some more. */
+static void how_long_it_may_take(void **state)
+{
+    static const struct {
+        const char *steps, *deadline;
+    } rows[] = {{"a" REQUEST " t50 a" SEND " t1 t1 t1 t1 t200", "  deadline = 41,\n"},
+                {"a" REQUEST " t50 a" SEND " t1 t1 t1 t1 t201", "  deadline = 42,\n"}};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct iw_hunt_finding f =
+            finding(IW_HUNT_CRASH, "x", (const char *[]){rows[i].steps, NULL});
+
+        begin(IW_SIDE_INITIATOR, false, "tcp:h:1");
+        iw_hunt_write_unplayed(&hunt, &f, 1);
+        char *text = support_read(f.file);
+        assert_non_null(strstr(text, rows[i].deadline));
+        free(text);
+        discard(&f);
+    }
+}
+
 static void what_shows_it_again(void **state)
 {
     static const struct {
@@ -312,6 +350,8 @@ int main(void)
         cmocka_unit_test_teardown(memory_that_was_changed, support_clean),
         cmocka_unit_test_teardown(cut_frames, support_clean),
         cmocka_unit_test_teardown(a_peer_that_connects, support_clean),
+        cmocka_unit_test_teardown(the_fuzzers_own_ends, support_clean),
+        cmocka_unit_test_teardown(how_long_it_may_take, support_clean),
         cmocka_unit_test_teardown(what_shows_it_again, support_clean),
         cmocka_unit_test_teardown(where_nothing_can_be_written, support_clean),
         cmocka_unit_test_teardown(a_peer_that_is_gone, support_clean),

@@ -196,11 +196,15 @@ static void a_trial(void **state)
     assert_null(hunt.trial.input);
     assert_int_equal(hunt.over, 0);
     assert_int_equal(hunt.n_broken, 0);
-    d = (struct iw_hunt_done){.input = support_input("a02"), .number = 1};
-    stage.call(&hunt, &d); /* no answer at all is no refusal */
-    assert_int_equal(hunt.over, 1);
+    /* No answer at all is no refusal, whatever lies before the row; nor is silence. */
+    d = (struct iw_hunt_done){.input = support_input("a02"), .number = IW_ANSWER_REFUSED << 24};
+    stage.call(&hunt, &d);
+    d = (struct iw_hunt_done){.input = support_input("a03"), .number = 2};
+    iw_hunt_row_add(&d.row, IW_ANSWER_SILENCE, 0, 0);
+    stage.call(&hunt, &d);
+    assert_int_equal(hunt.over, 2);
     assert_false(hunt.suspicious);
-    assert_int_equal(hunt.recent.added, 1);
+    assert_int_equal(hunt.recent.added, 2);
 }
 
 int main(void)

@@ -281,6 +281,8 @@ static void what_an_agent_says(void **state)
     iw_hunt_world_close(&world);
     assert_int_equal(iw_hunt_world_fd(&world), -1);
     assert_int_equal(world.n_memories, 0);
+    for (unsigned i = 0; i < IW_HUNT_MEMORIES; i++)
+        assert_null(world.memories[i].content);
     iw_hunt_world_close(&world);
     assert_int_equal(closes, 1);
 }
