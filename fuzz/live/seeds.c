@@ -134,7 +134,7 @@ static void read_message(struct iw_hunt_input *in, uint32_t msn, unsigned memory
                                             .sink_to = 0x1000,
                                             .size = size,
                                             .source_stag = size ? IW_HUNT_STAG + memory : 0,
-                                            .source_to = size ? IW_HUNT_TO(memory) : 0};
+                                            .source_to = IW_HUNT_TO(memory)};
     uint8_t body[IW_RDMAP_READ_REQUEST];
     iw_wire_put_read_request(body, sizeof(body), &request);
     say(in, untagged(IW_OP_READ_REQUEST, msn), body, sizeof(body));
