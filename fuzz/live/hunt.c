@@ -24,9 +24,9 @@ int iw_hunt_open(struct iw_hunt *h)
 
     if (h->world.instance)
         return 0;
-    for (int i = 0; i < OPENED_TRIES && opened != IW_TARGET_OPENED; i++)
+    for (int i = 0; i < OPENED_TRIES && opened; i++)
         opened = iw_hunt_world_open(&h->world);
-    if (opened == IW_TARGET_OPENED) {
+    if (!opened) {
         iw_hunt_loop_attach(h->loop);
         return 0;
     }

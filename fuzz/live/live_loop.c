@@ -140,12 +140,9 @@ static bool flush(struct iw_hunt_slot *s)
 
 static void append(struct iw_hunt_slot *s, const uint8_t *octets, size_t length)
 {
-    if (s->out_room - s->out_length < length) {
-        s->out_room = 2 * (s->out_length + length);
-        s->out = iw_got(realloc(s->out, s->out_room));
-    }
-    if (length) /* then there is a piece: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
-        memcpy(s->out + s->out_length, octets, length);
+    s->out = iw_got(realloc(s->out, s->out_length + length + 1)); /* never of no octets */
+    /* There is a piece: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
+    memcpy(s->out + s->out_length, octets, length);
     s->out_length += length;
 }
 

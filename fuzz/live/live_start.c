@@ -206,7 +206,7 @@ static int hunt(struct iw_hunt *h)
                                       .listener = -1};
     h->outside = iw_target_elsewhere(h->spec, IW_HUNT_INSIDE);
     int status = run(h);
-    bool ran = status == IW_EXIT_GOOD || status == IW_EXIT_FAILURE;
+    bool ran = status <= IW_EXIT_FAILURE;
     if (!h->o->try && (ran || h->over || h->findings)) {
         if (ran)
             status = iw_hunt_counted(h, false) ? IW_EXIT_FAILURE : IW_EXIT_GOOD;

@@ -291,7 +291,7 @@ enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w)
 
     *w->trouble = *w->dead = 0;
     w->n_memories = 0;
-    if (opened != IW_TARGET_OPENED) {
+    if (opened) {
         w->instance = NULL;
         return opened;
     }

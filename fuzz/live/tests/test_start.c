@@ -259,6 +259,10 @@ static void a_hunt(void **state)
     starts("--time-scale 2.5 --seeds a --seeds b", 0, "",
            " seeds a seeds b forget go(8 at a time, 2.5, initiator) report 0");
     starts("--help-me", IW_EXIT_USAGE, "iwarp-fuzz: --help-me: unknown option; see --help\n", "");
+    struct started help = {.words = "--help"};
+    free(support_printed(1, start, &help));
+    assert_int_equal(help.status, 0);
+    assert_string_equal(noted, "");
     bad_seeds = true;
     starts("--seeds a --seeds b", IW_EXIT_USAGE, "iwarp-fuzz: --seeds a: nothing\n", " seeds a");
 }
