@@ -84,6 +84,7 @@ static void how_long_the_loop_waits(void **state)
     (void)state;
     iw_hunt_loop_step(loop, 0);
     iw_hunt_loop_step(loop, 30);
+    iw_hunt_loop_step(loop, 2000000);
     net_starts("a01 t5", 1);
     iw_hunt_loop_step(loop, 30);
     net.now++;
@@ -91,8 +92,11 @@ static void how_long_the_loop_waits(void **state)
     iw_hunt_loop_step(loop, 4);
     net.now += 4 * MS - 1;
     iw_hunt_loop_step(loop, 30);
-    net_does(" wait0 wait30 connect1000:7000 nodelay1000=1 add1000:in/0 send1000:01 wait5"
-             " wait5 wait4 wait1");
+    net.now += MS - 1;
+    iw_hunt_loop_step(loop, 30);
+    net_does(
+        " wait0 wait30 wait2000000 connect1000:7000 nodelay1000=1 add1000:in/0 send1000:01 wait5"
+        " wait5 wait4 wait1 wait1");
 }
 
 int main(void)
