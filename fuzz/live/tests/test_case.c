@@ -227,14 +227,15 @@ static void a_peer_that_connects(void **state)
     discard(&f);
 }
 
-/* Eight octets one by one, and ends at once after a start-up frame. */
+/* Eight octets one by one, and ends at once after a start-up frame. Without memory, placeholders
+ * stay. */
 static void the_fuzzers_own_ends(void **state)
 {
-    struct iw_hunt_finding f =
-        finding(IW_HUNT_CRASH, "x",
-                (const char *[]){
-                    "a" REQUEST " f01 a" SEND, "a" REQUEST " r01 a" SEND,
-                    "a" REQUEST " a0012414300000000 b000000000000000100 a000000587be8c4", NULL});
+    struct iw_hunt_finding f = finding(
+        IW_HUNT_CRASH, "x",
+        (const char *[]){"a" REQUEST " f01 a" SEND, "a" REQUEST " r01 a" SEND,
+                         "a" REQUEST " a0012414300000000 b000000000000000100 a000000587be8c4",
+                         "a" REQUEST " " WRITE, NULL});
 
     (void)state;
     begin(IW_SIDE_INITIATOR, false, "tcp:h:1");
