@@ -46,6 +46,7 @@ int __wrap_bind(int fd, const struct sockaddr *at, socklen_t length);
 int __wrap_listen(int fd, int backlog);
 int __wrap_getsockname(int fd, struct sockaddr *at, socklen_t *length);
 int __wrap_close(int fd);
+int __real_close(int fd);
 
 struct addrinfo *__wrap_iw_address_resolve(const char *host, uint16_t port, bool passive,
                                            char *error, size_t room);
@@ -195,11 +196,11 @@ int __wrap_getsockname(int fd, struct sockaddr *at, socklen_t *length)
     return call(4);
 }
 
+/* Others are not the listener's. */
 int __wrap_close(int fd)
 {
-    assert_int_equal(fd, 0);
-    closed++;
-    return 0;
+    closed += fd <= 0;
+    return fd <= 0 ? 0 : __real_close(fd);
 }
 
 /* ---- */
