@@ -14,7 +14,7 @@ static void seen_startup(struct iw_hunt_slot *s, const struct iw_observation *o)
 {
     uint32_t detail = (uint32_t)o->startup.flags << 16 | (uint32_t)o->startup.revision << 8;
 
-    if (s->peer == IW_SIDE_INITIATOR)
+    if (iw_hunt_called(s->own))
         detail |= 0x10;
     if (o->startup.flags & IW_MPA_FLAG_S)
         detail |= (o->enhanced.peer_to_peer ? 8u : 0u) | o->enhanced.rtr;

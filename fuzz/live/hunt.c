@@ -24,9 +24,9 @@ int iw_hunt_open(struct iw_hunt *h)
 
     if (h->world.instance)
         return 0;
-    for (int i = 0; i < OPENED_TRIES && opened != IW_TARGET_OPENED; i++)
+    for (int i = 0; i < OPENED_TRIES && opened; i++)
         opened = iw_hunt_world_open(&h->world);
-    if (opened == IW_TARGET_OPENED) {
+    if (!opened) {
         iw_hunt_loop_attach(h->loop);
         return 0;
     }
@@ -44,11 +44,11 @@ void iw_hunt_close(struct iw_hunt *h)
 
 static void keep(struct iw_hunt *h, const struct iw_hunt_done *d)
 {
-    if (h->n_corpus == IW_HUNT_CORPUS)
-        return;
-    h->corpus[h->n_corpus] =
-        (struct iw_hunt_kept){.input = iw_hunt_input_copy(d->input), .row = d->row};
-    iw_hunt_save_kept(h, h->n_corpus++);
+    if (h->n_corpus < IW_HUNT_CORPUS) {
+        h->corpus[h->n_corpus] =
+            (struct iw_hunt_kept){.input = iw_hunt_input_copy(d->input), .row = d->row};
+        iw_hunt_save_kept(h, h->n_corpus++);
+    }
 }
 
 /* Counts a broken rule that needs no look: it is known, or waits for one. Returns false for others.
@@ -198,7 +198,7 @@ static void look_after(struct iw_hunt *h)
     h->look_at = iw_transport_now() + LOOK_NS;
     h->suspicious = false;
     struct iw_hunt_event e = iw_hunt_look(h, false);
-    if (e.kind != IW_HUNT_NOTHING)
+    if (e.kind)
         triage(h, &e);
     h->well = h->started;
 }
@@ -222,9 +222,8 @@ static void look_into_broken(struct iw_hunt *h)
     for (size_t i = 0; i < h->n_broken; i++) {
         struct iw_hunt_event e = {.kind = IW_HUNT_RULE, .check = h->broken[i].check};
         const struct iw_check_info *info = iw_check_info(e.check);
-        const struct iw_rule *rule = iw_check_sender_rule(e.check);
 
-        snprintf(e.text, sizeof(e.text), "%s (%s): %s", info->name, rule ? rule->id : "-",
+        snprintf(e.text, sizeof(e.text), "%s (%s): %s", info->name, iw_check_rule(e.check)->id,
                  info->text);
         iw_hunt_triage(h, &e, &h->broken[i].input, 1);
         iw_hunt_input_free(h->broken[i].input);
@@ -267,7 +266,7 @@ static int begin(struct iw_hunt *h)
     if (status)
         return status;
     struct iw_hunt_event e = iw_hunt_look(h, false);
-    if (e.kind == IW_HUNT_NOTHING)
+    if (!e.kind)
         return 0;
     iw_hunt_close(h);
     return iw_complain_exit(IW_EXIT_UNREACHED, "--target %s: %s", h->spec->text,

@@ -41,11 +41,11 @@ struct iw_hunt_options {
 
 enum iw_hunt_kind {
     IW_HUNT_NOTHING,
-    IW_HUNT_CRASH,   /* the peer's process ended */
-    IW_HUNT_HANG,    /* a connection, but no answer to a right Request */
-    IW_HUNT_REFUSAL, /* no connection */
-    IW_HUNT_STRAY,   /* memory has changed that nobody may write to */
-    IW_HUNT_RULE     /* the observer found a MUST broken */
+    IW_HUNT_CRASH,  /* the peer's process ended */
+    IW_HUNT_HANG,   /* a connection, but no answer to a right Request */
+    IW_HUNT_STRAY,  /* memory has changed that nobody may write to */
+    IW_HUNT_RULE,   /* the observer found a MUST broken */
+    IW_HUNT_REFUSAL /* no connection */
 };
 
 /* What happened to the peer; `text` is one line for people. */
@@ -129,6 +129,8 @@ static inline double iw_hunt_elapsed(const struct iw_hunt *h)
     return (double)(iw_transport_now() - h->began) / 1e9;
 }
 
+/* live_start.c: the program. Returns the exit status. */
+int iw_hunt_main(int argc, char **argv);
 /* Reads the command line. Returns -1 to go on, otherwise the exit status. */
 int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv);
 

@@ -82,7 +82,7 @@ static char *own_command(const struct iw_hunt *h)
 static bool there(struct iw_hunt *h)
 {
     struct iw_shell_watch w = {.seconds = TRY_SECONDS * h->o->time_scale};
-    return run_inside(h, iw_text_copy("true"), &w) == 0;
+    return !run_inside(h, iw_text_copy("true"), &w);
 }
 
 /* Brings it back. Returns false after printing an error. */

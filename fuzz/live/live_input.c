@@ -85,11 +85,12 @@ static bool same_step(const struct iw_hunt_step *a, const struct iw_hunt_step *b
 
 bool iw_hunt_input_same(const struct iw_hunt_input *a, const struct iw_hunt_input *b)
 {
-    size_t i = 0;
-
-    while (i < a->n && i < b->n && same_step(&a->steps[i], &b->steps[i]))
-        i++;
-    return i == a->n && i == b->n;
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (!same_step(&a->steps[i], &b->steps[i]))
+            return false;
+    return true;
 }
 
 size_t iw_hunt_input_size(const struct iw_hunt_input *in)

@@ -12,6 +12,7 @@
 #include "slot.h"
 
 enum {
+    MS = 1000000,            /* in ns */
     CALL_MS = 10,            /* between two looks at what is to connect */
     WAIT_LEAST = 1000000,    /* ns that a step waits at least if it says so ... */
     WAIT_MOST = 50000000,    /* ... and at most */
@@ -140,12 +141,9 @@ static bool flush(struct iw_hunt_slot *s)
 
 static void append(struct iw_hunt_slot *s, const uint8_t *octets, size_t length)
 {
-    if (s->out_room - s->out_length < length) {
-        s->out_room = 2 * (s->out_length + length);
-        s->out = iw_got(realloc(s->out, s->out_room));
-    }
-    if (length) /* then there is a piece: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
-        memcpy(s->out + s->out_length, octets, length);
+    s->out = iw_got(realloc(s->out, s->out_length + length + 1)); /* never of no octets */
+    /* There is a piece: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
+    memcpy(s->out + s->out_length, octets, length);
     s->out_length += length;
 }
 
@@ -196,7 +194,7 @@ static void shut(struct iw_hunt_slot *s)
 static uint64_t wait_of(const struct iw_hunt_loop *l, uint16_t ms, bool replied)
 {
     uint64_t scaled = most(WAIT_LEAST, (replied ? 3 : 10) * l->answer_time);
-    uint64_t asked = (uint64_t)ms * 1000000;
+    uint64_t asked = (uint64_t)ms * MS;
 
     if (!replied && asked >= WAIT_MOST)
         return most(l->patience, least(REPLY_MOST, scaled));
@@ -304,7 +302,7 @@ struct iw_hunt_loop *iw_hunt_loop_new(struct iw_hunt_world *world,
     l->call = done;
     l->context = context;
     l->control = -1;
-    l->answer_time = 1000000;
+    l->answer_time = MS;
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
     for (unsigned i = 0; i < IW_HUNT_SLOTS; i++) {
         l->slots[i].loop = l;
@@ -336,7 +334,7 @@ void iw_hunt_loop_attach(struct iw_hunt_loop *l)
     if (fd >= 0)
         epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e);
     e.data.ptr = l;
-    if (l->world->side == IW_SIDE_RESPONDER)
+    if (iw_hunt_called(l->world->side))
         epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->world->listener, &e);
 }
 
@@ -389,7 +387,7 @@ static void take_call(struct iw_hunt_loop *l)
 
 bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uint64_t number)
 {
-    bool calls = l->world->side == IW_SIDE_RESPONDER;
+    bool calls = iw_hunt_called(l->world->side);
     unsigned i = 0;
 
     while (i < l->world->slots && l->slots[i].phase != FREE)
@@ -445,17 +443,17 @@ static void requested(void *context, unsigned slot)
 
 void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms)
 {
-    uint64_t now = iw_transport_now(), next = now + (uint64_t)ms * 1000000;
+    uint64_t now = iw_transport_now(), next = now + (uint64_t)ms * MS;
 
     for (const struct iw_hunt_slot *s = l->slots; s < l->slots + IW_HUNT_SLOTS; s++) {
         if (s->phase == CALLED)
-            next = least(next, now + CALL_MS * 1000000);
+            next = least(next, now + CALL_MS * MS);
         if (s->phase != FREE)
             next = least(next, s->deadline);
     }
     struct epoll_event events[IW_HUNT_SLOTS + 2];
     int n = epoll_wait(l->epoll, events, IW_HUNT_SLOTS + 2,
-                       next > now ? (int)((next - now + 999999) / 1000000) : 0);
+                       next > now ? (int)((next - now + MS - 1) / MS) : 0);
     for (int i = 0; i < n; i++) {
         struct iw_hunt_slot *s = events[i].data.ptr;
 

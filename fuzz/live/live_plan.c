@@ -173,7 +173,7 @@ static void fill(uint8_t *ulpdu, size_t length, struct iw_hunt_known *known)
     size_t n = iw_hunt_places(ulpdu, length, places);
     for (size_t i = 0; i < n; i++) {
         const struct iw_hunt_place *at = &places[i];
-        uint64_t to = at->to ? iw_get64(ulpdu + at->to) : 0;
+        uint64_t to = iw_get64(ulpdu + at->to); /* of no use without a TO */
 
         if (at->memory < 0) {
             size_t k = (known->answered < known->asked ? known->answered++ : 0) % 8;

@@ -10,6 +10,7 @@
 #include "iwarp/wire.h"
 #include "live_plan.h"
 #include "seeds.h"
+#include "world.h"
 
 enum { CONNECTIONS = 512, STREAM = 16384 /* octets of a side */, FEW_MS = 20 };
 
@@ -96,7 +97,7 @@ static struct iw_hunt_input *input_of(const struct pair *p, enum iw_side own)
         return NULL;
     struct iw_hunt_input *in = iw_hunt_input_new();
     in->settings[0] = IW_FUZZ_CRC;
-    if (own == IW_SIDE_RESPONDER)
+    if (iw_hunt_called(own))
         iw_hunt_add_time(in, FEW_MS);
     iw_hunt_add(in, IW_FUZZ_A, side->octets, at);
     while (at < side->length) {

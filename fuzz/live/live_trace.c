@@ -62,7 +62,7 @@ void iw_hunt_code_print(uint32_t code, char *text, size_t room)
     else if (answer == IW_ANSWER_MESSAGE)
         snprintf(text, room, "%s", iw_wire_opcode_token(detail));
     else
-        snprintf(text, room, "%s", plain[answer <= IW_ANSWER_REFUSED ? answer : IW_ANSWER_NONE]);
+        snprintf(text, room, "%s", plain[answer]);
 }
 
 static const char *stimulus_name(uint8_t stimulus)

@@ -23,8 +23,8 @@ enum iw_hunt_answer {
     IW_ANSWER_LOST,      /* octets that are no FPDU */
     IW_ANSWER_FIN,
     IW_ANSWER_RESET,
-    IW_ANSWER_SILENCE, /* no end came in time after the fuzzer's FIN */
-    IW_ANSWER_REFUSED  /* no connection */
+    IW_ANSWER_REFUSED, /* no connection */
+    IW_ANSWER_SILENCE  /* no end came in time after the fuzzer's FIN */
 };
 
 /* The last thing the fuzzer sent: an opcode of a regular FPDU, or one of these. */

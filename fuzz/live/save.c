@@ -156,7 +156,7 @@ struct iw_hunt_event iw_hunt_event_read(const json_t *o)
     const char *text = json_string_value(json_object_get(o, "text"));
     struct iw_hunt_event e = {.check = check ? iw_check_find(check) : IW_CHECK_NONE};
 
-    for (int k = IW_HUNT_NOTHING; kind && k <= IW_HUNT_RULE; k++)
+    for (int k = IW_HUNT_NOTHING; kind && k <= IW_HUNT_REFUSAL; k++)
         if (!strcmp(kind, iw_hunt_kind_name((enum iw_hunt_kind)k)))
             e.kind = (enum iw_hunt_kind)k;
     snprintf(e.text, sizeof(e.text), "%s", text ? text : "");

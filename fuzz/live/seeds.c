@@ -6,6 +6,7 @@
 
 #include "host/text.h"
 #include "iwarp/rdmap.h"
+#include "world.h"
 
 enum { REPLY_MS = 50, MESSAGE = 512 };
 
@@ -45,9 +46,9 @@ static struct iw_hunt_input *begin(enum iw_side side, const struct start *how)
 
     in->settings[0] =
         IW_FUZZ_CRC | (enhanced ? IW_FUZZ_ENHANCED : 0) | (peer_to_peer ? IW_FUZZ_PEER_TO_PEER : 0);
-    memcpy(header.key, side == IW_SIDE_INITIATOR ? iw_mpa_request_key : iw_mpa_reply_key,
+    memcpy(header.key, iw_hunt_called(side) ? iw_mpa_reply_key : iw_mpa_request_key,
            sizeof(header.key));
-    if (side == IW_SIDE_RESPONDER)
+    if (iw_hunt_called(side))
         iw_hunt_add_time(in, REPLY_MS); /* until the Request is there */
     if (enhanced) {
         header.pd_length += IW_MPA_ENHANCED_LENGTH;
@@ -133,7 +134,7 @@ static void read_message(struct iw_hunt_input *in, uint32_t msn, unsigned memory
                                             .sink_to = 0x1000,
                                             .size = size,
                                             .source_stag = size ? IW_HUNT_STAG + memory : 0,
-                                            .source_to = size ? IW_HUNT_TO(memory) : 0};
+                                            .source_to = IW_HUNT_TO(memory)};
     uint8_t body[IW_RDMAP_READ_REQUEST];
     iw_wire_put_read_request(body, sizeof(body), &request);
     say(in, untagged(IW_OP_READ_REQUEST, msn), body, sizeof(body));
@@ -181,7 +182,7 @@ static const struct start kinds[] = {
 
 static void starts(struct iw_hunt_seeds *seeds)
 {
-    bool initiator = seeds->side == IW_SIDE_INITIATOR;
+    bool initiator = !iw_hunt_called(seeds->side);
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         if (initiator && kinds[i].flags & IW_MPA_FLAG_R)
@@ -283,6 +284,6 @@ void iw_hunt_seeds_generate(struct iw_hunt_seeds *seeds, enum iw_target_class cl
     operations(seeds);
     conversations(seeds);
     empty(seeds);
-    if (class == IW_TARGET_RPING && seeds->side == IW_SIDE_INITIATOR)
+    if (class == IW_TARGET_RPING && !iw_hunt_called(seeds->side))
         rping(seeds);
 }

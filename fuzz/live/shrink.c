@@ -183,15 +183,15 @@ static bool say_instead(struct shrink *s, size_t at, const uint8_t *octets, size
 static uint8_t fpdu[UINT16_MAX + 16]; /* to be tried */
 
 /* Tries another value for the octets [from, from + count) of the ULPDU in step `at`. */
-static bool change(struct shrink *s, size_t at, size_t from, size_t count, uint64_t value)
+static bool change(struct shrink *s, size_t at, size_t from, size_t count, uint8_t value)
 {
     size_t length = length_at(s, at);
 
     if (from + count > length || spent(s))
         return false;
     memcpy(fpdu + 2, current(s)->steps[at].octets + 2, length);
-    for (size_t k = count; k > 0; k--, value >>= 8)
-        fpdu[2 + from + k - 1] = (uint8_t)value;
+    memset(fpdu + 2 + from, 0, count);
+    fpdu[2 + from + count - 1] = value;
     return say_instead(s, at, fpdu, iw_hunt_fpdu(fpdu + 2, length, fpdu));
 }
 
@@ -208,14 +208,13 @@ static void plain_fpdu(struct shrink *s, size_t at)
                                         {IW_IN_ULPDU(IW_AT_READ_SIZE), 4},
                                         {IW_IN_ULPDU(IW_AT_READ_SOURCE_STAG), 4},
                                         {IW_IN_ULPDU(IW_AT_READ_SOURCE_TO), 8}};
-    uint8_t tagged =
-        current(s)->steps[at].octets[IW_MPA_LENGTH_FIELD + IW_AT_DDP_CONTROL] & IW_DDP_T;
+    const uint8_t *ulpdu = current(s)->steps[at].octets + IW_MPA_LENGTH_FIELD;
+    uint8_t tagged = ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T;
+    uint8_t opcode = ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE;
     size_t header = tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
 
-    change(s, at, IW_AT_DDP_CONTROL, 1, tagged | IW_DDP_L | 1);
-    change(s, at, IW_AT_RDMAP_CONTROL, 1,
-           0x40u | (current(s)->steps[at].octets[IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL] &
-                    IW_RDMAP_OPCODE));
+    change(s, at, IW_AT_DDP_CONTROL, 1, (uint8_t)(tagged | IW_DDP_L | 1));
+    change(s, at, IW_AT_RDMAP_CONTROL, 1, (uint8_t)(0x40 | opcode));
     for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++)
         if (!change(s, at, fields[k][0], fields[k][1], 0) && fields[k][0] == IW_AT_MSN &&
             header == IW_DDP_UNTAGGED_HEADER)

@@ -22,7 +22,7 @@ struct iw_hunt_slot {
     uint8_t *piece;        /* the unit under way as it is sent; NULL: none */
     size_t piece_length, piece_sent;
     uint8_t *out; /* rendered, to be sent */
-    size_t out_length, out_sent, out_room;
+    size_t out_length, out_sent;
     uint8_t said;
     bool shut, blocked, asking;               /* asking: the start-up frame is in `out` */
     uint64_t armed, deadline, sent, received; /* armed: when the deadline was set */

@@ -24,7 +24,7 @@ enum {
 
 const char *iw_hunt_kind_name(enum iw_hunt_kind kind)
 {
-    static const char *const names[] = {"nothing", "crash", "hang", "refusal", "stray", "rule"};
+    static const char *const names[] = {"nothing", "crash", "hang", "stray", "rule", "refusal"};
 
     return names[kind];
 }
@@ -191,7 +191,7 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging)
     /* Wait for the Reply, or the Request, and after that not long for the peer's end, which proves
      * nothing. */
     struct iw_hunt_input *probe = iw_hunt_seed_probe(h->world.side);
-    iw_hunt_drop(probe, h->world.side == IW_SIDE_INITIATOR, probe->n);
+    iw_hunt_drop(probe, !iw_hunt_called(h->world.side), probe->n);
     iw_hunt_insert_time(probe, probe->n, UINT16_MAX);
     iw_hunt_loop_patience(h->loop, (double)wait / 1e9, h->world.scale * IW_HUNT_PATIENCE_MS / 1e3);
     run(h, probe);
@@ -248,7 +248,7 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
     e = iw_hunt_look(h, wanted->kind == IW_HUNT_HANG);
     if (e.kind == IW_HUNT_HANG)
         iw_hunt_world_kill(&h->world);
-    if (e.kind != IW_HUNT_NOTHING)
+    if (e.kind)
         iw_hunt_close(h);
     return e;
 }

@@ -196,10 +196,10 @@ int iw_hunt_world_fd(const struct iw_hunt_world *w)
     return w->instance && w->target->control ? iw_control_fd(w->target->control) : -1;
 }
 
-/* Returns true if the peer may change this one of the `n` digits of memory `k`. */
-static bool peers_own(size_t k, size_t at, size_t n)
+/* Returns true if the peer may change this digit of memory `k`. */
+static bool peers_own(size_t k, size_t at)
 {
-    return k == 0 && at >= 2 * IW_HUNT_GUARD && at < n - 2 * IW_HUNT_GUARD;
+    return k == 0 && at / 2 >= IW_HUNT_GUARD && at / 2 < IW_HUNT_GUARD + kinds[k].length;
 }
 
 const char *iw_hunt_world_stray(struct iw_hunt_world *w, char *text, size_t room)
@@ -207,11 +207,11 @@ const char *iw_hunt_world_stray(struct iw_hunt_world *w, char *text, size_t room
     for (size_t k = 0; k < w->n_memories; k++) {
         struct iw_hunt_memory *m = &w->memories[k];
         char *now = look(w, m);
-        size_t n = strlen(m->content), at = 0;
+        size_t at = 0;
 
-        while (now && at < n && (now[at] == m->content[at] || peers_own(k, at, n)))
+        while (now && now[at] && (now[at] == m->content[at] || peers_own(k, at)))
             at++;
-        bool changed = now && at < n;
+        bool changed = now && now[at];
         free(now);
         if (changed) {
             snprintf(text, room, "memory %zu (%s) has changed at octet %ld", k,
@@ -225,10 +225,11 @@ const char *iw_hunt_world_stray(struct iw_hunt_world *w, char *text, size_t room
 /* Finds the address of a peer without an agent: it is the same for each slot. */
 static bool find_peer(struct iw_hunt_world *w)
 {
-    if (!resolve(w, w->target->host, w->target->port, &w->to[0]))
+    struct sockaddr_storage to = {0};
+    if (!resolve(w, w->target->host, w->target->port, &to))
         return false;
-    for (unsigned i = 1; i < w->slots; i++)
-        w->to[i] = w->to[0];
+    for (unsigned i = 0; i < w->slots; i++)
+        w->to[i] = to;
     return true;
 }
 
@@ -254,7 +255,7 @@ static bool listen_for_it(struct iw_hunt_world *w)
 
 bool iw_hunt_world_ready(struct iw_hunt_world *w)
 {
-    if (w->side == IW_SIDE_INITIATOR)
+    if (!iw_hunt_called(w->side))
         return true;
     if (!iw_hunt_world_death(w) && iw_target_calling(w->instance) && iw_transport_now() < w->grace)
         return false;
@@ -290,13 +291,13 @@ enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w)
 
     *w->trouble = *w->dead = 0;
     w->n_memories = 0;
-    if (opened != IW_TARGET_OPENED) {
+    if (opened) {
         w->instance = NULL;
         return opened;
     }
     w->starts++;
     w->target = iw_target_of(w->instance);
-    bool calls = !w->target->control && w->side == IW_SIDE_RESPONDER;
+    bool calls = iw_hunt_called(w->side);
     if (w->target->control ? prepare_agent(w) : calls ? listen_for_it(w) : find_peer(w))
         return opened;
     iw_hunt_world_close(w);
@@ -312,12 +313,12 @@ void iw_hunt_world_close(struct iw_hunt_world *w)
     w->n_memories = 0;
     if (!w->instance)
         return;
-    if (w->side == IW_SIDE_RESPONDER && w->listener >= 0)
+    if (w->listener >= 0)
         close(w->listener);
     w->listener = -1;
     char trouble[sizeof(w->trouble)];
     iw_target_close(w->instance, trouble, sizeof(trouble));
-    if (*trouble && !*w->trouble)
+    if (!*w->trouble)
         memcpy(w->trouble, trouble, sizeof(trouble));
     w->instance = NULL;
 }
@@ -341,7 +342,7 @@ const char *iw_hunt_world_death(struct iw_hunt_world *w)
     how = iw_target_check(w->instance, trouble, sizeof(trouble));
     if (*trouble)
         memcpy(w->trouble, trouble, sizeof(trouble));
-    if (how && w->side == IW_SIDE_RESPONDER) {
+    if (how && iw_hunt_called(w->side)) {
         snprintf(w->dead, sizeof(w->dead), "%s", how);
         how = w->dead;
     }

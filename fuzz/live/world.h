@@ -57,6 +57,12 @@ struct iw_hunt_world {
     char trouble[512]; /* a sanitizer's line */
 };
 
+/* Returns true if the peer is the one that connects. */
+static inline bool iw_hunt_called(enum iw_side own)
+{
+    return own == IW_SIDE_RESPONDER;
+}
+
 /* Returns the octets of memory `k`. */
 uint32_t iw_hunt_memory_length(unsigned k);
 /* Starts and reaches the target. If that fails, puts one line into w->error. */

@@ -227,6 +227,62 @@ static void a_peer_that_connects(void **state)
     discard(&f);
 }
 
+/* Eight octets one by one, and ends at once after a start-up frame. Without memory, placeholders
+ * stay. */
+static void the_fuzzers_own_ends(void **state)
+{
+    struct iw_hunt_finding f = finding(
+        IW_HUNT_CRASH, "x",
+        (const char *[]){"a" REQUEST " f01 a" SEND, "a" REQUEST " r01 a" SEND,
+                         "a" REQUEST " a0012414300000000 b000000000000000100 a000000587be8c4",
+                         "a" REQUEST " " WRITE, NULL});
+
+    (void)state;
+    begin(IW_SIDE_INITIATOR, false, "tcp:h:1");
+    iw_hunt_write_unplayed(&hunt, &f, 1);
+    is_written(&f, "fuzz-1-crash.lua", "case-ends.txt");
+    discard(&f);
+}
+
+/* Only an agent has memory, here and elsewhere. */
+static void memory_elsewhere(void **state)
+{
+    (void)state;
+    for (int agent = 0; agent < 2; agent++) {
+        struct iw_hunt_finding f = finding(IW_HUNT_STRAY, "x", (const char *[]){"a" REQUEST, NULL});
+
+        begin(IW_SIDE_INITIATOR, agent, "inside");
+        hunt.outside = true;
+        verdict = "PASS";
+        assert_false(iw_hunt_write_case(&hunt, &f, 1));
+        assert_int_equal(hunt.world.n_memories, agent ? 3 : 0);
+        assert_int_equal(opens, 0);
+        discard(&f);
+    }
+}
+
+/* In whole seconds: what the waits take, and some more. */
+static void how_long_it_may_take(void **state)
+{
+    static const struct {
+        const char *steps, *deadline;
+    } rows[] = {{"a" REQUEST " t50 a" SEND " t1 t1 t1 t1 t200", "  deadline = 41,\n"},
+                {"a" REQUEST " t50 a" SEND " t1 t1 t1 t1 t201", "  deadline = 42,\n"}};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct iw_hunt_finding f =
+            finding(IW_HUNT_CRASH, "x", (const char *[]){rows[i].steps, NULL});
+
+        begin(IW_SIDE_INITIATOR, false, "tcp:h:1");
+        iw_hunt_write_unplayed(&hunt, &f, 1);
+        char *text = support_read(f.file);
+        assert_non_null(strstr(text, rows[i].deadline));
+        free(text);
+        discard(&f);
+    }
+}
+
 static void what_shows_it_again(void **state)
 {
     static const struct {
@@ -234,7 +290,9 @@ static void what_shows_it_again(void **state)
         bool good;
     } rows[] = {{"FAIL", true},
                 {"FAIL the target ended: x", true},
+                {"FAIR", false},
                 {"PASS", false},
+                {"ERROR a sad end", false},
                 {"ERROR no", false},
                 {"ERROR a sanitizer stopped the target: x", true},
                 {"SKIP FAIL", false},
@@ -312,6 +370,9 @@ int main(void)
         cmocka_unit_test_teardown(memory_that_was_changed, support_clean),
         cmocka_unit_test_teardown(cut_frames, support_clean),
         cmocka_unit_test_teardown(a_peer_that_connects, support_clean),
+        cmocka_unit_test_teardown(the_fuzzers_own_ends, support_clean),
+        cmocka_unit_test_teardown(memory_elsewhere, support_clean),
+        cmocka_unit_test_teardown(how_long_it_may_take, support_clean),
         cmocka_unit_test_teardown(what_shows_it_again, support_clean),
         cmocka_unit_test_teardown(where_nothing_can_be_written, support_clean),
         cmocka_unit_test_teardown(a_peer_that_is_gone, support_clean),

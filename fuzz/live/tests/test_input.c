@@ -130,12 +130,16 @@ static void what_is_equal_is_the_same(void **state)
     } rows[] = {{"a0102 t5", "a0102 t5", true},  {"a0102 t5", "a0102", false},
                 {"a0102 t5", "b0102 t5", false}, {"a0102", "a010203", false},
                 {"a0102", "a0103", false},       {"a a01", "a a01", true},
-                {"a01 a02", "a01 a03", false},   {"t5", "t6", false}};
+                {"a01 a02", "a01 a03", false},   {"t5", "t6", false},
+                {"a0102", "a0102 t5", false},    {"", "a", false}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct iw_hunt_input *a = support_input(rows[i].a), *b = support_input(rows[i].b);
 
+        assert_int_equal(iw_hunt_input_same(a, b), rows[i].same);
+        iw_hunt_add_time(a, 5); /* what was there is no part of it */
+        iw_hunt_drop(a, a->n - 1, 1);
         assert_int_equal(iw_hunt_input_same(a, b), rows[i].same);
         iw_hunt_input_free(a);
         iw_hunt_input_free(b);

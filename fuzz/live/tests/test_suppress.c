@@ -107,6 +107,7 @@ static void without_a_file(void **state)
 #define SEND                                                                                       \
     "a001241430000000000000000000000010000000"                                                     \
     "0587be8c4"
+#define WRITE "a000ec140000000000000000000000000a30572ab"
 #define READ                                                                                       \
     "a001241410000000000000001000000010000000"                                                     \
     "0ae151f8f"
@@ -158,6 +159,7 @@ static void what_ends_the_peer(void **state)
     assert_true(kept_out(REQUEST("00") " " SEND));
     assert_true(kept_out(REQUEST("00") " " READ " " SEND));
     assert_true(kept_out(REQUEST("00") " " SEND " " READ));
+    assert_true(kept_out(REQUEST("00") " " SEND " " WRITE));
     assert_false(kept_out(REQUEST("00") " " READ));
     assert_false(kept_out(REQUEST("80") " " SEND));
     assert_false(kept_out(SEND " " REQUEST("00")));

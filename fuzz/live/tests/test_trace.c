@@ -33,8 +33,8 @@ static void answers_have_names(void **state)
                 {0x04000000, "no FPDU"},
                 {0x05000000, "fin"},
                 {0x06000000, "reset"},
-                {0x07000000, "silence"},
-                {0x08000000, "refused"}};
+                {0x07000000, "refused"},
+                {0x08000000, "silence"}};
     char text[96];
 
     (void)state;

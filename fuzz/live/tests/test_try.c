@@ -164,6 +164,11 @@ static void the_first_look(void **state)
     looks(IW_HUNT_NOTHING, "60/0.5");
     hunt.world.scale = 2;
     looks(IW_HUNT_NOTHING, "120/1");
+    options.try = "a file"; /* there, it is not the first */
+    looks(IW_HUNT_NOTHING, "6/1");
+    options.try = NULL;
+    answer_time = MS;
+    looks(IW_HUNT_NOTHING, "6/1");
 }
 
 static void tries(enum iw_hunt_kind wanted, enum iw_hunt_kind kind, const char *expected)
@@ -216,12 +221,15 @@ static void the_end_of_the_process(void **state)
     answer_time = 2 * MS;
     looks(IW_HUNT_REFUSAL, "3/0.5");
     assert_int_equal(hunt.waited, (uint64_t)123300 * MS);
+    answer_time = 4 * MS;
+    looks(IW_HUNT_REFUSAL, "4/0.5");
+    assert_int_equal(hunt.waited, (uint64_t)123700 * MS);
     assert_int_equal(now - before, hunt.waited);
     target.death = NULL;
-    looks(IW_HUNT_REFUSAL, "3/0.5");
+    looks(IW_HUNT_REFUSAL, "4/0.5");
     connects = true;
-    looks(IW_HUNT_HANG, "3/0.5");
-    assert_int_equal(hunt.waited, (uint64_t)123300 * MS);
+    looks(IW_HUNT_HANG, "4/0.5");
+    assert_int_equal(hunt.waited, (uint64_t)123700 * MS);
     assert_int_equal(now - before, hunt.waited);
 }
 

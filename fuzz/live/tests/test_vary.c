@@ -3,6 +3,7 @@
  */
 #include "support.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -74,6 +75,22 @@ static void places_are_counted_once(void **state)
     free(path);
 }
 
+/* Without a standard input, the file gets the least of all descriptors; it is closed again. */
+static void a_map_in_place_of_the_standard_input(void **state)
+{
+    int kept = dup(0);
+
+    (void)state;
+    close(0);
+    struct iw_hunt_coverage *c = iw_hunt_coverage_open(NULL, support_folder());
+    int left = fcntl(0, F_GETFD);
+    dup2(kept, 0);
+    close(kept);
+    assert_non_null(c);
+    assert_int_equal(left, -1);
+    iw_hunt_coverage_close(c);
+}
+
 static void open_none(void *context)
 {
     assert_null(iw_hunt_coverage_open(context, NULL));
@@ -94,6 +111,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_seed_repeats),
         cmocka_unit_test_teardown(places_are_counted_once, support_clean),
+        cmocka_unit_test_teardown(a_map_in_place_of_the_standard_input, support_clean),
         cmocka_unit_test_teardown(a_map_that_is_none, support_clean),
     };
 
