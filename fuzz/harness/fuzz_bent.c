@@ -27,7 +27,6 @@ static struct iw_switches switches;
 static bool vast; /* a Read of more than its region may have been let through */
 static struct iw_endpoint *ep;
 static uint64_t now, posted, received, sent_done, recv_done;
-static volatile uint8_t touched;
 
 /* Checks octets that nobody may change: between the guard areas of regions, and after the receives.
  */
@@ -172,8 +171,7 @@ static void output(void)
         size_t length = 0;
         IW_FUZZ_CHECK(!gone, "bent: output to nobody");
         for (size_t i = 0; i < count; i++) {
-            for (size_t k = 0; k < pieces[i].length; k++)
-                touched ^= ((const uint8_t *)pieces[i].base)[k];
+            iw_fuzz_touch(pieces[i].base, pieces[i].length);
             length += pieces[i].length;
         }
         iw_endpoint_sent(ep, length, now);
@@ -261,8 +259,10 @@ static void run(const uint8_t *octets, size_t length)
     vast = false;
     now = 1000000;
     posted = received = sent_done = recv_done = 0;
-    if (more && step.kind == IW_FUZZ_NONE) /* those of a Request are asked at its creation */
+    if (more && step.kind == IW_FUZZ_NONE) { /* those of a Request are asked at its creation */
         bend(&step);
+        more = iw_fuzz_step(&in, &step);
+    }
     create(in.settings);
     settle();
     for (; more; more = iw_fuzz_step(&in, &step)) {

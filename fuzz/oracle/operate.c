@@ -117,8 +117,9 @@ static void register_region(struct iw_station *s, const struct iw_fuzz_operation
         return;
     r.base = s->memory.octets + LATER + (fit(op->e, &length, LATER_LENGTH) & ~(size_t)7);
     r.length = length;
-    if (iw_domain_register(s->domain, &r) == 0)
-        add_region(s, &r);
+    IW_FUZZ_CHECK(iw_domain_register(s->domain, &r) == 0, "%s: a region cannot be registered",
+                  s->who);
+    add_region(s, &r);
 }
 
 static void bind(struct iw_station *s, const struct iw_fuzz_operation *op)
