@@ -98,13 +98,12 @@ static void bend(const struct iw_fuzz_step *step)
         enum iw_check check = (enum iw_check)(iw_fuzz_pair(step, i) % IW_CHECK_COUNT);
         uint8_t what = iw_fuzz_octet(step, i + 2) % (IW_SWITCH_BOTCH + IW_BOTCH_COUNT);
         enum iw_switch kind = what < IW_SWITCH_BOTCH ? (enum iw_switch)what : IW_SWITCH_BOTCH;
-        enum iw_botch botch =
-            kind == IW_SWITCH_BOTCH ? (enum iw_botch)(what - IW_SWITCH_BOTCH) : IW_BOTCH_NONE;
+        enum iw_botch botch = (enum iw_botch)(what - kind);
         if (check == IW_CHECK_NONE || !iw_switch_applies(kind, check, botch))
             continue;
         switches.any = true;
         vast |= bounds_reads(check) && (kind == IW_SWITCH_IGNORE || botch == IW_BOTCH_PLACE);
-        if (kind == IW_SWITCH_BOTCH)
+        if (botch != IW_BOTCH_NONE)
             switches.botch[check] = (uint8_t)botch;
         else
             switches.set[check] ^= (uint8_t)(1u << kind);
@@ -197,9 +196,9 @@ static void settle(void)
     output();
     struct iw_completion done;
     while (iw_endpoint_poll(ep, &done, 1) > 0) {
-        bool recv = done.opcode == IW_WORK_RECV;
-        uint64_t *count = recv ? &recv_done : &sent_done;
-        IW_FUZZ_CHECK(done.id == *count && done.id < (recv ? received : posted),
+        bool sent = done.opcode < IW_WORK_RECV;
+        uint64_t *count = sent ? &sent_done : &recv_done;
+        IW_FUZZ_CHECK(done.id == *count && done.id < (sent ? posted : received),
                       "bent: work %llu completes in the place of %llu", (unsigned long long)done.id,
                       (unsigned long long)*count);
         ++*count;

@@ -53,8 +53,6 @@ static uint8_t settings[IW_FUZZ_SETTINGS];
 
 static void say(const void *octets, size_t length)
 {
-    if (length == 0)
-        return;
     if (logging) {
         IW_FUZZ_CHECK(length <= LOG - log_length, "deframer: more reports than the octets allow");
         memcpy(log_octets + log_length, octets, length);

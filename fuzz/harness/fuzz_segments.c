@@ -127,8 +127,6 @@ static void arrive(void)
 
 static void collect(const uint8_t *octets, size_t length)
 {
-    if (length > BATCH - batch_length)
-        length = BATCH - batch_length;
     if (length > 0)
         memcpy(batch + batch_length, octets, length);
     batch_length += length;
@@ -229,4 +227,4 @@ static void run(const uint8_t *octets, size_t length)
 }
 
 const struct iw_fuzz_harness iw_fuzz_harness = {
-    .name = "segments", .most = 1 << 16, .steps = true, .single = true, .start = start, .run = run};
+    .name = "segments", .most = BATCH, .steps = true, .single = true, .start = start, .run = run};

@@ -25,7 +25,7 @@ static const struct iw_station_region *region(const struct iw_station *s, unsign
 static size_t cut(struct iw_iov *sge, size_t pieces, uint8_t *base, size_t length)
 {
     for (size_t i = 0; i < pieces; i++) {
-        size_t take = i + 1 == pieces ? length : length / 3;
+        size_t take = pieces - i > 1 ? length / 3 : length;
         sge[i] = (struct iw_iov){base, take};
         base += take;
         length -= take;

@@ -82,7 +82,7 @@ static void work_is_posted(void **state)
     (void)state;
     again();
     RUNS("00000000 020800 0003010a03200500 021000 0005000000020000 0005000000010102"
-         " 020800 0006000700000000 020800 0013f20109020300",
+         " 020800 0006000700000000 020800 0013f20109020300 020800 0005000001020000",
          "",
          "create\n"
          "post 0 op 3 flags 1 to 11223346+1005 000000\n"
@@ -90,6 +90,7 @@ static void work_is_posted(void **state)
          "post 2 op 5 flags 0 to 11223344+1201 sink 11223344+1000 256\n"
          "post 3 op 6 flags 0 to 1122334b+1000 immediate 0000000000000000\n"
          "post 4 op 9 flags 0 to 11223345+1003 209/0 3/0\n"
+         "post 5 op 5 flags 0 to 11223344+1000 sink 11223344+1000 0\n"
          "lost\n"
          "destroy\n");
     again();

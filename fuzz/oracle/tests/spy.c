@@ -5,7 +5,7 @@
 
 static jmp_buf failed;
 static bool watched;
-static char said[400], notes[1 << 16];
+static char said[400], notes[1 << 21];
 static size_t noted;
 
 void iw_fuzz_fail(const char *format, ...)
