@@ -270,8 +270,8 @@ static void run(const uint8_t *octets, size_t length)
     }
     iw_endpoint_input_end(ep, false, now);
     settle();
-    IW_FUZZ_CHECK(sent_done == posted && recv_done == received,
-                  "bent: %llu pieces of work and %llu receives never complete",
+    bool missing = sent_done < posted || recv_done < received;
+    IW_FUZZ_CHECK(!missing, "bent: %llu pieces of work and %llu receives never complete",
                   (unsigned long long)(posted - sent_done),
                   (unsigned long long)(received - recv_done));
     iw_endpoint_destroy(ep);

@@ -127,8 +127,7 @@ static void arrive(void)
 
 static void collect(const uint8_t *octets, size_t length)
 {
-    if (length > 0)
-        memcpy(batch + batch_length, octets, length);
+    memcpy(batch + batch_length, octets, length);
     batch_length += length;
 }
 

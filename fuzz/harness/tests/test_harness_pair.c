@@ -460,72 +460,46 @@ static void octets_come_early(void **state)
 static void ends_arrive(void **state)
 {
     (void)state;
-    for (int how = 0; how < 4; how++) {
-        set_sending("6162", how == 3 ? "41" : NULL);
-        fin[0] = true;
-        reset[0] = how == 1 || how == 2;
-        fin[1] = how == 3;
-        if (how == 2)
-            NOTES(FIRST "000200 0100 000000", "",
-                  "0 time 0\n"
-                  "1 time 0\n"
-                  "1 input 61\n"
-                  "A 0: 61\n"
-                  "agree A\n"
-                  "1 input 62\n"
-                  "A 1: 62\n"
-                  "agree A\n"
-                  "1 lost\n"
-                  "A 2 reset\n"
-                  "0 close\n"
-                  "1 close\n"
-                  "witness closes\n");
-        else
-            NOTES(FIRST "000200 0200", "",
-                  how == 0   ? "0 time 0\n"
-                               "1 time 0\n"
-                               "1 input 6162\n"
-                               "A 0: 6162\n"
-                               "agree A\n"
-                               "1 fin\n"
-                               "A 2 fin\n"
-                               "0 close\n"
-                               "1 close\n"
-                               "witness closes\n"
-                  : how == 1 ? "0 time 0\n"
-                               "1 time 0\n"
-                               "1 input 6162\n"
-                               "A 0: 6162\n"
-                               "agree A\n"
-                               "1 lost\n"
-                               "A 2 reset\n"
-                               "0 close\n"
-                               "1 close\n"
-                               "witness closes\n"
-                             : "0 time 0\n"
-                               "1 time 0\n"
-                               "1 input 6162\n"
-                               "A 0: 6162\n"
-                               "agree A\n"
-                               "1 fin\n"
-                               "A 2 fin\n"
-                               "0 input 41\n"
-                               "B 0: 41\n"
-                               "agree B\n"
-                               "0 fin\n"
-                               "B 1 fin\n"
-                               "0 close\n"
-                               "1 close\n"
-                               "witness closes\n");
-    }
     set_sending("6162", NULL);
     fin[0] = true;
-    NOTES(FIRST "000200 0100", "",
+    NOTES(FIRST "000200 0200 030000", "",
+          "0 time 0\n"
+          "1 time 0\n"
+          "1 input 6162\n"
+          "A 0: 6162\n"
+          "agree A\n"
+          "1 fin\n"
+          "A 2 fin\n"
+          "0 time 0\n"
+          "1 time 0\n"
+          "0 close\n"
+          "1 close\n"
+          "witness closes\n");
+    set_sending("6162", NULL);
+    fin[0] = reset[0] = true;
+    NOTES(FIRST "000200 0200 030000", "",
+          "0 time 0\n"
+          "1 time 0\n"
+          "1 input 6162\n"
+          "A 0: 6162\n"
+          "agree A\n"
+          "1 lost\n"
+          "A 2 reset\n"
+          "0 time 0\n"
+          "1 time 0\n"
+          "0 close\n"
+          "1 close\n"
+          "witness closes\n");
+    set_sending("6162", NULL);
+    fin[0] = true;
+    NOTES(FIRST "000200 0100 030000", "",
           "0 time 0\n"
           "1 time 0\n"
           "1 input 61\n"
           "A 0: 61\n"
           "agree A\n"
+          "0 time 0\n"
+          "1 time 0\n"
           "1 input 62\n"
           "A 1: 62\n"
           "agree A\n"
@@ -534,13 +508,35 @@ static void ends_arrive(void **state)
           "0 close\n"
           "1 close\n"
           "witness closes\n");
+    set_sending("6162", "41");
+    fin[0] = fin[1] = true;
+    NOTES(FIRST "000200 0200 030000", "",
+          "0 time 0\n"
+          "1 time 0\n"
+          "1 input 6162\n"
+          "A 0: 6162\n"
+          "agree A\n"
+          "1 fin\n"
+          "A 2 fin\n"
+          "0 time 0\n"
+          "1 time 0\n"
+          "0 input 41\n"
+          "B 0: 41\n"
+          "agree B\n"
+          "0 fin\n"
+          "B 1 fin\n"
+          "0 close\n"
+          "1 close\n"
+          "witness closes\n");
     set_sending(NULL, NULL);
     fin[1] = reset[1] = true;
-    NOTES(FIRST "000000 010000", "",
+    NOTES(FIRST "000000 010000 030000", "",
           "0 time 0\n"
           "1 time 0\n"
           "0 lost\n"
           "B 0 reset\n"
+          "0 time 0\n"
+          "1 time 0\n"
           "0 close\n"
           "1 close\n"
           "witness closes\n");
