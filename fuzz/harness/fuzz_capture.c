@@ -21,7 +21,8 @@ static void add(struct frames *f, const struct iw_frame *frame)
     f->count++;
     f->known |= frame->link != IW_LINK_OTHER;
     iw_fuzz_mix(&f->hash, frame->time);
-    iw_fuzz_mix(&f->hash, (uint64_t)frame->linktype << 32 | frame->original);
+    iw_fuzz_mix(&f->hash, frame->linktype);
+    iw_fuzz_mix(&f->hash, frame->original);
     iw_fuzz_mix(&f->hash, frame->length);
     iw_fuzz_mix_octets(&f->hash, frame->data, frame->length);
 }

@@ -15,8 +15,9 @@ struct report {
     struct iw_fpdu fpdu;
     struct iw_iov pieces[2];
     struct iw_fault fault;
-    unsigned times; /* besides once */
-    uint64_t next;  /* deframer.next before it */
+    unsigned times;  /* besides once, */
+    uint64_t stride; /* each this much later */
+    uint64_t next;   /* deframer.next before it */
 };
 
 static struct {
@@ -27,7 +28,7 @@ static struct {
     uint64_t short_by[3];             /* octets that the edge lacks */
     bool quiet;                       /* inputs are not noted */
     size_t runs;
-    bool begun;
+    bool begun, placed; /* placed: what was shown early last */
     uint64_t edge;
     /* framer */
     uint32_t size;
@@ -71,7 +72,9 @@ static void make(struct iw_deframer *d, struct report *r)
     if (r->times == 0)
         spy_note("gives %d\n", r->kind == SHOWN_EARLY ? r->fpdu.placed_early : got);
     if (r->kind == SHOWN_EARLY)
-        r->fpdu.placed_early = false;
+        fake.placed = r->fpdu.placed_early;
+    r->fpdu.placed_early = r->fpdu.placed_early && r->kind != SHOWN_EARLY;
+    r->fpdu.pos += r->stride;
 }
 
 int iw_deframer_input(struct iw_deframer *d, uint64_t pos, const struct iw_iov *data, size_t pieces)

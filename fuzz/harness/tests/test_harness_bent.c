@@ -301,6 +301,8 @@ static void unless_reads_have_no_bounds(void **state)
     }
     assert_string_equal(send_more(IW_CHECK_RDMAP_READ_STAG, IW_SWITCH_BOTCH + IW_BOTCH_PLACE, 1),
                         "");
+    assert_string_equal(send_more(IW_CHECK_RDMAP_READ_STAG, IW_SWITCH_BOTCH + IW_BOTCH_AGAIN, 1),
+                        "bent: output without end");
     assert_string_equal(send_more(IW_CHECK_RDMAP_READ_STAG, IW_SWITCH_OVERSTRICT, 1),
                         "bent: output without end");
     assert_string_equal(send_more(IW_CHECK_RDMAP_READ_STAG, IW_SWITCH_IGNORE, 1), "");
