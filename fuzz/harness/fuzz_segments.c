@@ -104,7 +104,7 @@ static void compare(void)
     if (wrong(a) || !iw_station_boundary(a) ||
         memcmp(a->memory.octets, b->memory.octets, IW_FUZZ_MEMORY) == 0)
         return;
-    for (size_t i = 0; i < IW_FUZZ_MEMORY; i++)
+    for (size_t i = 0; i < sizeof a->memory.octets; i++)
         IW_FUZZ_CHECK(a->memory.octets[i] == b->memory.octets[i],
                       "segments: another order leaves 0x%02x in octet %zu instead of 0x%02x",
                       b->memory.octets[i], i, a->memory.octets[i]);

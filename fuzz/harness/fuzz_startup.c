@@ -113,8 +113,7 @@ static struct iw_mpa_startup play(struct iw_fuzz_input in, bool by_octets, struc
     enum iw_mpa_role role = (in.settings[1] & RESPONDER) != 0 ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
 
     memset(out, 0, sizeof *out);
-    struct iw_mpa_startup s;
-    memset(&s, 0, sizeof s);
+    struct iw_mpa_startup s = {.role = role};
     if (iw_mpa_startup_init(&s, role, &config, data, role == IW_MPA_INITIATOR ? in.settings[3] : 0,
                             NULL) != 0)
         return s;

@@ -233,6 +233,9 @@ static void switches_add_up(void **state)
     assert_int_equal(fake.config.switches->set[crc], 0);
     spy_run(&iw_fuzz_harness, "", "", "create\nlost\ndestroy\n");
     assert_switches(IW_CHECK_NONE, 0, IW_BOTCH_NONE);
+    snprintf(hex, sizeof hex, "00000000 050300 %02x0000", crc); /* an end sets none */
+    spy_run(&iw_fuzz_harness, hex, "", "create\nfin\nlost\ndestroy\n");
+    assert_switches(IW_CHECK_NONE, 0, IW_BOTCH_NONE);
 }
 
 /* ---- output ---- */

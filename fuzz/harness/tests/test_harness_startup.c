@@ -76,7 +76,7 @@ int iw_mpa_startup_reject(struct iw_mpa_startup *s, const void *private_data, si
 size_t iw_mpa_startup_output(const struct iw_mpa_startup *s, const uint8_t **data)
 {
     (void)s;
-    *data = fake.out[fake.play - 1] + fake.sent;
+    *data = fake.out_length[fake.play - 1] > 0 ? fake.out[fake.play - 1] + fake.sent : NULL;
     return fake.out_length[fake.play - 1] - fake.sent;
 }
 
@@ -166,16 +166,18 @@ static void output_is_drained(void **state)
 {
     (void)state;
     again();
-    both_say(KEY_REQUEST "80010000");
+    both_say(KEY_REQUEST "800100025044");
     RUNS("00000000 030100 00", "",
          "initiator revision 1 rtr 7 first 1 ird 0 ord 0 private 0\n"
          "sent 7\n"
          "sent 7\n"
-         "sent 6\n"
+         "sent 7\n"
+         "sent 1\n"
          "again\n"
          "sent 7\n"
          "sent 7\n"
-         "sent 6\n");
+         "sent 7\n"
+         "sent 1\n");
     again();
     both_say(KEY_REPLY "80010000");
     RUNS("00080000 000100 00", "",

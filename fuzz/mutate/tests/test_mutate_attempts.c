@@ -241,6 +241,9 @@ static void parts_need_room(void **state)
     assert_int_equal(iw_mutate_frame(&script, &script.part[0], 0, out, 2), 0);
     assert_int_equal(iw_mutate_frame(&script, &script.part[0], 0, out, 3), 3);
     assert_octets(out, 3, "ff0000");
+    /* For an FPDU as much as it could have with Markers. */
+    assert_int_equal(iw_mutate_frame(&script, &script.part[1], 0, out, 35), 0);
+    assert_int_equal(iw_mutate_frame(&script, &script.part[1], 0, out, 36), 28);
 }
 
 int main(void)

@@ -62,8 +62,14 @@ void spy_note(const char *format, ...)
 
 void spy_note_octets(const uint8_t *octets, size_t length)
 {
-    for (size_t i = 0; i < length; i++)
-        spy_note("%02x", octets[i]);
+    static const char digits[] = "0123456789abcdef";
+
+    assert_true(length < (sizeof notes - noted) / 2);
+    for (size_t i = 0; i < length; i++) {
+        notes[noted++] = digits[octets[i] >> 4];
+        notes[noted++] = digits[octets[i] & 15];
+    }
+    notes[noted] = '\0';
 }
 
 const char *spy_notes(void)
