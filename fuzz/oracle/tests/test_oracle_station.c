@@ -184,6 +184,8 @@ static void endpoints_must_be_made(void **state)
     fake.created = IW_OK;
     fake.stream = 2;
     assert_string_equal(spy_fault(create, NULL), "it: not the first stream");
+    fake.stream = 0;
+    assert_string_equal(spy_fault(create, NULL), "it: not the first stream");
 }
 
 static void start_bare(void *argument)

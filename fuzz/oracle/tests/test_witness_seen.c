@@ -218,6 +218,11 @@ static void stations_send_nothing_wrong(void **state)
              : how == 5 ? "responder sends what breaks rdmap-terminate-segment, at octet 103"
                         : "");
     }
+    set_seen(&s, IW_OBSERVED_FINDING);
+    o.side = IW_SIDE_RESPONDER;
+    o.fault.check = IW_CHECK_COUNT - 1;
+    s.witness.doubted = true;
+    assert_non_null(strstr(spy_fault(see, NULL), "responder sends what breaks "));
 }
 
 /* ---- its observer ---- */
