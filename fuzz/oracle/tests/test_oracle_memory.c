@@ -360,6 +360,8 @@ static void files_have_what_was_set(void **state)
     assert_int_equal(content(0, octets, 16), 3);
     assert_memory_equal(octets, "1st", 3);
     assert_string_equal(iw_fuzz_file(0), name);
+    iw_fuzz_file_set(0, NULL, 0);
+    assert_int_equal(content(0, octets, 16), 0);
 }
 
 static void set_file(void *argument)
