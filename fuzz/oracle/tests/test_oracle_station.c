@@ -116,6 +116,8 @@ static void settings_make_the_endpoint(void **state)
         "00000007",
         "revision 1 extensions early 000 aligned 0 emss 64 mulpdu 0 depths 16 16 sge 4 reads 16");
     assert_int_equal(fake.ep.landing_min, 64);
+    fake.ep.lists_min = 7;
+    iw_station_create(&station);
     assert_int_equal(fake.ep.lists_min, 0);
 }
 

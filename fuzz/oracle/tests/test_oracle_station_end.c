@@ -76,6 +76,24 @@ static void lazy_stations_keep_their_output(void **state)
     SETTLES("it: more is received than posted");
 }
 
+static void out_completes(void *context, const uint8_t *octets, size_t length)
+{
+    scene_out(context, octets, length);
+    fake.done[0] = (struct iw_completion){.opcode = IW_WORK_RECV};
+    fake.done_count = 1;
+}
+
+/* What completes when octets leave is looked at, too. */
+static void output_may_complete_work(void **state)
+{
+    (void)state;
+    scene_open("00000000");
+    outputs("ab", "cde", "f");
+    station.out = out_completes;
+    SETTLES("it: more is received than posted");
+    station.out = scene_out;
+}
+
 static void empty_pieces_are_noticed(void **state)
 {
     (void)state;
@@ -369,6 +387,7 @@ int main(void)
         cmocka_unit_test(output_leaves),
         cmocka_unit_test(lists_leave_together_in_place),
         cmocka_unit_test(lazy_stations_keep_their_output),
+        cmocka_unit_test(output_may_complete_work),
         cmocka_unit_test(empty_pieces_are_noticed),
         cmocka_unit_test(ends_are_passed_on),
         cmocka_unit_test(time_passes),
