@@ -25,6 +25,14 @@ void *iw_fuzz_allocate(size_t size)
     return memory;
 }
 
+static volatile uint8_t touched;
+
+void iw_fuzz_touch(const uint8_t *octets, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        touched ^= octets[i];
+}
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define WATCHED

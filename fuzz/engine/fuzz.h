@@ -39,6 +39,9 @@ _Noreturn void iw_fuzz_fail(const char *format, ...) __attribute__((format(print
 enum { IW_FUZZ_FENCED = 1 << 17 };
 const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length);
 
+/* Reads the octets, so that AddressSanitizer notices which of them may not be read. */
+void iw_fuzz_touch(const uint8_t *octets, size_t length);
+
 /* Returns memory that is never freed; fails if there is none. */
 void *iw_fuzz_allocate(size_t size);
 

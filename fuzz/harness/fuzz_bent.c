@@ -27,7 +27,6 @@ static struct iw_switches switches;
 static bool vast; /* a Read of more than its region may have been let through */
 static struct iw_endpoint *ep;
 static uint64_t now, posted, received, sent_done, recv_done;
-static volatile uint8_t touched;
 
 /* Checks octets that nobody may change: between the guard areas of regions, and after the receives.
  */
@@ -99,13 +98,12 @@ static void bend(const struct iw_fuzz_step *step)
         enum iw_check check = (enum iw_check)(iw_fuzz_pair(step, i) % IW_CHECK_COUNT);
         uint8_t what = iw_fuzz_octet(step, i + 2) % (IW_SWITCH_BOTCH + IW_BOTCH_COUNT);
         enum iw_switch kind = what < IW_SWITCH_BOTCH ? (enum iw_switch)what : IW_SWITCH_BOTCH;
-        enum iw_botch botch =
-            kind == IW_SWITCH_BOTCH ? (enum iw_botch)(what - IW_SWITCH_BOTCH) : IW_BOTCH_NONE;
+        enum iw_botch botch = (enum iw_botch)(what - kind);
         if (check == IW_CHECK_NONE || !iw_switch_applies(kind, check, botch))
             continue;
         switches.any = true;
         vast |= bounds_reads(check) && (kind == IW_SWITCH_IGNORE || botch == IW_BOTCH_PLACE);
-        if (kind == IW_SWITCH_BOTCH)
+        if (botch != IW_BOTCH_NONE)
             switches.botch[check] = (uint8_t)botch;
         else
             switches.set[check] ^= (uint8_t)(1u << kind);
@@ -172,8 +170,7 @@ static void output(void)
         size_t length = 0;
         IW_FUZZ_CHECK(!gone, "bent: output to nobody");
         for (size_t i = 0; i < count; i++) {
-            for (size_t k = 0; k < pieces[i].length; k++)
-                touched ^= ((const uint8_t *)pieces[i].base)[k];
+            iw_fuzz_touch(pieces[i].base, pieces[i].length);
             length += pieces[i].length;
         }
         iw_endpoint_sent(ep, length, now);
@@ -199,9 +196,9 @@ static void settle(void)
     output();
     struct iw_completion done;
     while (iw_endpoint_poll(ep, &done, 1) > 0) {
-        bool recv = done.opcode == IW_WORK_RECV;
-        uint64_t *count = recv ? &recv_done : &sent_done;
-        IW_FUZZ_CHECK(done.id == *count && done.id < (recv ? received : posted),
+        bool sent = done.opcode < IW_WORK_RECV;
+        uint64_t *count = sent ? &sent_done : &recv_done;
+        IW_FUZZ_CHECK(done.id == *count && done.id < (sent ? posted : received),
                       "bent: work %llu completes in the place of %llu", (unsigned long long)done.id,
                       (unsigned long long)*count);
         ++*count;
@@ -261,8 +258,10 @@ static void run(const uint8_t *octets, size_t length)
     vast = false;
     now = 1000000;
     posted = received = sent_done = recv_done = 0;
-    if (more && step.kind == IW_FUZZ_NONE) /* those of a Request are asked at its creation */
+    if (more && step.kind == IW_FUZZ_NONE) { /* those of a Request are asked at its creation */
         bend(&step);
+        more = iw_fuzz_step(&in, &step);
+    }
     create(in.settings);
     settle();
     for (; more; more = iw_fuzz_step(&in, &step)) {
@@ -271,8 +270,8 @@ static void run(const uint8_t *octets, size_t length)
     }
     iw_endpoint_input_end(ep, false, now);
     settle();
-    IW_FUZZ_CHECK(sent_done == posted && recv_done == received,
-                  "bent: %llu pieces of work and %llu receives never complete",
+    bool missing = sent_done < posted || recv_done < received;
+    IW_FUZZ_CHECK(!missing, "bent: %llu pieces of work and %llu receives never complete",
                   (unsigned long long)(posted - sent_done),
                   (unsigned long long)(received - recv_done));
     iw_endpoint_destroy(ep);

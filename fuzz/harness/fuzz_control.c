@@ -26,7 +26,8 @@ static void mix_text(struct lines *l, const char *text)
 
 static void connect_pair(int fds[2])
 {
-    IW_FUZZ_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0, "no sockets");
+    IW_FUZZ_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, PF_UNSPEC, fds) == 0,
+                  "no sockets");
 }
 
 static void give(int fd, const uint8_t *octets, size_t length)
@@ -51,8 +52,7 @@ static void pass_on(struct iw_control_channel *to, struct iw_control_channel *fr
     while (iw_control_channel_flush(to) == 1 ||
            iw_control_channel_next(from, &again, error, sizeof error) == 0)
         IW_FUZZ_CHECK(iw_control_channel_read(from) >= 0, "control: a line does not arrive");
-    IW_FUZZ_CHECK(again != NULL && json_equal(again, object) != 0,
-                  "control: a line arrives as another");
+    IW_FUZZ_CHECK(json_equal(again, object) != 0, "control: a line arrives as another");
     json_decref(again);
 }
 

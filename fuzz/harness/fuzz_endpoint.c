@@ -24,7 +24,7 @@ static bool started;
 static void out(void *context, const uint8_t *octets, size_t length)
 {
     (void)context;
-    if (started && station.role == IW_MPA_INITIATOR)
+    if (started)
         (void)iw_mpa_startup_input(&peer, octets, length);
     iw_witness_input(&watch, (enum iw_side)(1 - PEER), octets, length);
 }

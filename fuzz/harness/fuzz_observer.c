@@ -89,7 +89,8 @@ static void seen(void *context, const struct iw_observation *o)
     summary.missed |=
         o->kind == IW_OBSERVED_GAP || o->kind == IW_OBSERVED_RESYNC || o->kind == IW_OBSERVED_LOST;
     summary.count++;
-    mix((uint64_t)o->kind << 8 | (uint64_t)o->side);
+    mix(o->kind);
+    mix(o->side);
     mix(o->pos);
     mix(o->end);
     switch (o->kind) {

@@ -88,11 +88,12 @@ static void deliver(size_t side, size_t length)
     }
 }
 
+/* Delivers the end of `side`, of which nothing is in flight any more. */
 static bool deliver_end(size_t side)
 {
     struct channel *c = &channel[side];
 
-    if (!c->fin || c->fin_delivered || (!c->reset && c->first != c->end))
+    if (!c->fin || c->fin_delivered)
         return false;
     c->fin_delivered = true;
     iw_station_input_end(&station[1 - side], c->reset);

@@ -104,7 +104,7 @@ static void compare(void)
     if (wrong(a) || !iw_station_boundary(a) ||
         memcmp(a->memory.octets, b->memory.octets, IW_FUZZ_MEMORY) == 0)
         return;
-    for (size_t i = 0; i < IW_FUZZ_MEMORY; i++)
+    for (size_t i = 0; i < sizeof a->memory.octets; i++)
         IW_FUZZ_CHECK(a->memory.octets[i] == b->memory.octets[i],
                       "segments: another order leaves 0x%02x in octet %zu instead of 0x%02x",
                       b->memory.octets[i], i, a->memory.octets[i]);
@@ -127,10 +127,7 @@ static void arrive(void)
 
 static void collect(const uint8_t *octets, size_t length)
 {
-    if (length > BATCH - batch_length)
-        length = BATCH - batch_length;
-    if (length > 0)
-        memcpy(batch + batch_length, octets, length);
+    memcpy(batch + batch_length, octets, length);
     batch_length += length;
 }
 
@@ -229,4 +226,4 @@ static void run(const uint8_t *octets, size_t length)
 }
 
 const struct iw_fuzz_harness iw_fuzz_harness = {
-    .name = "segments", .most = 1 << 16, .steps = true, .single = true, .start = start, .run = run};
+    .name = "segments", .most = BATCH, .steps = true, .single = true, .start = start, .run = run};

@@ -23,6 +23,8 @@ struct change {
     bool startup;               /* PD_Length */
 };
 
+enum { ANY = -1 }; /* kind of part */
+
 static struct iw_mutate_part *any_part(struct iw_mutate_script *s, struct iw_mutate_random *r,
                                        int kind)
 {
@@ -87,7 +89,7 @@ static void change_startup(struct iw_mutate_script *s, struct change *c)
 
 static void change_octets(struct iw_mutate_script *s, struct change *c)
 {
-    struct iw_mutate_part *p = any_part(s, c->r, -1);
+    struct iw_mutate_part *p = any_part(s, c->r, ANY);
     size_t most = p ? loosen(s, p, c->r) : 0;
     uint8_t *o = s->octets + s->used;
 
@@ -139,7 +141,7 @@ static void bend_frame(struct iw_mutate_script *s, struct change *c)
 /* Changes where steps begin and end. */
 static void cut(struct iw_mutate_script *s, struct change *c)
 {
-    struct iw_mutate_part *p = any_part(s, c->r, -1);
+    struct iw_mutate_part *p = any_part(s, c->r, ANY);
 
     if (!p)
         return;
@@ -159,7 +161,7 @@ static void cut(struct iw_mutate_script *s, struct change *c)
     default: {
         uint16_t at =
             (uint16_t)(1 + iw_mutate_below(c->r, iw_mutate_chance(c->r, 2) ? 24 : p->length + 8));
-        if (p->cuts > 0 && (p->cuts == IW_MUTATE_CUTS || p->cut[p->cuts - 1] >= at))
+        if (p->cuts > 0 && !(p->cuts < IW_MUTATE_CUTS && p->cut[p->cuts - 1] < at))
             p->cuts = 0;
         p->cut[p->cuts++] = at;
         break;

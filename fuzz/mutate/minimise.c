@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { SECONDS = 20 }; /* that a run may take */
+
 struct failure {
     int status;
     char line[256];
@@ -68,7 +70,7 @@ static struct failure replay(const char *program, const uint8_t *octets, size_t 
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
         dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-        alarm(20);
+        alarm(SECONDS);
         execl(program, program, scratch, (char *)NULL);
         _exit(127);
     }

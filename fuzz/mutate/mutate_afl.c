@@ -5,6 +5,8 @@
  * input/input.h. IW_FUZZ_SINGLE and IW_FUZZ_COMMANDS are in the environment if the harness says
  * `single` or `commands`.
  */
+#include "mutate/afl.h"
+
 #include "mutate/trim.h"
 
 #include <stdlib.h>
@@ -19,15 +21,6 @@ struct mutator {
     uint8_t out[IW_MUTATE_INPUT_MAX];
     uint8_t repaired[IW_MUTATE_INPUT_MAX];
 };
-
-void *afl_custom_init(void *afl, unsigned seed);
-void afl_custom_deinit(void *data);
-size_t afl_custom_fuzz(void *data, uint8_t *octets, size_t size, uint8_t **out, uint8_t *add,
-                       size_t add_size, size_t most);
-size_t afl_custom_post_process(void *data, uint8_t *octets, size_t size, uint8_t **out);
-int32_t afl_custom_init_trim(void *data, uint8_t *octets, size_t size);
-size_t afl_custom_trim(void *data, uint8_t **out);
-int32_t afl_custom_post_trim(void *data, unsigned char good);
 
 void *afl_custom_init(void *afl, unsigned seed)
 {

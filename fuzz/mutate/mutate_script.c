@@ -177,7 +177,7 @@ static size_t read_part(struct iw_mutate_script *s, const struct stream *t, size
     }
     size_t size = read_fpdu(t->octets + at, t->length - at, at - t->begin, s->markers[side], s->crc,
                             p, s->octets + s->used);
-    if (size > 0 && (p->crc == 0 || (!lost && p->length >= IW_DDP_TAGGED_HEADER))) {
+    if (size != 0 && (p->crc == 0 || (!lost && p->length >= IW_DDP_TAGGED_HEADER))) {
         p->kind = IW_MUTATE_FPDU;
         return size;
     }
@@ -274,7 +274,7 @@ bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size
                 return false;
             size_t taken =
                 read_part(s, &stream[side], done[side], given[side], lost[side], side, p);
-            lost[side] = p->kind == IW_MUTATE_OCTETS;
+            lost[side] = p->kind > IW_MUTATE_FPDU; /* it is octets */
             p->step = (uint8_t)kind;
             p->joined = done[side] > begin;
             s->used += p->length;
@@ -295,14 +295,14 @@ struct writer {
     size_t header; /* of the step being written; 0: none */
 };
 
+/* Begins a step; the octets that are appended next set its length. */
 static bool begin_step(struct writer *w, uint8_t kind)
 {
     if (w->room - w->length < IW_FUZZ_STEP)
         return false;
     w->header = w->length;
-    w->out[w->length++] = kind;
-    w->out[w->length++] = 0;
-    w->out[w->length++] = 0;
+    w->out[w->length] = kind;
+    w->length += IW_FUZZ_STEP;
     return true;
 }
 
@@ -372,9 +372,9 @@ size_t iw_mutate_write(const struct iw_mutate_script *s, uint8_t *out, size_t ro
             pos[iw_mutate_side(s, p)] = 0;
         else if (p->kind != IW_MUTATE_OTHER)
             pos[iw_mutate_side(s, p)] += length;
-        if (!append_part(&w, p, joins && header > 0, octets, length)) {
+        if (!append_part(&w, p, joins, octets, length)) {
             w.length = before;
-            if (joins && header > 0) {
+            if (header > 0) { /* the step before is as long as it was */
                 size_t kept = before - header - IW_FUZZ_STEP;
                 out[header + 1] = (uint8_t)kept;
                 out[header + 2] = (uint8_t)(kept >> 8);

@@ -25,7 +25,7 @@ static const struct iw_station_region *region(const struct iw_station *s, unsign
 static size_t cut(struct iw_iov *sge, size_t pieces, uint8_t *base, size_t length)
 {
     for (size_t i = 0; i < pieces; i++) {
-        size_t take = i + 1 == pieces ? length : length / 3;
+        size_t take = pieces - i > 1 ? length / 3 : length;
         sge[i] = (struct iw_iov){base, take};
         base += take;
         length -= take;
@@ -117,8 +117,9 @@ static void register_region(struct iw_station *s, const struct iw_fuzz_operation
         return;
     r.base = s->memory.octets + LATER + (fit(op->e, &length, LATER_LENGTH) & ~(size_t)7);
     r.length = length;
-    if (iw_domain_register(s->domain, &r) == 0)
-        add_region(s, &r);
+    IW_FUZZ_CHECK(iw_domain_register(s->domain, &r) == 0, "%s: a region cannot be registered",
+                  s->who);
+    add_region(s, &r);
 }
 
 static void bind(struct iw_station *s, const struct iw_fuzz_operation *op)

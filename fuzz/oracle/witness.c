@@ -178,8 +178,8 @@ void iw_witness_open(struct iw_witness *w, struct iw_station *initiator,
         .extensions = (initiator != NULL ? initiator : responder)->config.extensions,
     };
 
+    tracing = getenv("IW_FUZZ_TRACE") != NULL;
     if (memory == NULL) {
-        tracing = getenv("IW_FUZZ_TRACE") != NULL;
         memory = iw_fuzz_allocate(iw_observer_size());
         scratch = iw_fuzz_allocate(iw_observer_scratch_size());
     }
@@ -234,10 +234,10 @@ void iw_witness_agree(struct iw_witness *w, enum iw_side side)
     if (faulted && s->framed_from == 0 && found == IW_CHECK_NONE)
         return;
     /* A Reply to a Request that has not even left. */
-    if (side == IW_SIDE_RESPONDER && !w->framed[1 - side])
+    if (side == IW_SIDE_RESPONDER && !w->framed[1 - side]) {
         w->diverged = s->blind = true;
-    if (w->diverged)
         return;
+    }
     /* The observer does not judge who asked and who answered while octets are missing, after a
      * finding, or while an FPDU has left in part that may be the request, or the answer. */
     if (found == IW_CHECK_NONE && check >= IW_CHECK_RDMAP_IRD &&

@@ -1,61 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The fuzzers' oracle itself: which disagreements of an endpoint and the observer it reports. */
-#include "oracle/witness.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "engine/fuzz.h"
-#include "iwarp/rules.h"
-
-enum { FRAME = 20, AT = 100, SEGMENT = 60 };
-
-static jmp_buf failed;
-static char said[200];
-
-_Noreturn void iw_fuzz_fail(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(said, sizeof said, format, arguments);
-    va_end(arguments);
-    longjmp(failed, 1);
-}
-
-const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length)
-{
-    (void)length;
-    return octets;
-}
-
-void *iw_fuzz_allocate(size_t size)
-{
-    return malloc(size);
-}
-
-/* A responder that has seen a whole Request, and a witness of both. */
-struct scene {
-    struct iw_station station;
-    struct iw_witness witness;
-};
-
-static void set(struct scene *s)
-{
-    memset(s, 0, sizeof *s);
-    s->station.who = "responder";
-    s->station.framed_from = FRAME;
-    s->station.events = 1u << IW_EVENT_ESTABLISHED;
-    iw_witness_open(&s->witness, NULL, &s->station);
-    s->witness.framed[IW_SIDE_INITIATOR] = s->witness.framed[IW_SIDE_RESPONDER] = true;
-    s->witness.ird_stated[IW_SIDE_RESPONDER] = true;
-}
+#include "witness_scene.h"
 
 /* The endpoint finds a fault in the FPDU at AT. */
 static void endpoint_finds(struct scene *s, enum iw_check check)
@@ -72,13 +17,19 @@ static void observer_finds(struct scene *s, enum iw_check check)
     s->witness.found_end[IW_SIDE_INITIATOR] = AT + SEGMENT;
 }
 
-/* Returns whether the witness takes it; `said` is what it says otherwise. */
+static void ask(void *argument)
+{
+    struct scene *s = argument;
+
+    iw_witness_agree(&s->witness, IW_SIDE_INITIATOR);
+}
+
+static const char *said; /* by the witness */
+
+/* Returns whether the witness takes it. */
 static bool agree(struct scene *s)
 {
-    said[0] = '\0';
-    if (setjmp(failed) == 0)
-        iw_witness_agree(&s->witness, IW_SIDE_INITIATOR);
-    iw_witness_close(&s->witness);
+    said = spy_fault(ask, s);
     return said[0] == '\0';
 }
 
@@ -154,12 +105,229 @@ static void test_the_endpoint_alone(void **state)
     faults_of_one(unstated, 2, false, true);
 }
 
+/* ---- what else it takes ---- */
+
+/* Nothing is judged after the end, or once the two have seen different octets. */
+static void nothing_is_judged_after_the_end(void **state)
+{
+    struct scene s;
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        set(&s);
+        observer_finds(&s, IW_CHECK_MPA_CRC);
+        s.station.over = how == 0;
+        s.witness.diverged = how == 1;
+        assert_int_equal(agree(&s), how < 2);
+    }
+}
+
+/* A finding after the octet at fault is no finding. */
+static void later_findings_do_not_count(void **state)
+{
+    struct scene s;
+    (void)state;
+    for (unsigned pos = AT - 1; pos <= AT; pos++) {
+        set(&s);
+        endpoint_finds(&s, IW_CHECK_MPA_CRC);
+        s.station.fault.fault.pos = pos;
+        observer_finds(&s, IW_CHECK_MPA_CRC);
+        assert_int_equal(agree(&s), pos == AT);
+    }
+    set(&s); /* without a fault it stays one */
+    observer_finds(&s, IW_CHECK_MPA_CRC);
+    s.station.fault.fault.pos = AT - 1;
+    assert_false(agree(&s));
+}
+
+/* The endpoint sees the first wrong octet of a key, the observer needs the whole frame. */
+static void a_frame_that_is_not_whole_is_not_judged(void **state)
+{
+    struct scene s;
+    (void)state;
+    set(&s);
+    endpoint_finds(&s, IW_CHECK_MPA_REQ_KEY);
+    assert_false(agree(&s));
+    s.station.framed_from = 0;
+    assert_true(agree(&s));
+    observer_finds(&s, IW_CHECK_DDP_QN);
+    s.witness.found_end[IW_SIDE_INITIATOR] = AT;
+    assert_false(agree(&s));
+    s.station.events &= ~(1u << IW_EVENT_FAULT);
+    assert_false(agree(&s));
+}
+
+static void ask_responder(void *argument)
+{
+    struct scene *s = argument;
+
+    iw_witness_agree(&s->witness, IW_SIDE_RESPONDER);
+}
+
+/* A Reply to a Request that has not even left. */
+static void early_replies_end_the_comparison(void **state)
+{
+    struct scene s;
+    (void)state;
+    for (int framed = 0; framed < 2; framed++) {
+        set(&s);
+        iw_witness_open(&s.witness, &s.station, NULL);
+        s.witness.found[IW_SIDE_RESPONDER] = true;
+        s.witness.fault[IW_SIDE_RESPONDER].check = IW_CHECK_MPA_CRC;
+        s.witness.framed[IW_SIDE_INITIATOR] = framed;
+        s.witness.framed[IW_SIDE_RESPONDER] = true;
+        const char *says = spy_fault(ask_responder, &s);
+        assert_int_equal(says[0] == '\0', !framed);
+        assert_int_equal(s.witness.diverged, !framed);
+        assert_int_equal(s.station.blind, !framed);
+    }
+    set(&s);
+    observer_finds(&s, IW_CHECK_MPA_CRC);
+    s.witness.framed[IW_SIDE_RESPONDER] = false; /* the Reply has not left */
+    assert_false(agree(&s));
+}
+
+/* Who asked and who answered is not judged while octets are missing. */
+static void doubts_are_kept(void **state)
+{
+    struct scene s;
+    (void)state;
+    for (int how = 0; how < 4; how++)
+        for (enum iw_check check = IW_CHECK_RDMAP_IRD - 1; check <= IW_CHECK_RDMAP_IRD; check++) {
+            set(&s);
+            endpoint_finds(&s, check);
+            s.station.blind = how == 1;
+            s.witness.irregular = how == 2;
+            s.witness.guessed = how == 3;
+            bool doubted = check == IW_CHECK_RDMAP_IRD && how > 0;
+            assert_int_equal(agree(&s), doubted || !seen_by_both(check));
+            assert_int_equal(s.witness.doubted, doubted);
+        }
+    set(&s);
+    endpoint_finds(&s, IW_CHECK_RDMAP_IRD);
+    observer_finds(&s, IW_CHECK_RDMAP_IRD);
+    s.station.blind = true;
+    assert_true(agree(&s));
+    assert_false(s.witness.doubted);
+}
+
+/* Of a frame with several faults each may name another. */
+static void frames_may_have_several_faults(void **state)
+{
+    static const struct {
+        enum iw_check endpoint, observer;
+        bool agree;
+    } pairs[] = {
+        {IW_CHECK_MPA_REP_S, IW_CHECK_MPA_REQ_KEY, true},
+        {IW_CHECK_MPA_REQ_KEY, IW_CHECK_MPA_REP_S, true},
+        {IW_CHECK_MPA_STARTUP_CUT, IW_CHECK_MPA_REP_S, false},
+        {IW_CHECK_MPA_REP_S, IW_CHECK_MPA_STARTUP_CUT, false},
+        {IW_CHECK_NONE, IW_CHECK_MPA_REP_S, false},
+    };
+    struct scene s;
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        set(&s);
+        if (pairs[i].endpoint != IW_CHECK_NONE)
+            endpoint_finds(&s, pairs[i].endpoint);
+        else
+            s.station.fault.fault.check = IW_CHECK_MPA_REP_S; /* not an event */
+        observer_finds(&s, pairs[i].observer);
+        s.witness.found_from[IW_SIDE_INITIATOR] = 0;
+        s.witness.found_end[IW_SIDE_INITIATOR] = FRAME;
+        assert_int_equal(agree(&s), pairs[i].agree);
+    }
+}
+
+/* Without a frame at the beginning the observer assumes a capture that began later. */
+static void joined_observers_are_not_asked(void **state)
+{
+    struct scene s;
+    (void)state;
+    set(&s);
+    observer_finds(&s, IW_CHECK_MPA_CRC);
+    observer.joined = true;
+    assert_true(agree(&s));
+}
+
+/* A fault that only the endpoint can see, and what the observer finds before it. */
+static void faults_of_the_endpoint_alone(void **state)
+{
+    struct scene s;
+    (void)state;
+    set(&s);
+    endpoint_finds(&s, IW_CHECK_DDP_STAG);
+    assert_true(agree(&s));
+    observer_finds(&s, IW_CHECK_MPA_CRC);
+    assert_true(agree(&s)); /* in the same FPDU */
+    s.witness.found_from[IW_SIDE_INITIATOR] = AT - SEGMENT;
+    s.witness.found_end[IW_SIDE_INITIATOR] = AT;
+    assert_false(agree(&s)); /* in the one before it */
+    s.witness.found_end[IW_SIDE_INITIATOR] = AT + 1;
+    assert_true(agree(&s));
+}
+
+static void faults_of_one_fpdu(void **state)
+{
+    struct scene s;
+    (void)state;
+    set(&s);
+    endpoint_finds(&s, IW_CHECK_DDP_QN);
+    observer_finds(&s, IW_CHECK_MPA_CRC);
+    assert_true(agree(&s));
+    s.witness.found_from[IW_SIDE_INITIATOR] = AT - SEGMENT;
+    s.witness.found_end[IW_SIDE_INITIATOR] = AT + 1;
+    assert_true(agree(&s));
+    s.witness.found_end[IW_SIDE_INITIATOR] = AT;
+    assert_false(agree(&s));
+    s.witness.noticed[IW_SIDE_INITIATOR] = true; /* the same place, but legal to receive */
+    assert_true(agree(&s));
+    s.witness.noticed[IW_SIDE_INITIATOR] = false;
+    s.witness.fault[IW_SIDE_INITIATOR].check = IW_CHECK_DDP_QN;
+    assert_true(agree(&s));
+    /* Without a fault it is of no use that they lie in one place. */
+    s.station.events &= ~(1u << IW_EVENT_FAULT);
+    s.witness.found_end[IW_SIDE_INITIATOR] = AT + 1;
+    assert_false(agree(&s));
+    s.witness.noticed[IW_SIDE_INITIATOR] = true;
+    assert_false(agree(&s));
+}
+
+/* Without a fault nobody looks at what follows a Terminate. */
+static void the_end_by_the_peer_is_taken(void **state)
+{
+    struct scene s;
+    (void)state;
+    for (int how = 0; how < 4; how++) {
+        set(&s);
+        observer_finds(&s, IW_CHECK_MPA_CRC);
+        s.station.deaf = how == 1;
+        if (how == 2)
+            s.station.events |= 1u << IW_EVENT_TERMINATED;
+        if (how == 3) {
+            endpoint_finds(&s, IW_CHECK_DDP_QN);
+            s.station.deaf = true;
+            s.station.fault.fault.pos = AT + SEGMENT;
+        }
+        assert_int_equal(agree(&s), how == 1 || how == 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_both_find_it),
         cmocka_unit_test(test_the_observer_alone),
         cmocka_unit_test(test_the_endpoint_alone),
+        cmocka_unit_test(nothing_is_judged_after_the_end),
+        cmocka_unit_test(later_findings_do_not_count),
+        cmocka_unit_test(a_frame_that_is_not_whole_is_not_judged),
+        cmocka_unit_test(early_replies_end_the_comparison),
+        cmocka_unit_test(doubts_are_kept),
+        cmocka_unit_test(frames_may_have_several_faults),
+        cmocka_unit_test(joined_observers_are_not_asked),
+        cmocka_unit_test(faults_of_the_endpoint_alone),
+        cmocka_unit_test(faults_of_one_fpdu),
+        cmocka_unit_test(the_end_by_the_peer_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
