@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/address.h"
 #include "host/complain.h"
+#include "host/text.h"
 #include "perf_control.h"
 
 #include <errno.h>
@@ -41,7 +42,8 @@ struct client {
     struct addrinfo *addresses;
     struct perf_lane *lanes[PERF_LANES];
     struct series series[PERF_LANES];
-    struct perf_results results;
+    struct perf_result list[PERF_TESTS * PERF_SIZES * PERF_LANES];
+    struct perf_results results; /* of the list */
     struct soak soak;
     uint32_t seed;
 };
@@ -203,8 +205,9 @@ static struct perf_run make_run(struct client *c, enum perf_test test, uint64_t 
 /* Returns the maximum number of messages: latencies are kept, so their number is bounded. */
 static uint64_t most_messages(const struct perf_plan *plan, enum perf_test test)
 {
-    uint64_t most = PERF_SAMPLES / plan->rounds / plan->lanes[0].connections;
-    return !perf_is_latency(test) ? PERF_COUNT : most > 0 ? most : 1;
+    if (!perf_is_latency(test))
+        return PERF_COUNT;
+    return PERF_SAMPLES / plan->rounds / plan->lanes[0].connections; /* 2 at least */
 }
 
 static uint64_t at_most(uint64_t count, uint64_t most)
@@ -225,7 +228,7 @@ static uint64_t calibrate(struct client *c, enum perf_test test, uint64_t size)
         struct perf_run run = make_run(c, test, size, count);
         if (run_slice(c, 0, &run, NULL, &s))
             return 0;
-        double factor = s.seconds > 0 ? (double)c->plan->slice_ms * 1e-3 / s.seconds : 8;
+        double factor = (double)c->plan->slice_ms * 1e-3 / s.seconds;
         enough = factor < 1.5 || count >= most;
         if (!enough)
             count = at_most((uint64_t)((double)count * (factor > 8 ? 8 : factor)) + 1, most);
@@ -449,12 +452,10 @@ static void pin(int cpu)
 
 int perf_client(const struct perf_plan *plan, const char *host_port)
 {
-    static struct perf_result list[PERF_TESTS * PERF_SIZES * PERF_LANES];
-    static struct client client;
-    struct client *c = &client;
+    struct client *c = iw_got(calloc(1, sizeof *c));
     c->plan = plan;
     c->control.fd = -1;
-    c->results.list = list;
+    c->results.list = c->list;
     pin(plan->cpu[0]);
     int status = perf_report_possible(plan) ? IW_EXIT_USAGE : connect_all(c, host_port);
     if (status == IW_EXIT_GOOD && (plan->soak > 0 ? soak(c) : measure_all(c)))
@@ -478,6 +479,7 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
     if (c->addresses != NULL)
         freeaddrinfo(c->addresses);
     perf_control_close(&c->control);
+    free(c);
     return status;
 }
 
