@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ void doubles_reset(void)
         doubles.each[i] = 0.001;
     doubles.polled = 1;
     doubles.resident = doubles.theirs_resident = 100000;
-    doubles.cpu = -1;
+    doubles.cpu = doubles.serving_cpu = -1;
     now = cpu_now = 1000;
     ports = timed = 0;
 }
@@ -75,6 +76,10 @@ double __wrap_perf_cpu_seconds(void)
 uint64_t __wrap_perf_resident(void)
 {
     doubles.resident += doubles.grown;
+    if (++doubles.looks == doubles.jump_look) {
+        doubles.resident += doubles.jump[0];
+        doubles.theirs_resident += doubles.jump[1];
+    }
     return doubles.resident;
 }
 
@@ -112,8 +117,8 @@ int __wrap_connect(int fd, const struct sockaddr *to, socklen_t length);
 struct addrinfo *__wrap_iw_address_resolve(const char *host, uint16_t port, bool passive,
                                            char *error, size_t room)
 {
-    assert_false(passive);
-    struct addrinfo *list = __real_iw_address_resolve(host, port, false, error, room);
+    struct addrinfo *list = __real_iw_address_resolve(host, port, passive, error, room);
+    note("%s %s\n", passive ? "bind" : "resolve", host);
     if (doubles.two_addresses)
         list->ai_next = __real_iw_address_resolve("::1", port, false, error, room);
     return list;
@@ -121,7 +126,7 @@ struct addrinfo *__wrap_iw_address_resolve(const char *host, uint16_t port, bool
 
 int __wrap_socket(int family, int type, int protocol)
 {
-    assert_int_equal(type, SOCK_STREAM | SOCK_CLOEXEC);
+    assert_true((type & SOCK_CLOEXEC) != 0);
     if (doubles.sockets++ >= doubles.no_sockets)
         return __real_socket(family, type, protocol);
     errno = EMFILE;
@@ -191,12 +196,25 @@ json_int_t __wrap_perf_control_port(int fd, bool peer)
     return 1000 + ports++;
 }
 
+pid_t __real_fork(void);
+pid_t __wrap_fork(void);
+
+pid_t __wrap_fork(void)
+{
+    if (!doubles.no_fork)
+        return __real_fork();
+    errno = EAGAIN;
+    return -1;
+}
+
 int perf_serve(int listener, bool one_client)
 {
-    if (!one_client || fcntl(listener, F_GETFD) < 0)
+    if (!one_client || fcntl(listener, F_GETFD) < 0 || doubles.cpu != doubles.serving_cpu)
         _exit(99);
-    while (doubles.serving < 0)
+    while (doubles.serving == SERVING_ON)
         pause();
+    if (doubles.serving < 0)
+        raise(-doubles.serving);
     return doubles.serving;
 }
 

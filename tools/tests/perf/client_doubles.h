@@ -6,6 +6,8 @@
 
 #include "perf_control.h"
 
+enum { SERVING_ON = -1000 }; /* until it is killed */
+
 struct client_doubles {
     char log[1 << 20];   /* what was called, a line each */
     size_t logged;       /* octets of it */
@@ -20,6 +22,8 @@ struct client_doubles {
     double latency_step;        /* by which it grows, relatively, from slice to slice */
     uint64_t resident, grown;   /* KiB of the client, and by how many it grows with each look */
     uint64_t theirs_resident;   /* KiB of the server */
+    int looks, jump_look;       /* looks at the client's memory; at which both jump */
+    uint64_t jump[2];           /* by so many KiB, client and server */
 
     struct perf_result rows[64]; /* what was printed */
     size_t row_count;
@@ -31,7 +35,9 @@ struct client_doubles {
 
     int cpu;       /* that the process was pinned to; -1: none */
     int pin_error; /* errno */
-    int serving;   /* the exit status of the server; -1: it goes on until it is killed */
+    int serving;   /* how the server ends: with a status, or by a signal if it is negative */
+    int serving_cpu;
+    bool no_fork;
 };
 extern struct client_doubles doubles;
 
