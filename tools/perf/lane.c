@@ -47,7 +47,7 @@ static void fill(struct perf_lane *lane, const struct perf_run *run)
 static int give_memory(struct perf_lane *lane)
 {
     uint64_t size = lane->setup.size_max;
-    lane->stride = (size_t)(size < 64 ? 64 : (size + 63) / 64 * 64);
+    lane->stride = (size_t)((size + 63) / 64 * 64);
     size_t all = lane->stride * lane->setup.connections;
     lane->source = aligned_alloc(64, all);
     lane->sink = aligned_alloc(64, all);
@@ -60,9 +60,8 @@ static int give_memory(struct perf_lane *lane)
 
 struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, char *error)
 {
-    errno = 0;
     struct perf_lane *lane = setup->tcp ? perf_tcp_new(setup) : perf_rdma_new(setup);
-    int why = lane == NULL && errno != 0 ? errno : ENOMEM;
+    int why = lane == NULL ? errno : ENOMEM;
     if (lane != NULL) {
         lane->client = client;
         if (give_memory(lane) == 0)

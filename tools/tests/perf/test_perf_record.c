@@ -152,6 +152,11 @@ static void test_captures(void **state)
          266568,
          0x83e8f8d8,
          "@: 25 frames, 1 connections\n"},
+        /* segments that are full to the last octet */
+        {{.size = 240, .total = 480, .mss = 140, .connections = 1, .burst = 1, .port = 4420},
+         0,
+         0,
+         "@: 0 frames, 1 connections\n"},
         /* no message of that size fits: one of each connection */
         {{.size = 5, .total = 1, .mss = 140, .connections = 2, .burst = 1, .port = 4420},
          2648,
