@@ -196,8 +196,18 @@ json_int_t __wrap_perf_control_port(int fd, bool peer)
     return 1000 + ports++;
 }
 
+int __real_kill(pid_t pid, int number);
+int __wrap_kill(pid_t pid, int number);
 pid_t __real_fork(void);
 pid_t __wrap_fork(void);
+
+int __wrap_kill(pid_t pid, int number)
+{
+    assert_true(pid > 0);
+    assert_int_equal(number, SIGTERM);
+    doubles.killed++;
+    return __real_kill(pid, number);
+}
 
 pid_t __wrap_fork(void)
 {

@@ -33,6 +33,7 @@ struct client_doubles {
     int connects, unreachable; /* connections; how many of the first come to nothing */
     bool two_addresses;        /* the server's name has */
 
+    int killed;    /* processes */
     int cpu;       /* that the process was pinned to; -1: none */
     int pin_error; /* errno */
     int serving;   /* how the server ends: with a status, or by a signal if it is negative */

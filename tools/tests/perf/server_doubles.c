@@ -20,6 +20,7 @@
 struct server_doubles doubles;
 
 static double cpu_now;
+static bool nothing; /* comes to the listener now */
 
 static __attribute__((format(printf, 1, 2))) void note(const char *format, ...)
 {
@@ -156,11 +157,16 @@ int __wrap_poll(struct pollfd *list, nfds_t count, int timeout)
         return __real_poll(list, count, timeout);
     if (doubles.waited < 8)
         doubles.waits[doubles.waited++] = timeout;
-    return doubles.waited > 1 && doubles.quiet-- > 0 ? 0 : __real_poll(list, count, timeout);
+    nothing = doubles.waited > 1 && doubles.quiet-- > 0;
+    return nothing ? 0 : __real_poll(list, count, timeout);
 }
 
 int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *length, int flags)
 {
+    if (nothing) {
+        errno = EAGAIN;
+        return -1;
+    }
     if (doubles.accept_error == 0 || doubles.accepts_before-- > 0)
         return __real_accept4(fd, address, length, flags);
     errno = doubles.accept_error;
@@ -265,6 +271,7 @@ int server_begin(void **state)
     (void)state;
     doubles = (struct server_doubles){0};
     cpu_now = 0;
+    nothing = false;
     at = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     doubles.listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     assert_int_equal(bind(doubles.listener, (struct sockaddr *)&at, sizeof at), 0);

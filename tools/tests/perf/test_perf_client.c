@@ -407,6 +407,26 @@ static void test_limits(void **state)
     expect_judgement(&plan, 0, "");
 }
 
+static struct perf_plan again;
+
+static void run_again(void)
+{
+    doubles_reset();
+    doubles.two_addresses = true;
+    (void)perf_client(&again, "127.0.0.1:4711");
+}
+
+static void test_nothing_is_lost(void **state)
+{
+    (void)state;
+    again = plan_of(2);
+    again.tests[PERF_SEND_LAT] = again.tests[PERF_READ_LAT] = again.tests[PERF_SEND_BW] = true;
+    assert_false(leaks(run_again));
+    without_input(run_again);
+    assert_int_equal(doubles.row_count, 6);
+    assert_int_equal(doubles.connects, 3);
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -425,7 +445,7 @@ int main(void)
         EACH(test_calibration),  EACH(test_failures),
         EACH(test_their_reason), EACH(test_connecting),
         EACH(test_reports),      EACH(test_pinning),
-        EACH(test_limits),
+        EACH(test_limits),       EACH(test_nothing_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,6 +218,7 @@ static void test_local_failures(void **state)
     doubles.failing = 1;
     assert_int_equal(local(&plan, "iwarp-perf: send failed\n"), 1);
     assert_non_null(strstr(doubles.log, "poll 200 ms\nreceive\npoll 2000 ms\n"));
+    assert_int_equal(doubles.killed, 0);
     doubles_reset();
     doubles.serving = SERVING_ON;
     doubles.polled = 0;
@@ -238,6 +239,34 @@ static void test_local_failures(void **state)
     assert_int_equal(
         local(&plan, "iwarp-perf: cannot listen on 999.9.9.9:9: Too many open files\n"), 69);
     assert_null(strstr(doubles.log, "resolve"));
+}
+
+static struct perf_plan again;
+
+static void run_again(void)
+{
+    doubles_reset();
+    (void)perf_local(&again);
+}
+
+static void fail_again(void)
+{
+    doubles_reset();
+    doubles.failing = 1;
+    catch_from(2);
+    (void)perf_local(&again);
+    (void)caught();
+}
+
+static void test_nothing_is_lost(void **state)
+{
+    (void)state;
+    again = plan_of(1);
+    again.count = 1;
+    assert_false(leaks(run_again));
+    without_input(run_again);
+    assert_int_equal(doubles.row_count, 1);
+    without_input(fail_again);
 }
 
 static void test_no_process(void **state)
@@ -263,8 +292,14 @@ int main(void)
 {
     iw_complain_as("iwarp-perf");
     const struct CMUnitTest tests[] = {
-        EACH(test_soak),  EACH(test_short_soak),     EACH(test_growth),     EACH(test_failing_soak),
-        EACH(test_local), EACH(test_local_failures), EACH(test_no_process),
+        EACH(test_soak),
+        EACH(test_short_soak),
+        EACH(test_growth),
+        EACH(test_failing_soak),
+        EACH(test_local),
+        EACH(test_local_failures),
+        EACH(test_nothing_is_lost),
+        EACH(test_no_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,9 +154,9 @@ static void test_captures(void **state)
          "@: 25 frames, 1 connections\n"},
         /* segments that are full to the last octet */
         {{.size = 240, .total = 480, .mss = 140, .connections = 1, .burst = 1, .port = 4420},
-         0,
-         0,
-         "@: 0 frames, 1 connections\n"},
+         2108,
+         0xa17175d5,
+         "@: 16 frames, 1 connections\n"},
         /* no message of that size fits: one of each connection */
         {{.size = 5, .total = 1, .mss = 140, .connections = 2, .burst = 1, .port = 4420},
          2648,
@@ -261,6 +261,22 @@ static void test_failures(void **state)
     refuse(&options, "iwarp-perf: /dev/null: out of memory\n");
 }
 
+static void record_again(void)
+{
+    struct iw_loop_options options = defaults();
+    options.path = "/dev/null";
+    options.connections = 2;
+    catch_from(1);
+    assert_int_equal(iw_record_run(&options), 0);
+    (void)caught();
+}
+
+static void test_nothing_is_lost(void **state)
+{
+    (void)state;
+    assert_false(leaks(record_again));
+}
+
 int main(void)
 {
     iw_complain_as("iwarp-perf");
@@ -268,6 +284,7 @@ int main(void)
         cmocka_unit_test_teardown(test_captures, catch_no_more),
         cmocka_unit_test_teardown(test_many_connections, catch_no_more),
         cmocka_unit_test_teardown(test_failures, catch_no_more),
+        cmocka_unit_test_teardown(test_nothing_is_lost, catch_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,6 +197,49 @@ static void test_greetings(void **state)
     expect_answer(fd, HELLO);
 }
 
+static void serve_again(void)
+{
+    int fd = connect_from("127.0.0.1"), ours = lane_connection('a');
+    greet(fd);
+    open_lane(fd, 1);
+    say_port(fd, ours);
+    run_slice(fd, 0);
+    say(fd, "{\"command\":\"end\"}\n");
+    assert_int_equal(perf_serve(doubles.listener, true), 0);
+    close(ours);
+    close(fd);
+}
+
+static int prepared_fd;
+
+static void serve_prepared(void)
+{
+    assert_int_equal(perf_serve(doubles.listener, true), 0);
+}
+
+static void test_nothing_is_lost(void **state)
+{
+    (void)state;
+    assert_false(leaks(serve_again));
+    prepared_fd = connect_from("127.0.0.1");
+    greet(prepared_fd);
+    say(prepared_fd, "{\"command\":\"end\"}\n");
+    without_input(serve_prepared);
+    expect_answer(prepared_fd, HELLO);
+}
+
+/* A client that goes while its lane is made. */
+static void test_gone_client(void **state)
+{
+    int fd = connect_from("127.0.0.1");
+    (void)state;
+    greet(fd);
+    open_lane(fd, 1);
+    shutdown(fd, SHUT_WR);
+    serve(1, "iwarp-perf: server: control connection: closed by the peer\n");
+    expect_answer(fd, HELLO STAGS);
+}
+
 /* ---- the program ---- */
 
 static void test_server(void **state)
@@ -246,9 +289,9 @@ int main(void)
 {
     iw_complain_as("iwarp-perf");
     const struct CMUnitTest tests[] = {
-        EACH(test_session),       EACH(test_answers),       EACH(test_refused_lines),
-        EACH(test_lanes_at_most), EACH(test_failing_steps), EACH(test_greetings),
-        EACH(test_server),
+        EACH(test_session),         EACH(test_answers),       EACH(test_refused_lines),
+        EACH(test_lanes_at_most),   EACH(test_failing_steps), EACH(test_greetings),
+        EACH(test_nothing_is_lost), EACH(test_gone_client),   EACH(test_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
