@@ -150,11 +150,11 @@ static bool open_lane(struct session *s, const json_t *command)
     for (uint32_t i = 0; i < setup.connections; i++)
         if (!attach_one(s, lane, i))
             return false;
-    if (perf_control_send(&s->control, json_pack("{sb}", "attached", 1)))
+    if (perf_control_send(&s->control, json_pack("{sb}", "attached", true)))
         return false;
     if (lane->ops->establish(lane))
         return refuse(s, lane->error);
-    return !perf_control_send(&s->control, json_pack("{sb}", "ready", 1));
+    return !perf_control_send(&s->control, json_pack("{sb}", "ready", true));
 }
 
 static bool run_slice(struct session *s, const json_t *command)
@@ -170,7 +170,7 @@ static bool run_slice(struct session *s, const json_t *command)
         return refuse(s, lane->error);
     uint64_t calls = lane->calls;
     double cpu = perf_cpu_seconds();
-    if (perf_control_send(&s->control, json_pack("{sb}", "ready", 1)))
+    if (perf_control_send(&s->control, json_pack("{sb}", "ready", true)))
         return false;
     if (lane->ops->execute(lane, &run, NULL))
         return refuse(s, lane->error);

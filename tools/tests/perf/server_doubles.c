@@ -163,6 +163,8 @@ int __wrap_poll(struct pollfd *list, nfds_t count, int timeout)
 
 int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *length, int flags)
 {
+    if (++doubles.accepts == doubles.zero_at)
+        close(0);
     if (nothing) {
         errno = EAGAIN;
         return -1;

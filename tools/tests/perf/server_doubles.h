@@ -19,6 +19,7 @@ struct server_doubles {
     int quiet;            /* how many of them, after the first, find nothing */
     int accept_error;     /* errno of an accept */
     int accepts_before;   /* good ones before that */
+    int accepts, zero_at; /* the call of accept that is to return descriptor 0; 0: none */
     const char *bound;    /* where perf_server listens; NULL: nowhere */
 };
 extern struct server_doubles doubles;

@@ -226,6 +226,21 @@ static void test_nothing_is_lost(void **state)
     say(prepared_fd, "{\"command\":\"end\"}\n");
     without_input(serve_prepared);
     expect_answer(prepared_fd, HELLO);
+    /* So it is for a connection of a lane. */
+    prepared_fd = connect_from("127.0.0.1");
+    int ours = lane_connection('a');
+    greet(prepared_fd);
+    open_lane(prepared_fd, 1);
+    say_port(prepared_fd, ours);
+    say(prepared_fd, "{\"command\":\"end\"}\n");
+    int input = dup(0);
+    doubles.accepts = 0;
+    doubles.zero_at = 2;
+    serve_prepared();
+    assert_int_equal(dup2(input, 0), 0);
+    close(input);
+    expect_answer(prepared_fd, HELLO OPENED);
+    close(ours);
 }
 
 /* A client that goes while its lane is made. */
