@@ -162,7 +162,7 @@ static bool run_slice(struct session *s, const json_t *command)
     struct perf_run run;
     json_int_t which;
     if (perf_run_from_json(command, &run) ||
-        json_unpack((json_t *)(uintptr_t)command, "{sI}", "lane", &which) || which < 0 ||
+        json_unpack((json_t *)(uintptr_t)command, "{sI}", "lane", &which) ||
         (size_t)which >= s->lane_count)
         return refuse(s, "a slice out of range");
     struct perf_lane *lane = s->lanes[which];
