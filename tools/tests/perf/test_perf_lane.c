@@ -343,6 +343,26 @@ static void test_sums(void **state)
         }
 }
 
+static void make_again(void)
+{
+    perf_lane_destroy(make(true, true, 2, 100));
+}
+
+static void ask_again(void)
+{
+    const struct perf_setup setup = {.mss = 0};
+    char name[PERF_CONGESTION];
+    perf_lane_congestion(&setup, name);
+    assert_string_equal(name, "veno");
+}
+
+static void test_nothing_is_lost(void **state)
+{
+    (void)state;
+    assert_false(leaks(make_again));
+    without_input(ask_again);
+}
+
 static void test_active_ends(void **state)
 {
     (void)state;
@@ -465,10 +485,11 @@ static void test_congestion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(test_memory),         EACH(test_no_memory),   EACH(test_patterns),
-        EACH(test_prepare),        EACH(test_judgement),   EACH(test_reasons),
-        EACH(test_sums),           EACH(test_active_ends), EACH(test_samples),
-        EACH(test_socket_options), EACH(test_buffers),     EACH(test_congestion),
+        EACH(test_memory),     EACH(test_no_memory),      EACH(test_patterns),
+        EACH(test_prepare),    EACH(test_judgement),      EACH(test_reasons),
+        EACH(test_sums),       EACH(test_active_ends),    EACH(test_nothing_is_lost),
+        EACH(test_samples),    EACH(test_socket_options), EACH(test_buffers),
+        EACH(test_congestion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
