@@ -21,6 +21,16 @@ static void *connect_context, *context_set;
 static bool no_transport;
 static const char *no_line; /* the piece of a line that there is no memory for */
 
+static bool no_memory;
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return no_memory ? NULL : __real_calloc(count, size);
+}
+
 static char a_connection, an_endpoint, a_listener, a_reactor, a_domain; /* only their addresses */
 
 static __attribute__((format(printf, 1, 2))) void note(const char *format, ...)

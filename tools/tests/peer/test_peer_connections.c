@@ -62,7 +62,7 @@ static int begin(void **state)
     record[0] = '\0';
     result = os_error = open_result = closed = 0;
     n_events = n_completions = 0;
-    no_transport = false;
+    no_transport = no_memory = false;
     no_line = NULL;
     opened = context_set = connect_context = NULL;
     peer = (struct peer){.personality = &personality,
@@ -233,6 +233,24 @@ static void test_connecting(void **state)
     no_transport = false;
     open_result = -1;
     start(2, "iwarp-peer: connection 3 with there:7: no memory for its buffers\n", 1);
+    peer_forget(opened);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    no_memory = true;
+    start(2, "iwarp-peer: no memory\n", 69);
+    expect("");
+    peer.listens = true;
+    start(1, "listening on here:4711\n", 0);
+    record[0] = '\0';
+    assert_false(arrive());
+    expect("");
+    assert_int_equal(peer.living, 0);
+    no_memory = false;
+    assert_true(arrive());
+    assert_int_equal(opened->tracer.connection, 1);
     peer_forget(opened);
 }
 
@@ -493,17 +511,12 @@ int main(void)
 {
     iw_complain_as("iwarp-peer");
     const struct CMUnitTest tests[] = {
-        EACH(test_listening),
-        EACH(test_listening_in_threads),
-        EACH(test_no_listener),
-        EACH(test_once),
-        EACH(test_traces),
-        EACH(test_connecting),
-        EACH(test_events),
-        EACH(test_completions),
-        EACH(test_posting),
-        EACH(test_ends),
-        EACH(test_error_of_the_system),
+        EACH(test_listening),   EACH(test_listening_in_threads),
+        EACH(test_no_listener), EACH(test_once),
+        EACH(test_traces),      EACH(test_connecting),
+        EACH(test_no_memory),   EACH(test_events),
+        EACH(test_completions), EACH(test_posting),
+        EACH(test_ends),        EACH(test_error_of_the_system),
         EACH(test_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

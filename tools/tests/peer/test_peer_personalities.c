@@ -105,6 +105,23 @@ int __wrap_iw_domain_deregister(struct iw_domain *d, uint32_t stag)
     return 0;
 }
 
+static int no_memory; /* the call that gets none, from 1; 0: none */
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return no_memory > 0 && --no_memory == 0 ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return no_memory > 0 && --no_memory == 0 ? NULL : __real_malloc(size);
+}
+
 static int mapped; /* calls of mmap less those of munmap */
 static bool no_pages;
 
@@ -138,6 +155,7 @@ static int begin(void **state)
     record[0] = '\0';
     refused = receives = n_regions = released = no_region = mapped = 0;
     no_pages = false;
+    no_memory = 0;
     peer = (struct peer){.count = 2, .size = 10, .buffers = 3};
     peer.options.endpoint.pd = 55;
     pc = (struct peer_connection){.peer = &peer};
@@ -516,6 +534,43 @@ static void test_rping_server_trouble(void **state)
     }
 }
 
+/* Each part of what a connection needs. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    for (int listens = 0; listens < 2; listens++)
+        for (int i = 1; i <= 2; i++) {
+            (void)begin(state);
+            peer.listens = listens;
+            no_memory = i;
+            assert_int_equal(peer_echo.open(&pc), -1);
+            peer_echo.close(&pc);
+            expect("");
+        }
+    for (int listens = 0; listens < 2; listens++)
+        for (int i = 1; i <= 3 - listens; i++) {
+            (void)begin(state);
+            peer.listens = listens;
+            peer.size = 30;
+            no_memory = i;
+            assert_int_equal(peer_rping.open(&pc), -1);
+            peer_rping.close(&pc);
+            assert_int_equal(receives, 0);
+            assert_int_equal(released, n_regions);
+        }
+    /* Nothing to compare with is as good as a difference. */
+    (void)begin(state);
+    peer.listens = peer.verify = true;
+    assert_int_equal(peer_rping.open(&pc), 0);
+    send_to_us(&peer_rping, 0, 1, 2, 20);
+    memcpy(regions[0].base, "rdma-ping-0: ABCDEF", 20);
+    record[0] = '\0';
+    no_memory = 1;
+    come(&peer_rping, IW_WORK_READ, 0, 20);
+    expect("abort: exchange 0: not the data of rping\nsend: 16 octets\n");
+    peer_rping.close(&pc);
+}
+
 static void run_again(void)
 {
     const struct personality *both[] = {&peer_echo, &peer_rping};
@@ -554,7 +609,7 @@ int main(void)
         EACH(test_echo_server),          EACH(test_echo_client),     EACH(test_changed_echo),
         EACH(test_echo_memory),          EACH(test_rping_client),    EACH(test_rping_text),
         EACH(test_rping_client_trouble), EACH(test_rping_memory),    EACH(test_rping_server),
-        EACH(test_rping_server_trouble), EACH(test_nothing_is_lost),
+        EACH(test_rping_server_trouble), EACH(test_nothing_is_lost), EACH(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
