@@ -1,172 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The system calls of the baseline, one by one: the sockets are the test's, and so is the clock. */
-#include "perf.h"
-
-#include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-
-#include "../caught.h"
-
-/* ---- sockets ---- */
-
-enum { ALL = 1 << 20 };
-
-static char record[16384]; /* the calls */
-static size_t recorded;
-static int sends[32], receives[32], waits[8]; /* what each gives: octets, or -errno; 0: ALL or 1 */
-static unsigned n_sends, n_receives, n_waits;
-static uint8_t coming; /* the next octet that comes */
-static double now;
-static const struct perf_lane *lane_of_calls;
-static bool no_epoll, no_add, no_flags;
-
-static __attribute__((format(printf, 1, 2))) void note(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(record + recorded, sizeof record - recorded, format, arguments);
-    va_end(arguments);
-    if (length > 0 && recorded + (size_t)length < sizeof record)
-        recorded += (size_t)length;
-}
-
-double perf_seconds(void)
-{
-    now += 0.001;
-    return now;
-}
-
-ssize_t __wrap_send(int fd, const void *octets, size_t length, int flags);
-ssize_t __wrap_recv(int fd, void *octets, size_t length, int flags);
-int __wrap_epoll_wait(int fd, struct epoll_event *events, int most, int timeout);
-int __wrap_epoll_ctl(int fd, int op, int socket_fd, struct epoll_event *event);
-int __wrap_epoll_create1(int flags);
-int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t length);
-int __wrap_fcntl(int fd, int command, ...);
-
-static ssize_t give(const char *what, int result, size_t length)
-{
-    if (result >= 0) {
-        size_t n = result == 0 || (size_t)result > length ? length : (size_t)result;
-        note("%s\n", n < length ? what : "");
-        return (ssize_t)n;
-    }
-    note(" no\n");
-    errno = -result;
-    return -1;
-}
-
-ssize_t __wrap_send(int fd, const void *octets, size_t length, int flags)
-{
-    (void)fd;
-    assert_int_equal(flags, MSG_NOSIGNAL);
-    size_t at = (size_t)((const uint8_t *)octets - lane_of_calls->source);
-    note("send %zu from %zu", length, at);
-    assert_true(n_sends < 32 || sends[31] == 0);
-    return give(" in part", sends[n_sends < 31 ? n_sends++ : 31], length);
-}
-
-ssize_t __wrap_recv(int fd, void *octets, size_t length, int flags)
-{
-    (void)fd;
-    assert_int_equal(flags, 0);
-    const uint8_t *at = octets;
-    bool in_place =
-        at >= lane_of_calls->sink && at < lane_of_calls->sink + 2 * lane_of_calls->stride;
-    if (in_place)
-        note("receive %zu to %zu", length, (size_t)(at - lane_of_calls->sink));
-    else
-        note("receive %zu", length);
-    assert_true(n_receives < 32);
-    int result = receives[n_receives++];
-    if (result == -ALL) { /* the end */
-        note(" end\n");
-        return 0;
-    }
-    ssize_t n = give("", result, length);
-    for (ssize_t i = 0; i < n; i++)
-        ((uint8_t *)octets)[i] = coming++;
-    return n;
-}
-
-int __wrap_epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
-{
-    (void)fd;
-    (void)events;
-    assert_int_equal(most, 64);
-    note("wait %d\n", timeout);
-    int result = waits[n_waits++];
-    if (result >= 0)
-        return 1 - result; /* 1: nothing came */
-    errno = -result;
-    return -1;
-}
-
-int __wrap_epoll_ctl(int fd, int op, int socket_fd, struct epoll_event *event)
-{
-    (void)fd;
-    (void)socket_fd;
-    assert_non_null(event->data.ptr);
-    note("%s%s%s\n", op == EPOLL_CTL_ADD ? "watch" : "change", event->events & EPOLLIN ? " in" : "",
-         event->events & EPOLLOUT ? " out" : "");
-    errno = ENOSPC;
-    return no_add ? -1 : 0;
-}
-
-int __wrap_epoll_create1(int flags)
-{
-    assert_int_equal(flags, EPOLL_CLOEXEC);
-    errno = EMFILE;
-    return no_epoll ? -1 : dup(2);
-}
-
-int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t length)
-{
-    (void)fd;
-    if (level == IPPROTO_TCP && name == TCP_NODELAY) {
-        int on;
-        assert_int_equal(length, sizeof on);
-        memcpy(&on, value, sizeof on);
-        note("nodelay %d\n", on);
-    } else {
-        struct timeval time;
-        assert_int_equal(length, sizeof time);
-        memcpy(&time, value, sizeof time);
-        assert_int_equal(level, SOL_SOCKET);
-        note("%s %ld s\n",
-             name == SO_RCVTIMEO   ? "patience"
-             : name == SO_SNDTIMEO ? "calm"
-                                   : "?",
-             (long)time.tv_sec);
-    }
-    return 0;
-}
-
-static int flags_now;
-
-int __wrap_fcntl(int fd, int command, ...)
-{
-    va_list arguments;
-    (void)fd;
-    va_start(arguments, command);
-    int value = command == F_SETFL ? va_arg(arguments, int) : 0;
-    va_end(arguments);
-    if (command == F_GETFL)
-        return flags_now;
-    assert_int_equal(command, F_SETFL);
-    errno = EBADF;
-    if (no_flags)
-        return -1;
-    flags_now = value;
-    note("%s\n", value == (O_RDWR | O_NONBLOCK) ? "no blocking"
-                 : value == O_RDWR              ? "blocking"
-                                                : "?");
-    return 0;
-}
+#include "tcp_doubles.h"
 
 /* ---- lanes ---- */
 
@@ -264,20 +98,38 @@ static void test_attaching(void **state)
     assert_string_equal(lane->error, "fcntl: Bad file descriptor");
     perf_lane_destroy(lane);
     no_flags = false;
-    unsigned before = 0;
-    (void)before;
     no_epoll = true;
-    lane = perf_lane_create(&setup, true, error);
-    assert_non_null(lane);
-    assert_int_equal(lane->ops->attach(lane, 1, dup(2)), -1);
-    assert_string_equal(lane->error, "epoll: Too many open files");
-    perf_lane_destroy(lane);
+    assert_null(perf_lane_create(&setup, true, error));
+    assert_string_equal(error, "cannot make a lane: Too many open files");
     no_epoll = false;
     no_add = true;
     lane = perf_lane_create(&setup, true, error);
     assert_int_equal(lane->ops->attach(lane, 0, dup(2)), -1);
     assert_string_equal(lane->error, "epoll: No space left on device");
     perf_lane_destroy(lane);
+}
+
+static void make_again(void)
+{
+    (void)begin(NULL);
+    perf_lane_destroy(make(true, 2, false, 5));
+}
+
+static void test_memory(void **state)
+{
+    const struct perf_setup setup = {.tcp = true, .connections = 2, .threads = 1, .size_max = 5};
+    char error[PERF_TEXT];
+    unsigned before = descriptors();
+    (void)state;
+    for (int i = 1; i <= 2; i++) {
+        no_memory = i;
+        assert_null(perf_lane_create(&setup, true, error));
+        assert_string_equal(error, "cannot make a lane: Cannot allocate memory");
+    }
+    /* What has no connections yet closes none. */
+    perf_lane_destroy(perf_lane_create(&setup, true, error));
+    assert_false(leaks(make_again));
+    assert_int_equal(descriptors(), before);
 }
 
 /* Ping-pong: client, then server. */
@@ -515,6 +367,22 @@ static void test_waiting(void **state)
         "1 wait 60000\n"
         "1 send 1 from 0\n",
         "");
+    (void)begin(state);
+    receives[0] = 5;
+    receives[1] = receives[2] = -EAGAIN;
+    receives[3] = 1;
+    run(lane, &slice, NULL,
+        "1 nodelay 0\n"
+        "1 no blocking\n"
+        "1 nodelay 1\n"
+        "1 send 5 from 0\n"
+        "1 receive 131072\n"
+        "1 send 1 from 0\n"
+        "2 receive 131072 no\n"
+        "1 change in\n"
+        "1 wait 60000\n"
+        "1 receive 131072\n",
+        "");
     perf_lane_destroy(lane);
 }
 
@@ -522,7 +390,7 @@ static void test_waiting(void **state)
  * copied. */
 static void test_places(void **state)
 {
-    struct perf_run slice = {.test = PERF_SEND_BW, .size = 65536, .count = 2};
+    struct perf_run slice = {.test = PERF_SEND_BW, .size = 65536, .count = 2, .verify = true};
     (void)state;
     struct perf_lane *lane = make(false, 1, false, 65536);
     receives[0] = 60000;
@@ -537,6 +405,10 @@ static void test_places(void **state)
         "1 nodelay 1\n"
         "1 send 1 from 0\n",
         "");
+    assert_int_equal(lane->sink[0], 0);
+    assert_int_equal(lane->sink[1], 1);
+    assert_int_equal(lane->sink[65535], 255);
+    slice.verify = false;
     (void)begin(state);
     slice.size = 65535;
     receives[0] = 131070;
@@ -676,9 +548,9 @@ static void test_odd_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(test_attaching), EACH(test_latency),     EACH(test_bandwidth),
-        EACH(test_both_ways), EACH(test_connections), EACH(test_waiting),
-        EACH(test_places),    EACH(test_failures),    EACH(test_odd_ends),
+        EACH(test_attaching), EACH(test_memory),      EACH(test_latency), EACH(test_bandwidth),
+        EACH(test_both_ways), EACH(test_connections), EACH(test_waiting), EACH(test_places),
+        EACH(test_failures),  EACH(test_odd_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
