@@ -16,6 +16,7 @@ static unsigned posted, finished, most_posted, receives;
 static unsigned failing_completion; /* of the first end; 0: none */
 static unsigned failing_receive;    /* completion of the second */
 static unsigned received;
+static bool spoil; /* the first octet that came */
 static struct iw_endpoint_config configs[2];
 static struct iw_endpoint *first;
 static struct iw_region sink;
@@ -68,12 +69,56 @@ size_t __wrap_iw_endpoint_poll(struct iw_endpoint *ep, struct iw_completion *out
         if (++*count == (ep == first ? failing_completion : failing_receive))
             out[i].status = IW_STATUS_FLUSHED;
     }
+    if (spoil && ep == first && n > 0)
+        *(uint8_t *)sink.base = 255;
     return n;
+}
+
+/* No clock is asked for the endpoints. */
+size_t __real_iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **pieces,
+                                 uint64_t now);
+size_t __wrap_iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **pieces,
+                                 uint64_t now);
+void __real_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *pieces, size_t count,
+                              uint64_t now);
+void __wrap_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *pieces, size_t count,
+                              uint64_t now);
+void __real_iw_endpoint_sent(struct iw_endpoint *ep, size_t length, uint64_t now);
+void __wrap_iw_endpoint_sent(struct iw_endpoint *ep, size_t length, uint64_t now);
+int __real_iw_endpoint_accept(struct iw_endpoint *ep, const void *data, size_t length,
+                              uint64_t now);
+int __wrap_iw_endpoint_accept(struct iw_endpoint *ep, const void *data, size_t length,
+                              uint64_t now);
+
+size_t __wrap_iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **pieces, uint64_t now)
+{
+    assert_int_equal(now, 0);
+    return __real_iw_endpoint_output(ep, pieces, now);
+}
+
+void __wrap_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *pieces, size_t count,
+                              uint64_t now)
+{
+    assert_int_equal(now, 0);
+    __real_iw_endpoint_input(ep, pieces, count, now);
+}
+
+void __wrap_iw_endpoint_sent(struct iw_endpoint *ep, size_t length, uint64_t now)
+{
+    assert_int_equal(now, 0);
+    __real_iw_endpoint_sent(ep, length, now);
+}
+
+int __wrap_iw_endpoint_accept(struct iw_endpoint *ep, const void *data, size_t length, uint64_t now)
+{
+    assert_true(data == NULL && length == 0 && now == 0);
+    return __real_iw_endpoint_accept(ep, data, length, now);
 }
 
 int __wrap_iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_t now)
 {
     assert_ptr_equal(ep, first);
+    assert_int_equal(now, 0);
     assert_int_equal(work->sge_count, 1);
     assert_int_equal(work->sge[0].length, octets);
     if (fails())
@@ -86,6 +131,7 @@ int __wrap_iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, 
 int __wrap_iw_endpoint_post_recv(struct iw_endpoint *ep, uint64_t id, const struct iw_iov *sge,
                                  size_t count)
 {
+    assert_int_equal(id, 0);
     receives++;
     return fails() ? IW_ERR_FULL : __real_iw_endpoint_post_recv(ep, id, sge, count);
 }
@@ -168,6 +214,7 @@ static int begin(void **state)
 {
     (void)state;
     odd = 0;
+    spoil = false;
     calls = failing = posted = finished = most_posted = receives = failing_completion =
         failing_receive = received = pieces = looks = 0;
     summed = 0;
@@ -299,12 +346,15 @@ static const char no_setup[] = "iwarp-perf: cannot set up two endpoints (out of 
 static const char no_arrival[] = "iwarp-perf: the octets did not arrive as they were sent\n";
 static const char broken[] = "iwarp-perf: a connection broke\n";
 
-static void test_a_connection_that_ends(void **state)
+static void test_a_connection_that_ends_or_lies(void **state)
 {
     struct iw_loop_options options = defaults();
     (void)state;
     odd = IW_EVENT_CLOSED;
     expect(&options, 2, no_setup, 70);
+    (void)begin(state);
+    spoil = true;
+    expect(&options, 2, no_arrival, 70);
 }
 
 /* Every call that can fail: two domains and endpoints, the sink, two receives; then the works. */
@@ -367,7 +417,7 @@ int main(void)
         EACH(test_sends),
         EACH(test_baseline),
         EACH(test_limits),
-        EACH(test_a_connection_that_ends),
+        EACH(test_a_connection_that_ends_or_lies),
         EACH(test_failing_calls),
         EACH(test_work_that_fails),
         EACH(test_nothing_is_lost),

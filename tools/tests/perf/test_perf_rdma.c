@@ -385,7 +385,7 @@ static void test_sends(void **state)
 
 static void read_and_add(struct perf_lane *lane)
 {
-    bool adds = slice->test == PERF_ATOMIC_LAT;
+    bool adds = perf_is_atomic(slice->test);
     (void)lane;
     ready(1);
     expect(adds ? "kick 0\nkick 1\nadd 1: 1 to 9+8\n"
@@ -416,6 +416,11 @@ static void test_reads(void **state)
         assert_int_equal(samples.count, 2);
         assert_true(values[0] >= 1000 && values[0] <= 1000);
         assert_true(values[1] >= 1000 && values[1] <= 1000);
+        /* Only latencies are timed. */
+        samples.count = 0;
+        what.test = i == 0 ? PERF_READ_BW : PERF_ATOMIC_BW;
+        run(lane, &what, read_and_add, &samples);
+        assert_int_equal(samples.count, 0);
         destroy(lane);
     }
 }
