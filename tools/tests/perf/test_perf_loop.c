@@ -311,6 +311,28 @@ static void test_baseline(void **state)
     assert_int_equal(summed, 2 * 2500 * 5 * 2);
 }
 
+/* As many messages as make up the total, and as many a round as make up the rounds. */
+static void test_counts(void **state)
+{
+    static const struct {
+        uint64_t total, rounds;
+        unsigned posted; /* of all rounds and the one before */
+    } cases[] = {{10000, 1, 8}, {10001, 1, 10}, {2500, 1, 2}, {1, 1, 2},
+                 {10000, 2, 6}, {10000, 3, 8},  {7500, 3, 4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct iw_loop_options options = defaults();
+        (void)begin(state);
+        options.total = cases[i].total;
+        options.rounds = cases[i].rounds;
+        octets = options.size;
+        catch_from(1);
+        assert_int_equal(iw_loop_run(&options), 0);
+        (void)caught();
+        assert_int_equal(posted, cases[i].posted);
+    }
+}
+
 static void test_limits(void **state)
 {
     static const char head[] =
@@ -413,13 +435,10 @@ static void test_nothing_is_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(test_writes),
-        EACH(test_sends),
-        EACH(test_baseline),
-        EACH(test_limits),
-        EACH(test_a_connection_that_ends_or_lies),
-        EACH(test_failing_calls),
-        EACH(test_work_that_fails),
+        EACH(test_writes),          EACH(test_sends),
+        EACH(test_baseline),        EACH(test_limits),
+        EACH(test_counts),          EACH(test_a_connection_that_ends_or_lies),
+        EACH(test_failing_calls),   EACH(test_work_that_fails),
         EACH(test_nothing_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

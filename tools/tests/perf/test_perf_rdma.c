@@ -425,6 +425,50 @@ static void test_reads(void **state)
     }
 }
 
+static void send_ping(struct perf_lane *lane)
+{
+    (void)lane;
+    ready(0);
+    complete(0, IW_WORK_SEND, 0);
+    complete(0, IW_WORK_RECV, 0);
+    expect("kick 0\nsend 0: 8 octets, the last 99, to 7+0\n");
+}
+
+static void send_and_take(struct perf_lane *lane)
+{
+    (void)lane;
+    ready(0);
+    complete(0, IW_WORK_SEND, 0);
+    complete(0, IW_WORK_RECV, 0);
+    expect("kick 0\nsend 0: 8 octets, the last 99, to 7+0\nword 0: 2 0\n");
+    hear(0, 2, 0);
+    expect("word 0: 3 0\n");
+    complete(0, IW_WORK_IMMEDIATE, 0);
+    complete(0, IW_WORK_IMMEDIATE, 0);
+    hear(0, 3, 0);
+    expect("");
+}
+
+/* Only latencies are timed, and those of Sends as well. */
+static void test_timed_sends(void **state)
+{
+    struct perf_run what = {.test = PERF_SEND_LAT, .size = 8, .count = 1};
+    double value = 0;
+    struct perf_samples samples = {.values = &value, .room = 1};
+    (void)state;
+    struct perf_lane *lane = make(true, 1, 1, false);
+    lane->source[7] = 99;
+    run(lane, &what, send_ping, &samples);
+    assert_int_equal(samples.count, 1);
+    assert_true(value >= 500 && value <= 500);
+    samples.count = 0;
+    what.test = PERF_SEND_BW;
+    what.both = true;
+    run(lane, &what, send_and_take, &samples);
+    assert_int_equal(samples.count, 0);
+    destroy(lane);
+}
+
 /* ---- slices that fail ---- */
 
 static int trouble;
@@ -486,9 +530,9 @@ static void test_failing_slices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(test_parts),    EACH(test_no_memory),      EACH(test_establishing),
-        EACH(test_failures), EACH(test_ping_pong),      EACH(test_sends),
-        EACH(test_reads),    EACH(test_failing_slices),
+        EACH(test_parts),    EACH(test_no_memory),   EACH(test_establishing),
+        EACH(test_failures), EACH(test_ping_pong),   EACH(test_sends),
+        EACH(test_reads),    EACH(test_timed_sends), EACH(test_failing_slices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
