@@ -36,7 +36,9 @@ struct iw_watch *__wrap_iw_watch_create(struct iw_reactor *r, int fd, uint32_t e
                                         iw_watch_fn ready, void *context);
 int __real_iw_standard_signals(int more);
 int __wrap_iw_standard_signals(int more);
+int __real_getrlimit(int resource, struct rlimit *out);
 int __wrap_getrlimit(int resource, struct rlimit *out);
+int __real_setrlimit(int resource, const struct rlimit *wanted);
 int __wrap_setrlimit(int resource, const struct rlimit *wanted);
 FILE *__wrap_fopen(const char *path, const char *mode);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -90,14 +92,16 @@ int __wrap_iw_standard_signals(int more)
 
 int __wrap_getrlimit(int resource, struct rlimit *out)
 {
-    assert_int_equal(resource, RLIMIT_NOFILE);
+    if (resource != RLIMIT_NOFILE) /* a sanitizer asks as well */
+        return __real_getrlimit(resource, out);
     *out = limit;
     return no_limit;
 }
 
 int __wrap_setrlimit(int resource, const struct rlimit *wanted)
 {
-    assert_int_equal(resource, RLIMIT_NOFILE);
+    if (resource != RLIMIT_NOFILE) /* a sanitizer asks as well */
+        return __real_setrlimit(resource, wanted);
     raised = *wanted;
     raises++;
     return raised.rlim_cur == 666 ? -1 : 0;
