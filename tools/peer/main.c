@@ -343,7 +343,7 @@ static bool open_connection(struct peer_connection *pc, struct iw_connection *c)
     pc->c = c;
     pc->ep = iw_connection_endpoint(c);
     iw_connection_set_context(c, pc);
-    if (pc->peer->personality->open(pc) == 0)
+    if (!pc->peer->personality->open(pc))
         return true;
     peer_fail(pc, "no memory for its buffers");
     return false;

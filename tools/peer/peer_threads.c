@@ -36,11 +36,10 @@ static size_t resident(void)
 {
     unsigned long long pages = 0, shared = 0;
     FILE *f = fopen("/proc/self/statm", "r");
-    if (!f || fscanf(f, "%*u %llu %llu", &pages, &shared) != 2)
-        pages = shared = 0;
+    bool known = f && fscanf(f, "%*u %llu %llu", &pages, &shared) == 2;
     if (f)
         fclose(f);
-    return (size_t)(pages - shared) * (size_t)sysconf(_SC_PAGESIZE);
+    return known ? (size_t)(pages - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 static void print_memory(const struct crew *crew)

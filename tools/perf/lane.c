@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { LINE = 64 }; /* octets of a cache line */
+
 int perf_lane_fail(struct perf_lane *lane, const char *format, ...)
 {
     va_list arguments;
@@ -43,29 +45,28 @@ static void fill(struct perf_lane *lane, const struct perf_run *run)
     memset(lane->sink, 0, lane->stride * lane->setup.connections);
 }
 
-/* Gives a new lane its memory. Returns 0, or -1. */
-static int give_memory(struct perf_lane *lane)
+/* Gives a new lane its memory, each connection whole cache lines. Returns true if there is some. */
+static bool give_memory(struct perf_lane *lane)
 {
     uint64_t size = lane->setup.size_max;
-    lane->stride = (size_t)(size < 64 ? 64 : (size + 63) / 64 * 64);
+    lane->stride = (size_t)((size + LINE - 1) / LINE * LINE);
     size_t all = lane->stride * lane->setup.connections;
-    lane->source = aligned_alloc(64, all);
-    lane->sink = aligned_alloc(64, all);
+    lane->source = aligned_alloc(LINE, all);
+    lane->sink = aligned_alloc(LINE, all);
     lane->counter = calloc(lane->setup.connections, sizeof *lane->counter);
     if (lane->source == NULL || lane->sink == NULL || lane->counter == NULL)
-        return -1;
+        return false;
     fill(lane, &(struct perf_run){.size = size});
-    return lane->ops->share(lane);
+    return !lane->ops->share(lane);
 }
 
 struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, char *error)
 {
-    errno = 0;
     struct perf_lane *lane = setup->tcp ? perf_tcp_new(setup) : perf_rdma_new(setup);
-    int why = lane == NULL && errno != 0 ? errno : ENOMEM;
+    int why = lane == NULL ? errno : ENOMEM;
     if (lane != NULL) {
         lane->client = client;
-        if (give_memory(lane) == 0)
+        if (give_memory(lane))
             return lane;
     }
     perf_lane_destroy(lane);
@@ -140,22 +141,22 @@ void perf_lane_congestion(const struct perf_setup *setup, char name[PERF_CONGEST
         close(fd);
 }
 
-/* Sets a buffer and checks the result: the system reduces a size that is too large without an
- * error, and doubles the rest: socket(7). */
-static int set_buffer(int fd, int which, uint64_t wanted, char *error)
+/* Sets a buffer and returns whether it is as large as wanted: the system reduces a size that is too
+ * large without an error, and doubles the rest: socket(7). */
+static bool set_buffer(int fd, int which, uint64_t wanted, char *error)
 {
     int octets = (int)wanted, most = 0;
     socklen_t length = sizeof most;
     if (setsockopt(fd, SOL_SOCKET, which, &octets, sizeof octets) ||
         getsockopt(fd, SOL_SOCKET, which, &most, &length)) {
         snprintf(error, PERF_TEXT, "--socket-buffer: %s", strerror(errno));
-        return -1;
+        return false;
     }
     if ((uint64_t)most / 2 >= (wanted < 1 << 30 ? wanted : (1 << 30) - 1))
-        return 0;
+        return true;
     snprintf(error, PERF_TEXT, "--socket-buffer %llu: expected at most %d (net.core.%cmem_max)",
              (unsigned long long)wanted, most / 2, which == SO_SNDBUF ? 'w' : 'r');
-    return -1;
+    return false;
 }
 
 int perf_lane_socket(const struct perf_setup *setup, int fd, char *error)
@@ -166,8 +167,8 @@ int perf_lane_socket(const struct perf_setup *setup, int fd, char *error)
         snprintf(error, PERF_TEXT, "--mss %d: %s", mss, strerror(errno));
         return -1;
     }
-    if (setup->socket_buffer > 0 && (set_buffer(fd, SO_SNDBUF, setup->socket_buffer, error) ||
-                                     set_buffer(fd, SO_RCVBUF, setup->socket_buffer, error)))
+    if (setup->socket_buffer > 0 && (!set_buffer(fd, SO_SNDBUF, setup->socket_buffer, error) ||
+                                     !set_buffer(fd, SO_RCVBUF, setup->socket_buffer, error)))
         return -1;
     if (setup->congestion[0] == '\0' ||
         setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, setup->congestion,

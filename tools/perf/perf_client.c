@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/address.h"
 #include "host/complain.h"
+#include "host/text.h"
 #include "perf_control.h"
 
 #include <errno.h>
@@ -41,14 +42,18 @@ struct client {
     struct addrinfo *addresses;
     struct perf_lane *lanes[PERF_LANES];
     struct series series[PERF_LANES];
-    struct perf_results results;
+    struct perf_result list[PERF_TESTS * PERF_SIZES * PERF_LANES];
+    struct perf_results results; /* of the list */
     struct soak soak;
     uint32_t seed;
 };
 
-static int fail(struct client *c, const char *text)
+/* The functions that return a bool return true if all is well, else false with c->control.error. */
+
+static bool fail(struct client *c, const char *text)
 {
-    return perf_control_fail(&c->control, text);
+    (void)perf_control_fail(&c->control, text);
+    return false;
 }
 
 /* Replaces the error by the server's if it sent one, which says more; it sends it before it closes
@@ -85,12 +90,12 @@ static int connect_one(struct client *c, const struct perf_setup *setup)
     return -1;
 }
 
-static int open_lane(struct client *c, size_t i)
+static bool open_lane(struct client *c, size_t i)
 {
     const struct perf_setup *setup = &c->plan->lanes[i];
     struct perf_lane *lane = c->lanes[i] = perf_lane_create(setup, true, c->control.error);
     if (lane == NULL)
-        return -1;
+        return false;
     json_t *command = perf_setup_to_json(setup);
     json_object_update_new(command, json_pack("{ss sI sI sI}", "command", "open", "sink",
                                               (json_int_t)lane->local_sink, "source",
@@ -100,37 +105,37 @@ static int open_lane(struct client *c, size_t i)
     if (perf_control_send(&c->control, command) ||
         perf_control_expect(&c->control, "{sI sI sI}", "sink", &sink, "source", &source, "counter",
                             &counter))
-        return -1;
+        return false;
     lane->remote_sink = (uint32_t)sink;
     lane->remote_source = (uint32_t)source;
     lane->remote_counter = (uint32_t)counter;
     for (uint32_t k = 0; k < setup->connections; k++) {
         int fd = connect_one(c, setup);
         if (fd < 0)
-            return -1;
+            return false;
         json_int_t port = perf_control_port(fd, false);
         if (lane->ops->attach(lane, k, fd))
             return fail(c, lane->error);
         if (perf_control_send(&c->control, json_pack("{sI}", "port", port)))
-            return -1;
+            return false;
     }
     if (perf_control_expect(&c->control, "{}"))
-        return -1;
+        return false;
     if (lane->ops->establish(lane))
         return fail(c, lane->error);
-    return perf_control_expect(&c->control, "{}");
+    return !perf_control_expect(&c->control, "{}");
 }
 
 /* Greets the server, which has one client at a time. */
-static int greet(struct client *c, const char *host_port)
+static bool greet(struct client *c, const char *host_port)
 {
     struct pollfd p = {.fd = c->control.fd, .events = POLLIN};
     if (perf_control_send(&c->control, json_pack("{si sI}", "iwarp-perf", PERF_PROTOCOL, "port",
                                                  perf_control_port(c->control.fd, false))))
-        return -1;
+        return false;
     if (poll(&p, 1, BUSY) == 0)
         iw_complain("%.200s: no answer yet; it may be busy with another client", host_port);
-    return perf_control_expect(&c->control, "{}");
+    return !perf_control_expect(&c->control, "{}");
 }
 
 /* Returns an exit status; of IW_EXIT_FAILURE, c->control.error is the reason. */
@@ -150,10 +155,10 @@ static int connect_all(struct client *c, const char *host_port)
         return IW_EXIT_UNAVAILABLE;
     }
     perf_control_init(&c->control, fd);
-    if (greet(c, host_port))
+    if (!greet(c, host_port))
         return IW_EXIT_FAILURE;
     for (size_t i = 0; i < c->plan->lane_count; i++)
-        if (open_lane(c, i))
+        if (!open_lane(c, i))
             return IW_EXIT_FAILURE;
     return IW_EXIT_GOOD;
 }
@@ -165,8 +170,8 @@ struct slice {
     json_int_t resident; /* KiB of the server */
 };
 
-static int run_slice(struct client *c, size_t i, const struct perf_run *run,
-                     struct perf_samples *samples, struct slice *out)
+static bool run_slice(struct client *c, size_t i, const struct perf_run *run,
+                      struct perf_samples *samples, struct slice *out)
 {
     struct perf_lane *lane = c->lanes[i];
     if (perf_lane_prepare(lane, run))
@@ -174,7 +179,7 @@ static int run_slice(struct client *c, size_t i, const struct perf_run *run,
     json_t *command = perf_run_to_json(run);
     json_object_update_new(command, json_pack("{ss sI}", "command", "run", "lane", (json_int_t)i));
     if (perf_control_send(&c->control, command) || perf_control_expect(&c->control, "{}"))
-        return -1;
+        return false;
     uint64_t calls = lane->calls;
     double cpu = perf_cpu_seconds(), began = perf_seconds();
     int result = lane->ops->execute(lane, run, samples);
@@ -185,8 +190,8 @@ static int run_slice(struct client *c, size_t i, const struct perf_run *run,
         return fail(c, lane->error);
     if (perf_lane_verify(lane, run))
         return fail(c, lane->error);
-    return perf_control_expect(&c->control, "{sf sF sI}", "cpu", &out->cpu[1], "calls",
-                               &out->calls[1], "resident", &out->resident);
+    return !perf_control_expect(&c->control, "{sf sF sI}", "cpu", &out->cpu[1], "calls",
+                                &out->calls[1], "resident", &out->resident);
 }
 
 static struct perf_run make_run(struct client *c, enum perf_test test, uint64_t size,
@@ -203,8 +208,9 @@ static struct perf_run make_run(struct client *c, enum perf_test test, uint64_t 
 /* Returns the maximum number of messages: latencies are kept, so their number is bounded. */
 static uint64_t most_messages(const struct perf_plan *plan, enum perf_test test)
 {
-    uint64_t most = PERF_SAMPLES / plan->rounds / plan->lanes[0].connections;
-    return !perf_is_latency(test) ? PERF_COUNT : most > 0 ? most : 1;
+    if (!perf_is_latency(test))
+        return PERF_COUNT;
+    return PERF_SAMPLES / plan->rounds / plan->lanes[0].connections; /* 2 at least */
 }
 
 static uint64_t at_most(uint64_t count, uint64_t most)
@@ -223,22 +229,22 @@ static uint64_t calibrate(struct client *c, enum perf_test test, uint64_t size)
     struct slice s;
     while (!enough) {
         struct perf_run run = make_run(c, test, size, count);
-        if (run_slice(c, 0, &run, NULL, &s))
+        if (!run_slice(c, 0, &run, NULL, &s))
             return 0;
-        double factor = s.seconds > 0 ? (double)c->plan->slice_ms * 1e-3 / s.seconds : 8;
+        double factor = (double)c->plan->slice_ms * 1e-3 / s.seconds;
         enough = factor < 1.5 || count >= most;
         if (!enough)
             count = at_most((uint64_t)((double)count * (factor > 8 ? 8 : factor)) + 1, most);
     }
     for (size_t i = 0; i < c->plan->lane_count; i++) {
         struct perf_run run = make_run(c, test, size, count);
-        if (run_slice(c, i, &run, NULL, &s))
+        if (!run_slice(c, i, &run, NULL, &s))
             return 0;
     }
     return count;
 }
 
-static int run_round(struct client *c, const struct perf_run *run, size_t lane, uint64_t round)
+static bool run_round(struct client *c, const struct perf_run *run, size_t lane, uint64_t round)
 {
     struct series *s = &c->series[lane];
     bool latency = perf_is_latency(run->test);
@@ -249,8 +255,8 @@ static int run_round(struct client *c, const struct perf_run *run, size_t lane, 
         samples = (struct perf_samples){.values = s->samples + s->sample_count,
                                         .room = (size_t)run->count * connections};
     struct slice slice;
-    if (run_slice(c, lane, run, &samples, &slice))
-        return -1;
+    if (!run_slice(c, lane, run, &samples, &slice))
+        return false;
     s->rate[round] = messages / slice.seconds;
     s->value[round] = (double)run->size * s->rate[round] * 1e-9;
     if (latency) {
@@ -261,7 +267,7 @@ static int run_round(struct client *c, const struct perf_run *run, size_t lane, 
         s->cpu[end][round] = slice.cpu[end] / messages;
         s->calls[end][round] = slice.calls[end] / messages;
     }
-    return 0;
+    return true;
 }
 
 static void compare(struct series *s, const struct series *base, uint64_t round)
@@ -298,12 +304,12 @@ static void conclude(struct client *c, const struct perf_run *run, size_t lane)
     perf_table_row(c->plan, r);
 }
 
-static int measure(struct client *c, enum perf_test test, uint64_t size)
+static bool measure(struct client *c, enum perf_test test, uint64_t size)
 {
     const struct perf_plan *plan = c->plan;
     struct perf_run run = make_run(c, test, size, calibrate(c, test, size));
     if (run.count == 0)
-        return -1;
+        return false;
     for (size_t i = 0; i < plan->lane_count; i++) {
         size_t room = (size_t)(run.count * plan->rounds * plan->lanes[i].connections);
         struct series *s = &c->series[i];
@@ -316,33 +322,32 @@ static int measure(struct client *c, enum perf_test test, uint64_t size)
     for (uint64_t round = 0; round < plan->rounds; round++) {
         for (size_t k = 0; k < plan->lane_count; k++) {
             run.seed = ++c->seed;
-            if (run_round(c, &run, round % 2 == 0 ? k : plan->lane_count - 1 - k, round))
-                return -1;
+            if (!run_round(c, &run, round % 2 == 0 ? k : plan->lane_count - 1 - k, round))
+                return false;
         }
         for (size_t i = 0; plan->baseline && i < plan->lane_count; i++)
             compare(&c->series[i], &c->series[0], round);
     }
     for (size_t i = 0; i < plan->lane_count; i++)
         conclude(c, &run, i);
-    return 0;
+    return true;
 }
 
-/* Calls `visit` for each test with each size; atomics have one. Returns -1 as soon as that does,
- * else 0. */
-static int visit_tests(struct client *c,
-                       int (*visit)(struct client *c, enum perf_test test, uint64_t size))
+/* Calls `visit` for each test with each size, as long as that is well; atomics have one size. */
+static bool visit_tests(struct client *c,
+                        bool (*visit)(struct client *c, enum perf_test test, uint64_t size))
 {
     const struct perf_plan *plan = c->plan;
     for (enum perf_test test = 0; test < PERF_TESTS; test++) {
         bool atomic = perf_is_atomic(test);
         for (size_t i = 0; plan->tests[test] && i < (atomic ? 1 : plan->size_count); i++)
-            if (visit(c, test, atomic ? 8 : plan->sizes[i]))
-                return -1;
+            if (!visit(c, test, atomic ? 8 : plan->sizes[i]))
+                return false;
     }
-    return 0;
+    return true;
 }
 
-static int measure_all(struct client *c)
+static bool measure_all(struct client *c)
 {
     perf_table_head(c->plan);
     return visit_tests(c, measure);
@@ -351,19 +356,19 @@ static int measure_all(struct client *c)
 /* ---- soak ---- */
 
 /* Runs a test with a size on each lane, verified. */
-static int soak_test(struct client *c, enum perf_test test, uint64_t size)
+static bool soak_test(struct client *c, enum perf_test test, uint64_t size)
 {
     const struct perf_plan *plan = c->plan;
     struct slice slice = {0};
     for (size_t lane = 0; lane < plan->lane_count; lane++) {
         struct perf_run run = make_run(c, test, size, plan->count > 0 ? plan->count : FIRST_COUNT);
-        if (run_slice(c, lane, &run, NULL, &slice))
-            return -1;
+        if (!run_slice(c, lane, &run, NULL, &slice))
+            return false;
         c->soak.messages += perf_messages(&run) * plan->lanes[lane].connections;
     }
     c->soak.now[0] = perf_resident();
     c->soak.now[1] = (uint64_t)slice.resident;
-    return 0;
+    return true;
 }
 
 static void soak_print(struct soak *s)
@@ -375,7 +380,7 @@ static void soak_print(struct soak *s)
 }
 
 /* Checks that memory does not grow, apart from an allocator's fluctuation. */
-static int soak_flat(struct client *c)
+static bool soak_flat(struct client *c)
 {
     static const char *const ends[] = {"client", "server"};
     const struct soak *s = &c->soak;
@@ -386,25 +391,25 @@ static int soak_flat(struct client *c)
                      "the %s's memory has grown from %llu to %llu KiB, at most %llu were expected",
                      ends[end], (unsigned long long)s->first[end], (unsigned long long)s->now[end],
                      (unsigned long long)most);
-            return -1;
+            return false;
         }
     }
-    return 0;
+    return true;
 }
 
-static int soak(struct client *c)
+static bool soak(struct client *c)
 {
     struct soak *s = &c->soak;
     double wanted = (double)c->plan->soak, each = wanted / 20;
     s->began = perf_seconds();
     printf("%9s %14s %11s %11s\n", "seconds", "messages", "client KiB", "server KiB");
-    for (uint64_t passes = 0; passes < 3 || !s->watched || perf_seconds() - s->began < wanted;) {
-        if (visit_tests(c, soak_test))
-            return -1;
+    for (uint64_t passes = 0; passes < 3 || perf_seconds() - s->began < wanted;) {
+        if (!visit_tests(c, soak_test))
+            return false;
         if (++passes <= 2 || perf_seconds() - s->printed >= each)
             soak_print(s);
-        if (s->watched && soak_flat(c))
-            return -1;
+        if (s->watched && !soak_flat(c))
+            return false;
         /* The octets that wait in a connection depend on how its ends happen to run: two passes
          * may not have reached the maximum. */
         if (!s->watched && passes >= 2 && perf_seconds() - s->began >= wanted / 10) {
@@ -413,7 +418,7 @@ static int soak(struct client *c)
         }
     }
     soak_print(s);
-    return 0;
+    return true;
 }
 
 /* Checks --min-ratio and --max-ratio, which hold for every lane except the baseline. */
@@ -449,20 +454,18 @@ static void pin(int cpu)
 
 int perf_client(const struct perf_plan *plan, const char *host_port)
 {
-    static struct perf_result list[PERF_TESTS * PERF_SIZES * PERF_LANES];
-    static struct client client;
-    struct client *c = &client;
+    struct client *c = iw_got(calloc(1, sizeof *c));
     c->plan = plan;
     c->control.fd = -1;
-    c->results.list = list;
+    c->results.list = c->list;
     pin(plan->cpu[0]);
     int status = perf_report_possible(plan) ? IW_EXIT_USAGE : connect_all(c, host_port);
-    if (status == IW_EXIT_GOOD && (plan->soak > 0 ? soak(c) : measure_all(c)))
+    if (!status && !(plan->soak > 0 ? soak(c) : measure_all(c)))
         status = IW_EXIT_FAILURE;
     if (status == IW_EXIT_FAILURE) {
         prefer_theirs(c);
         iw_complain("%s", c->control.error);
-    } else if (status == IW_EXIT_GOOD) {
+    } else if (!status) {
         (void)perf_control_send(&c->control, json_pack("{ss}", "command", "end"));
         status = judge(c);
     }
@@ -478,18 +481,18 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
     if (c->addresses != NULL)
         freeaddrinfo(c->addresses);
     perf_control_close(&c->control);
+    free(c);
     return status;
 }
 
 /* Waits for the server, which ends with its client. One that does not end has printed its error. */
-static int reap(pid_t child, bool failed)
+static int reap(pid_t child, int failed)
 {
     struct pollfd p = {.fd = failed ? pidfd_open(child, 0) : -1, .events = POLLIN};
     int ended = 0;
     if (failed && poll(&p, 1, BUSY) <= 0)
         kill(child, SIGTERM);
-    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
-        ;
+    (void)waitpid(child, &ended, 0);
     if (p.fd >= 0)
         close(p.fd);
     return ended;
@@ -520,8 +523,8 @@ int perf_local(const struct perf_plan *plan)
         return IW_EXIT_UNAVAILABLE;
     }
     int status = perf_client(plan, address);
-    if (status != IW_EXIT_GOOD && status != IW_EXIT_FAILURE)
+    if (status > IW_EXIT_FAILURE)
         kill(child, SIGTERM); /* it may have had no client */
-    int ended = reap(child, status != IW_EXIT_GOOD);
-    return status != IW_EXIT_GOOD ? status : !WIFEXITED(ended) || WEXITSTATUS(ended) != 0;
+    int ended = reap(child, status);
+    return status ? status : !WIFEXITED(ended) || WEXITSTATUS(ended) != 0;
 }

@@ -39,18 +39,18 @@ int perf_control_send(struct perf_control *c, json_t *message)
     if (text == NULL)
         return perf_control_fail(c, "no memory");
     text[length++] = '\n'; /* in place of its end */
-    while (sent < length) {
+    int result = 0;
+    while (result == 0 && sent < length) {
         ssize_t n = send(c->fd, text + sent, length - sent, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
+        if (n >= 0) {
+            sent += (size_t)n;
+        } else if (errno != EINTR) {
             snprintf(c->error, sizeof c->error, "control connection: %s", strerror(errno));
-            break;
+            result = -1;
         }
-        sent += (size_t)n;
     }
     free(text);
-    return sent == length ? 0 : -1;
+    return result;
 }
 
 static const char foreign[] = "the peer does not speak as iwarp-perf does";

@@ -33,7 +33,7 @@ struct flow {
 
     /* of the slice under way */
     uint64_t posted, completed; /* messages of ours */
-    uint64_t received;          /* messages of the peer's program */
+    uint64_t received;          /* messages of the peer's program: Sends, or Writes in turn */
     uint64_t credit;            /* Sends that the peer has room for */
     uint64_t granted;           /* the credit that was last given to it */
     uint32_t controls;          /* Immediate Data on its way */
@@ -139,7 +139,7 @@ static void post_message(struct flow *f)
     }
     if (run->test == PERF_WRITE_LAT)
         f->source[run->size - 1] = last_octet(f->posted);
-    if (perf_is_latency(run->test) && lane->client && f->part->samples.room > 0)
+    if (f->part->samples.room > 0)
         f->began = iw_transport_now();
     f->posted++;
     post(f, &work);
@@ -189,7 +189,7 @@ static void advance_stream(struct flow *f)
             post_control(f, END, 0);
         }
     }
-    if (sends && f->received + room / 2 > f->granted && f->received < run->count) {
+    if (f->received + room / 2 > f->granted && f->received < run->count) {
         f->granted = f->received + room;
         post_control(f, CREDIT, f->granted);
     }

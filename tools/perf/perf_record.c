@@ -93,8 +93,8 @@ static bool send_part(struct record *r, struct flow *f, unsigned side, struct iw
     bool tagged = (header.ddp_control & IW_DDP_T) != 0;
     uint64_t room = r->mulpdu - (tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
     uint64_t left = r->options->size - f->at;
-    size_t length = (size_t)(left < room ? left : room);
-    bool last = length == left;
+    bool last = left <= room;
+    size_t length = (size_t)(last ? left : room);
     if (last)
         header.ddp_control |= IW_DDP_L;
     if (tagged)
@@ -170,11 +170,11 @@ static bool open_flow(struct record *r, uint64_t number, uint64_t messages)
     const struct iw_loop_options *o = r->options;
     struct flow *f = &r->flows[number];
     struct iw_synth_tcp tcp = {
-        .address = {{.family = 4, .octets = {10, 0, 0, 1}}, {.family = 4, .octets = {10, 1, 0, 1}}},
+        .address = {{.family = 4, .octets = {10, 0, 0, (uint8_t)(1 + number / 50000)}},
+                    {.family = 4, .octets = {10, 1, 0, 1}}},
         .port = {(uint16_t)(10000 + number % 50000), (uint16_t)o->port},
         .isn = {(uint32_t)(number * 2654435761u), (uint32_t)(number * 40503u)},
         .mss = (uint16_t)o->mss};
-    tcp.address[0].octets[3] = (uint8_t)(1 + number / 50000);
     struct iw_synth_span span;
     f->tcp = iw_synth_connect(r->synth, &tcp, START + r->now, &span);
     if (f->tcp < 0)

@@ -31,12 +31,14 @@ struct session {
     size_t lane_count;
 };
 
-/* Ends the session with this error at both ends. */
-static int refuse(struct session *s, const char *text)
+/* The functions that return a bool return true if all is well, else false with s->control.error. */
+
+/* Ends the session with this error at both ends. Returns false. */
+static bool refuse(struct session *s, const char *text)
 {
-    if (perf_control_send(&s->control, json_pack("{ss}", "error", text)))
-        return -1;
-    return perf_control_fail(&s->control, text);
+    if (!perf_control_send(&s->control, json_pack("{ss}", "error", text)))
+        (void)perf_control_fail(&s->control, text);
+    return false;
 }
 
 /* Writes the peer's address, NI_MAXHOST octets. Returns false if it has none. */
@@ -70,9 +72,9 @@ static int take_waiting(struct arrivals *a, size_t i)
 static int accept_next(const struct arrivals *a, int milliseconds)
 {
     struct pollfd p = {.fd = a->listener, .events = POLLIN};
-    int ready = poll(&p, 1, milliseconds);
-    int fd = ready > 0 ? accept4(a->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
-    if (ready == 0 || (fd < 0 && (errno == EINTR || errno == ECONNABORTED)))
+    (void)poll(&p, 1, milliseconds);
+    int fd = accept4(a->listener, NULL, NULL, SOCK_CLOEXEC); /* it does not block */
+    if (errno == EINTR || errno == ECONNABORTED)
         errno = EAGAIN;
     return fd;
 }
@@ -103,12 +105,12 @@ static int accept_one(struct session *s, json_int_t port)
     return -1;
 }
 
-static int attach_one(struct session *s, struct perf_lane *lane, uint32_t i)
+static bool attach_one(struct session *s, struct perf_lane *lane, uint32_t i)
 {
     json_int_t port;
     int known = perf_control_expect(&s->control, "{sI}", "port", &port);
     if (known != 0)
-        return known > 0 ? refuse(s, "no port of a connection") : -1;
+        return known > 0 ? refuse(s, "no port of a connection") : false;
     int fd = accept_one(s, port);
     if (fd < 0 && errno == ETIMEDOUT)
         return refuse(s, "a connection of the lane did not come");
@@ -122,10 +124,10 @@ static int attach_one(struct session *s, struct perf_lane *lane, uint32_t i)
         close(fd);
         return refuse(s, error);
     }
-    return lane->ops->attach(lane, i, fd) ? refuse(s, lane->error) : 0;
+    return lane->ops->attach(lane, i, fd) ? refuse(s, lane->error) : true;
 }
 
-static int open_lane(struct session *s, const json_t *command)
+static bool open_lane(struct session *s, const json_t *command)
 {
     struct perf_setup setup;
     json_int_t sink, source, counter;
@@ -144,23 +146,23 @@ static int open_lane(struct session *s, const json_t *command)
     if (perf_control_send(&s->control, json_pack("{sI sI sI}", "sink", (json_int_t)lane->local_sink,
                                                  "source", (json_int_t)lane->local_source,
                                                  "counter", (json_int_t)lane->local_counter)))
-        return -1;
+        return false;
     for (uint32_t i = 0; i < setup.connections; i++)
-        if (attach_one(s, lane, i))
-            return -1;
-    if (perf_control_send(&s->control, json_pack("{sb}", "attached", 1)))
-        return -1;
+        if (!attach_one(s, lane, i))
+            return false;
+    if (perf_control_send(&s->control, json_pack("{sb}", "attached", true)))
+        return false;
     if (lane->ops->establish(lane))
         return refuse(s, lane->error);
-    return perf_control_send(&s->control, json_pack("{sb}", "ready", 1));
+    return !perf_control_send(&s->control, json_pack("{sb}", "ready", true));
 }
 
-static int run_slice(struct session *s, const json_t *command)
+static bool run_slice(struct session *s, const json_t *command)
 {
     struct perf_run run;
     json_int_t which;
     if (perf_run_from_json(command, &run) ||
-        json_unpack((json_t *)(uintptr_t)command, "{sI}", "lane", &which) || which < 0 ||
+        json_unpack((json_t *)(uintptr_t)command, "{sI}", "lane", &which) ||
         (size_t)which >= s->lane_count)
         return refuse(s, "a slice out of range");
     struct perf_lane *lane = s->lanes[which];
@@ -168,19 +170,19 @@ static int run_slice(struct session *s, const json_t *command)
         return refuse(s, lane->error);
     uint64_t calls = lane->calls;
     double cpu = perf_cpu_seconds();
-    if (perf_control_send(&s->control, json_pack("{sb}", "ready", 1)))
-        return -1;
+    if (perf_control_send(&s->control, json_pack("{sb}", "ready", true)))
+        return false;
     if (lane->ops->execute(lane, &run, NULL))
         return refuse(s, lane->error);
     cpu = perf_cpu_seconds() - cpu;
     if (perf_lane_verify(lane, &run))
         return refuse(s, lane->error);
-    return perf_control_send(&s->control, json_pack("{sf sI sI}", "cpu", cpu, "calls",
-                                                    (json_int_t)(lane->calls - calls), "resident",
-                                                    (json_int_t)perf_resident()));
+    return !perf_control_send(&s->control, json_pack("{sf sI sI}", "cpu", cpu, "calls",
+                                                     (json_int_t)(lane->calls - calls), "resident",
+                                                     (json_int_t)perf_resident()));
 }
 
-static int greet(struct session *s)
+static bool greet(struct session *s)
 {
     int version = 0, patience = s->control.patience;
     json_int_t port = 0;
@@ -189,33 +191,33 @@ static int greet(struct session *s)
     s->control.patience = patience;
     s->direct = port == perf_control_port(s->control.fd, true);
     if (known < 0)
-        return -1;
+        return false;
     s->came = true;
     if (known > 0 || version != PERF_PROTOCOL)
         return refuse(s, "another version of iwarp-perf");
-    return perf_control_send(&s->control, json_pack("{si}", "iwarp-perf", PERF_PROTOCOL));
+    return !perf_control_send(&s->control, json_pack("{si}", "iwarp-perf", PERF_PROTOCOL));
 }
 
-/* Runs the session. Returns 0 once the client says goodbye. */
-static int converse(struct session *s)
+/* Runs the session until the client says goodbye. */
+static bool converse(struct session *s)
 {
-    int status = greet(s);
-    for (bool over = false; status == 0 && !over;) {
+    bool good = greet(s);
+    for (bool over = false; good && !over;) {
         json_t *command = perf_control_receive(&s->control);
         const char *name = json_string_value(json_object_get(command, "command"));
         if (command == NULL)
-            return -1;
+            return false;
         if (name != NULL && strcmp(name, "end") == 0)
             over = true;
         else if (name != NULL && strcmp(name, "open") == 0)
-            status = open_lane(s, command);
+            good = open_lane(s, command);
         else if (name != NULL && strcmp(name, "run") == 0)
-            status = run_slice(s, command);
+            good = run_slice(s, command);
         else
-            status = refuse(s, "an unknown command");
+            good = refuse(s, "an unknown command");
         json_decref(command);
     }
-    return status;
+    return good;
 }
 
 /* Serves a connection. Returns true if it was a client. A connection that closes before its first
@@ -224,14 +226,13 @@ static bool serve_one(struct arrivals *arrivals, int fd, int *exit_status)
 {
     struct session s = {.arrivals = arrivals};
     perf_control_init(&s.control, fd);
-    int status = converse(&s);
-    bool nobody = !s.came && s.control.ended;
-    if (status && !nobody)
+    bool good = converse(&s), nobody = !s.came && s.control.ended;
+    if (!good && !nobody)
         iw_complain("server: %s", s.control.error);
     for (size_t i = 0; i < s.lane_count; i++)
         perf_lane_destroy(s.lanes[i]);
     perf_control_close(&s.control);
-    *exit_status = status ? IW_EXIT_FAILURE : IW_EXIT_GOOD;
+    *exit_status = good ? IW_EXIT_GOOD : IW_EXIT_FAILURE;
     return !nobody;
 }
 

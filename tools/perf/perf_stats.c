@@ -28,12 +28,10 @@ uint64_t perf_resident(void)
 {
     unsigned long long pages = 0, files = 0;
     FILE *f = fopen("/proc/self/statm", "r");
-    if (f == NULL)
-        return 0;
-    if (fscanf(f, "%*u %llu %llu", &pages, &files) != 2)
-        pages = files = 0;
-    fclose(f);
-    return (pages - files) * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
+    bool known = f != NULL && fscanf(f, "%*u %llu %llu", &pages, &files) == 2;
+    if (f != NULL)
+        fclose(f);
+    return known ? (pages - files) * (uint64_t)sysconf(_SC_PAGESIZE) / 1024 : 0;
 }
 
 static int ascending(const void *a, const void *b)

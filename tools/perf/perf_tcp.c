@@ -72,7 +72,7 @@ static int attach(struct perf_lane *lane, uint32_t index, int fd)
     f->nodelay = true;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &stall, sizeof stall);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &stall, sizeof stall);
-    if (t->epoll < 0 || epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e))
+    if (epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e))
         return perf_lane_fail(lane, "epoll: %s", strerror(errno));
     return 0;
 }
@@ -326,9 +326,10 @@ struct perf_lane *perf_tcp_new(const struct perf_setup *setup)
     t->flows = calloc(setup->connections, sizeof *t->flows);
     for (uint32_t i = 0; t->flows != NULL && i < setup->connections; i++)
         t->flows[i].fd = -1;
-    if (t->flows == NULL) {
-        perf_lane_destroy(&t->base);
-        return NULL;
-    }
-    return &t->base;
+    if (t->flows != NULL && t->epoll >= 0)
+        return &t->base;
+    int why = errno;
+    perf_lane_destroy(&t->base);
+    errno = why;
+    return NULL;
 }

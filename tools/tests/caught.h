@@ -6,6 +6,7 @@
  * one source of a test. */
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -57,6 +58,40 @@ static inline int catch_no_more(void **state)
     if (catching.file != NULL)
         (void)caught();
     return 0;
+}
+
+/* How much memory is allocated, if the C library says so; 0 with a sanitizer. */
+static inline size_t allocated(void)
+{
+    struct mallinfo2 now = mallinfo2();
+    return now.uordblks + now.hblkhd;
+}
+
+/* Does it again and again; true if more and more memory is allocated. What is allocated once and
+ * kept, and what the C library keeps for later, is not lost. */
+static inline bool leaks(void (*what)(void))
+{
+    enum { ROUNDS = 5, TIMES = 8, LEAST = 16 };
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t before = allocated();
+        for (int i = 0; i < TIMES; i++)
+            what();
+        if (allocated() < before + TIMES * LEAST)
+            return false;
+    }
+    return true;
+}
+
+/* Does it while descriptor 0, which is as good as any other, is free. */
+static inline void without_input(void (*what)(void))
+{
+    int kept = fcntl(0, F_DUPFD_CLOEXEC, 200);
+    assert_true(kept >= 0);
+    close(0);
+    what();
+    assert_int_equal(fcntl(0, F_GETFD), -1);
+    assert_int_equal(dup2(kept, 0), 0);
+    close(kept);
 }
 
 /* How many descriptors are open, of the first some. */

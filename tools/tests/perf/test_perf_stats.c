@@ -2,10 +2,33 @@
 /* Medians and percentiles, and what is counted as a message. */
 #include "perf.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include <time.h>
 
-#include <cmocka.h>
+#include "../caught.h"
+
+static const char *memory; /* what the system says of it; NULL: nothing */
+
+FILE *__wrap_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+    static char text[64];
+    assert_string_equal(path, "/proc/self/statm");
+    assert_string_equal(mode, "r");
+    if (memory == NULL)
+        return NULL;
+    snprintf(text, sizeof text, "%s", memory);
+    return fmemopen(text, strlen(text), "r");
+}
+
+static clockid_t asked;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+    asked = clock;
+    *t = (struct timespec){3, 250000000};
+    return 0;
+}
 
 static void assert_close(double a, double b)
 {
@@ -42,6 +65,34 @@ static void test_percentiles(void **state)
     assert_close(perf_quantile(values, 0, 990), 0);
 }
 
+static void test_clocks(void **state)
+{
+    (void)state;
+    assert_close(perf_seconds(), 3.25);
+    assert_int_equal(asked, CLOCK_MONOTONIC);
+    assert_close(perf_cpu_seconds(), 3.25);
+    assert_int_equal(asked, CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static void look_again(void)
+{
+    memory = "900 70 20";
+    (void)perf_resident();
+}
+
+static void test_resident(void **state)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    (void)state;
+    memory = "900 70 20 5";
+    assert_int_equal(perf_resident(), 50 * page / 1024);
+    memory = "900 70";
+    assert_int_equal(perf_resident(), 0);
+    memory = NULL;
+    assert_int_equal(perf_resident(), 0);
+    assert_false(leaks(look_again));
+}
+
 static void test_messages(void **state)
 {
     struct perf_run run = {.count = 5};
@@ -57,8 +108,8 @@ static void test_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_medians),
-        cmocka_unit_test(test_percentiles),
+        cmocka_unit_test(test_medians),  cmocka_unit_test(test_percentiles),
+        cmocka_unit_test(test_clocks),   cmocka_unit_test(test_resident),
         cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
