@@ -69,7 +69,7 @@ bool rdma_receive(void *connection, const struct agent_work *w, char *error)
         return false;
     wr.wr_id = (uint64_t)(r - c->records);
     int status = ibv_post_recv(c->cm->qp, &wr, &bad);
-    if (status != 0)
+    if (status)
         return fail_post(status, error);
     record(r, w);
     c->receives++;
@@ -136,7 +136,7 @@ bool rdma_post(void *connection, const struct agent_work *w, char *error)
     struct rdma_connection *c = connection;
     if (!take_op(c->agent, &w->work, &wr, error))
         return false;
-    if (c->stage != RDMA_OPEN)
+    if (!c->open)
         return agent_fail(error, AGENT_UNSUPPORTED "work before the connection is established");
     if (c->closing)
         return agent_fail(error, "the connection is over");
@@ -151,7 +151,7 @@ bool rdma_post(void *connection, const struct agent_work *w, char *error)
         wr.num_sge = 1;
     }
     int status = ibv_post_send(c->cm->qp, &wr, &bad);
-    if (status != 0)
+    if (status)
         return fail_post(status, error);
     record(r, w);
     c->sends++;

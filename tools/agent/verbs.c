@@ -58,8 +58,8 @@ static bool do_listen(struct agent_client *c, const json_t *request, char *error
         return false;
     }
     *l = (struct agent_listener){++c->own->last_id, p.ask, p.private_data};
-    return json_object_update_new(c->reply, json_pack("{s:I,s:i}", "listen", (json_int_t)l->id,
-                                                      "port", (int)port)) == 0;
+    return !json_object_update_new(
+        c->reply, json_pack("{s:I,s:i}", "listen", (json_int_t)l->id, "port", (int)port));
 }
 
 static bool do_connect(struct agent_client *c, const json_t *request, char *error)
@@ -69,7 +69,7 @@ static bool do_connect(struct agent_client *c, const json_t *request, char *erro
     bool good =
         take_place(c, request, false, &p, error) && c->backend->connect(c->own, &p, &conn, error);
     agent_octets_free(&p.private_data);
-    return good && json_object_set_new(c->reply, "conn", json_integer((json_int_t)conn)) == 0;
+    return good && !json_object_set_new(c->reply, "conn", json_integer((json_int_t)conn));
 }
 
 static bool do_unlisten(struct agent_client *c, const json_t *request, char *error)
@@ -98,7 +98,7 @@ static bool do_answer(struct agent_client *c, const json_t *request, char *error
 {
     uint64_t conn;
     struct agent_octets data = {NULL, 0};
-    bool accept = strcmp(json_string_value(json_object_get(request, "do")), "accept") == 0;
+    bool accept = !strcmp(json_string_value(json_object_get(request, "do")), "accept");
     const struct agent_field fields[] = {
         {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
         {"private", AGENT_OCTETS, false, IW_MPA_PRIVATE_MAX, AGENT_INTO(data)}};
@@ -148,7 +148,7 @@ static bool do_stream_take(struct agent_client *c, const json_t *request, char *
     void *connection = take_connection(c, request, fields, COUNT(fields), error);
     return connection != NULL &&
            c->backend->stream_take(connection, octets, (size_t)room, &length, error) &&
-           json_object_set_new(c->reply, "hex", iw_json_hex(octets, length)) == 0;
+           !json_object_set_new(c->reply, "hex", iw_json_hex(octets, length));
 }
 
 static bool do_start(struct agent_client *c, const json_t *request, char *error)
@@ -166,7 +166,7 @@ static bool do_pd(struct agent_client *c, const json_t *request, char *error)
     if (c->backend->domain != NULL && !c->backend->domain(c->own, error))
         return false;
     c->own->domain_count++;
-    return json_object_set_new(c->reply, "pd", json_integer((json_int_t)c->own->domain_count)) == 0;
+    return !json_object_set_new(c->reply, "pd", json_integer((json_int_t)c->own->domain_count));
 }
 
 /* ---- all verbs ---- */
@@ -216,10 +216,10 @@ static bool do_hello(struct agent_client *c, const json_t *request, char *error)
         if (offered(c, verbs[i].need))
             json_array_append_new(names, json_string(verbs[i].name));
     json_object_set_new(features, "verbs", names);
-    return json_object_update_new(c->reply, json_pack("{s:s,s:s,s:i,s:s,s:o}", "agent",
-                                                      "iwarp-agent", "version", IW_VERSION,
-                                                      "schema", IW_CONTROL_SCHEMA, "backend",
-                                                      c->backend->name, "features", features)) == 0;
+    return !json_object_update_new(c->reply,
+                                   json_pack("{s:s,s:s,s:i,s:s,s:o}", "agent", "iwarp-agent",
+                                             "version", IW_VERSION, "schema", IW_CONTROL_SCHEMA,
+                                             "backend", c->backend->name, "features", features));
 }
 
 json_t *agent_do(struct agent_client *c, const char *verb, const json_t *request, char *error)

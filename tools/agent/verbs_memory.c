@@ -69,9 +69,9 @@ bool agent_do_register(struct agent_client *c, const json_t *request, char *erro
         agent_memory_free(&c->memories, m);
         return false;
     }
-    return json_object_update_new(c->reply,
-                                  json_pack("{s:I,s:I,s:o}", "mem", (json_int_t)m->id, "stag",
-                                            (json_int_t)m->stag, "to", iw_json_wide(m->to))) == 0;
+    return !json_object_update_new(c->reply,
+                                   json_pack("{s:I,s:I,s:o}", "mem", (json_int_t)m->id, "stag",
+                                             (json_int_t)m->stag, "to", iw_json_wide(m->to)));
 }
 
 bool agent_do_release(struct agent_client *c, const json_t *request, char *error)
@@ -128,9 +128,9 @@ bool agent_do_bind(struct agent_client *c, const json_t *request, char *error)
     w->stag = stag;
     w->memory = b.memory;
     b.memory->windows++;
-    return json_object_update_new(c->reply,
-                                  json_pack("{s:I,s:I,s:o}", "window", (json_int_t)w->id, "stag",
-                                            (json_int_t)stag, "to", iw_json_wide(to))) == 0;
+    return !json_object_update_new(c->reply,
+                                   json_pack("{s:I,s:I,s:o}", "window", (json_int_t)w->id, "stag",
+                                             (json_int_t)stag, "to", iw_json_wide(to)));
 }
 
 bool agent_do_unbind(struct agent_client *c, const json_t *request, char *error)
@@ -218,5 +218,5 @@ bool agent_do_read(struct agent_client *c, const json_t *request, char *error)
     return agent_take(request, fields, COUNT(fields), error) &&
            (m = agent_memory_find(&c->memories, id, error)) != NULL &&
            (at = agent_memory_at(m, offset, length, true, error)) != NULL &&
-           json_object_set_new(c->reply, "hex", iw_json_hex(at, length)) == 0;
+           !json_object_set_new(c->reply, "hex", iw_json_hex(at, length));
 }

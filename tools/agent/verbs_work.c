@@ -82,7 +82,7 @@ bool agent_do_work(struct agent_client *c, const json_t *request, char *error)
     struct agent_work aw = {.work = {.opcode = IW_WORK_RECV, .compare_mask = UINT64_MAX}};
     struct iw_work *w = &aw.work;
     bool one = json_object_get(request, "mem") != NULL, fence = false;
-    bool receive = strcmp(json_string_value(json_object_get(request, "do")), "recv") == 0;
+    bool receive = !strcmp(json_string_value(json_object_get(request, "do")), "recv");
     uint64_t longest = receive ? (uint64_t)AGENT_MEMORY_OCTETS : UINT32_MAX;
     const struct agent_field fields[] = {
         {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
