@@ -23,14 +23,14 @@ static bool take_place(const struct agent_client *c, const json_t *request, bool
     const char *host = "127.0.0.1", *accept = "auto";
     *p = (struct agent_place){0};
     const struct agent_field fields[] = {
-        {"host", AGENT_STRING, !listening, 0, AGENT_INTO(host)},
+        AGENT_PLAIN("host", AGENT_STRING, !listening, host),
         {"port", AGENT_NUMBER, !listening, 65535, AGENT_INTO(p->at.port)},
-        {"config", AGENT_OBJECT, false, 0, AGENT_INTO(p->config)},
+        AGENT_PLAIN("config", AGENT_OBJECT, false, p->config),
         {"private", AGENT_OCTETS, false, IW_MPA_PRIVATE_MAX, AGENT_INTO(p->private_data)},
         {"pd", AGENT_NUMBER, false, UINT32_MAX, AGENT_INTO(p->domain)},
-        {"half_close", AGENT_BOOL, false, 0, AGENT_INTO(p->half_close)},
-        {"stream", AGENT_BOOL, false, 0, AGENT_INTO(p->stream)},
-        {"accept", AGENT_STRING, false, 0, AGENT_INTO(accept)},
+        AGENT_PLAIN("half_close", AGENT_BOOL, false, p->half_close),
+        AGENT_PLAIN("stream", AGENT_BOOL, false, p->stream),
+        AGENT_PLAIN("accept", AGENT_STRING, false, accept),
     };
     if (!agent_take(request, fields, COUNT(fields) - (listening ? 0 : 1), error) ||
         !agent_domain_index(c->own, &p->domain, error))
@@ -115,7 +115,7 @@ static bool do_close(struct agent_client *c, const json_t *request, char *error)
     uint8_t code = 0;
     const char *word = names[AGENT_GRACEFUL];
     const struct agent_field fields[] = {{"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
-                                         {"how", AGENT_STRING, false, 0, AGENT_INTO(word)},
+                                         AGENT_PLAIN("how", AGENT_STRING, false, word),
                                          {"code", AGENT_NUMBER, false, 255, AGENT_INTO(code)}};
     void *connection = take_connection(c, request, fields, COUNT(fields), error);
     int how = connection == NULL ? -1 : agent_index("how", names, COUNT(names), word, error);

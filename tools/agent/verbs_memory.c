@@ -50,7 +50,7 @@ bool agent_do_register(struct agent_client *c, const json_t *request, char *erro
         {"pd", AGENT_NUMBER, false, UINT32_MAX, AGENT_INTO(region.domain)},
         {"conn", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(region.conn)},
         {"fill", AGENT_NUMBER, false, 255, AGENT_INTO(fill)},
-        {"pattern", AGENT_STRING, false, 0, AGENT_INTO(pattern)},
+        AGENT_PLAIN("pattern", AGENT_STRING, false, pattern),
     };
     if (!agent_take(request, fields, COUNT(fields), error) ||
         !agent_domain_index(c->own, &region.domain, error) ||
@@ -191,7 +191,7 @@ bool agent_do_fill(struct agent_client *c, const json_t *request, char *error)
     struct agent_octets data = {NULL, 0};
     const struct agent_field fields[] = {
         {"mem", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(id)},
-        {"offset", AGENT_OFFSET, false, 0, AGENT_INTO(offset)},
+        AGENT_PLAIN("offset", AGENT_OFFSET, false, offset),
         {"hex", AGENT_OCTETS, true, IW_CONTROL_LINE / 2, AGENT_INTO(data)}};
     struct agent_memory *m = NULL;
     uint8_t *at = NULL;
@@ -211,7 +211,7 @@ bool agent_do_read(struct agent_client *c, const json_t *request, char *error)
     int64_t offset = 0;
     const struct agent_field fields[] = {
         {"mem", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(id)},
-        {"offset", AGENT_OFFSET, false, 0, AGENT_INTO(offset)},
+        AGENT_PLAIN("offset", AGENT_OFFSET, false, offset),
         {"length", AGENT_NUMBER, true, AGENT_READ_MAX, AGENT_INTO(length)}};
     struct agent_memory *m;
     const uint8_t *at;
