@@ -72,8 +72,10 @@ static void join(struct iw_lint_extract *e)
         else
             e->extents[n++] = e->extents[i];
     e->count = n;
-    if (n > EXTENTS)
+    if (n > EXTENTS) {
         e->failed = "it is scattered over more pieces than can be remembered";
+        e->count = 0;
+    }
 }
 
 static void cover(struct iw_lint_extract *e, uint64_t from, uint64_t to)
@@ -84,8 +86,7 @@ static void cover(struct iw_lint_extract *e, uint64_t from, uint64_t to)
     }
     if (e->count == ROOM)
         join(e);
-    if (e->failed == NULL)
-        e->extents[e->count++] = (struct extent){from, to};
+    e->extents[e->count++] = (struct extent){from, to};
 }
 
 static bool wanted(const struct iw_lint_extract *e, const struct iw_lint_connection *c,

@@ -166,6 +166,9 @@ static void what_it_does_not_take(void **state)
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         refuses(refused[i][0], refused[i][1]);
     takes("--extract 1 --into . --live .");
+    /* The roots of two file systems may have the same number. */
+    takes("--annotate /sys /proc");
+    takes("--annotate /proc /sys");
     takes("--json --summary --messages a");
 }
 

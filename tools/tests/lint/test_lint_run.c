@@ -143,6 +143,44 @@ static void copies_have_comments(void **state)
                "iwarp: /none/b: cannot be created: No such file or directory\n");
 }
 
+/* How many interfaces the file "b" describes. */
+static unsigned interfaces(void)
+{
+    unsigned count = 0;
+    uint32_t head[2];
+    FILE *file = fopen("b", "r");
+    assert_non_null(file);
+    while (fread(head, sizeof(head), 1, file) == 1) {
+        count += head[0] == 1;
+        assert_int_equal(fseek(file, (long)head[1] - (long)sizeof(head), SEEK_CUR), 0);
+    }
+    fclose(file);
+    return count;
+}
+
+/* A capture without packets has a copy that can be read; what stands behind the notes is none. */
+static void copies_of_little(void **state)
+{
+    struct iw_lint_options o = plain;
+    struct iw_lint lint = {.options = &o};
+    char error[IW_CAPTURE_ERROR];
+    (void)state;
+    o.annotate = "b";
+    lints(&o, 0, "");
+    assert_int_equal(interfaces(), 1);
+    assert_int_equal(times("iwarp-lint: 0 findings"), 1);
+    start(open_tcp());
+    assert_true(iw_synth_write(synth, "a", NULL, NULL, error));
+    lint.notes = calloc(IW_LINT_NOTES, sizeof(*lint.notes));
+    assert_non_null(lint.notes);
+    iw_lint_note(&lint, 4, "four.");
+    lint.notes[1] = (struct iw_lint_note){.frame = 5, .text = (char[]){"none."}};
+    assert_true(iw_lint_annotate(&lint));
+    assert_int_equal(times("four."), 1);
+    assert_int_equal(times("none."), 0);
+    iw_lint_free_notes(&lint);
+}
+
 /* Notes of frames in any order; of one frame at most 64, of which the last says that there are
  * more. */
 static void comments_are_on_their_frames(void **state)
@@ -166,6 +204,7 @@ static void comments_are_on_their_frames(void **state)
     iw_lint_note(&lint, 5, "five.");
     iw_lint_note(&lint, 7, "none.");
     assert_true(iw_lint_annotate(&lint));
+    assert_int_equal(interfaces(), 1);
     iw_lint_free_notes(&lint);
     assert_int_equal(times("iwarp-lint: 77 findings; 5 of them are not in this file"), 1);
     assert_int_equal(times("four "), 63);
@@ -341,6 +380,7 @@ int main(void)
         TEST(captures_that_cannot_be_read),
         TEST(what_is_written_is_checked),
         TEST(copies_have_comments),
+        TEST(copies_of_little),
         TEST(comments_are_on_their_frames),
         TEST(copies_are_filtered),
         TEST(progress_is_shown),

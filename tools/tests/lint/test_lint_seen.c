@@ -47,6 +47,9 @@ static void messages_are_counted(void **state)
     see_message(b, IW_OP_SEND, 30);
     see_message(b, IW_OP_SEND, 10);
     counts(b, IW_OP_SEND, (struct iw_lint_count){4, 67, 7, 30});
+    see_message(b, IW_OP_WRITE, 7);
+    see_message(b, IW_OP_WRITE, 20);
+    counts(b, IW_OP_WRITE, (struct iw_lint_count){2, 27, 7, 20});
     see_message(b, 15, UINT32_MAX);
     counts(b, 15, (struct iw_lint_count){1, UINT32_MAX, UINT32_MAX, UINT32_MAX});
     see_message(b, 15, UINT64_C(1) + UINT32_MAX);
@@ -175,6 +178,8 @@ static void messages_end(void **state)
     see(b, (struct iw_observation){.kind = IW_OBSERVED_SEGMENT, .payload = octets, .pos = 100});
     assert_true(first->open);
     see(b, (struct iw_observation){.kind = IW_OBSERVED_FIN});
+    assert_true(first->open);
+    see(b, (struct iw_observation){.kind = IW_OBSERVED_STARTUP, .frame = octets});
     assert_true(first->open);
     see_message(b, IW_OP_SEND, 4);
     assert_false(first->open);
