@@ -64,7 +64,7 @@ static void poll_completions(struct rdma_connection *c)
 {
     struct ibv_wc wc[16];
     int n;
-    while ((n = ibv_poll_cq(c->cq, 16, wc)) > 0)
+    while ((n = ibv_poll_cq(c->cq, COUNT(wc), wc)) > 0)
         for (int i = 0; i < n; i++) {
             uint32_t slot = (uint32_t)wc[i].wr_id;
             if (wc[i].wr_id < c->plan.send_depth + c->plan.recv_depth && c->records[slot].used)
