@@ -76,6 +76,7 @@ static void posts_each_operation(void **state)
     assert_int_equal(doubles.received.num_sge, 1);
     assert_int_equal(doubles.pieces[0].addr, (uintptr_t)(base + 1));
     assert_int_equal(doubles.pieces[0].length, 50);
+    assert_int_not_equal(doubles.pieces[0].lkey, remote);
     doubles_complete(&(struct ibv_wc){
         .wr_id = doubles.received.wr_id, .status = IBV_WC_SUCCESS, .byte_len = 42});
     want(h, "{'event':'completion','work':3,'op':'recv','status':'ok','length':42,'conn':%d}",
