@@ -4,7 +4,6 @@
 #include "lint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,11 +145,11 @@ static bool copy(const struct iw_lint_extract *e, int fd)
 static int write_file(const struct iw_lint_extract *e)
 {
     const char *path = e->options->into;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool good = fd >= 0 && copy(e, fd);
+    FILE *file = fopen(path, "we");
+    bool good = file != NULL && copy(e, fileno(file));
 
-    if (fd >= 0)
-        good = close(fd) == 0 && good;
+    if (file != NULL)
+        good = !fclose(file) && good;
     if (!good)
         iw_complain("%s: cannot be written: %s", path, strerror(errno));
     return good ? 0 : IW_EXIT_TESTER;

@@ -211,14 +211,14 @@ static void soon(const struct iw_connection *tcp, unsigned direction, bool octet
 {
     enum { ACKNOWLEDGED = 320 };
     const struct iw_lint_connection *c = tcp->user;
-    enum iw_side side = direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
+    unsigned side = direction ^ c->initiator; /* an enum iw_side */
     size_t half = iw_observer_size() / 2;
     const char *observer = (const char *)c->observer;
 
-    prefetch(observer + (side == IW_SIDE_INITIATOR ? half : 0), ACKNOWLEDGED);
+    prefetch(observer + half * !side, ACKNOWLEDGED);
     if (!octets)
         return;
-    prefetch(observer + (side == IW_SIDE_INITIATOR ? 0 : half), half);
+    prefetch(observer + half * side, half);
     prefetch(&c->side[side], sizeof(c->side[side]));
 }
 
