@@ -2,6 +2,7 @@
 #include "lint.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, char *text)
 {
@@ -76,16 +77,25 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
 void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o)
 {
     const struct iw_lint *lint = c->lint;
-    bool message = o->kind == IW_OBSERVED_MESSAGE;
+    bool message = false;
     uint64_t frame = iw_lint_frame(c, o->side, o->pos);
     char text[512], segments[64] = "", from[IW_ENDPOINT_TEXT];
 
-    if (message)
+    switch (o->kind) {
+    case IW_OBSERVED_MESSAGE:
+        message = true;
         iw_wire_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_captured);
-    else if (o->kind == IW_OBSERVED_STARTUP)
+        break;
+    case IW_OBSERVED_STARTUP:
         iw_wire_print_startup(text, sizeof(text), o->frame, o->frame_length);
-    else
-        snprintf(text, sizeof(text), "%s", o->kind == IW_OBSERVED_FIN ? "fin" : "reset");
+        break;
+    case IW_OBSERVED_FIN:
+        strcpy(text, "fin");
+        break;
+    default:
+        strcpy(text, "reset");
+        break;
+    }
     if (lint->options->format != IW_LINT_TEXT) {
         json_t *more = json_pack("{s:I, s:s}", "octet", (json_int_t)o->pos, "text", text);
 
