@@ -2,7 +2,6 @@
 #include "lint.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, char *text)
 {
@@ -90,10 +89,10 @@ void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observa
         iw_wire_print_startup(text, sizeof(text), o->frame, o->frame_length);
         break;
     case IW_OBSERVED_FIN:
-        strcpy(text, "fin");
+        snprintf(text, sizeof(text), "fin");
         break;
     default:
-        strcpy(text, "reset");
+        snprintf(text, sizeof(text), "reset");
         break;
     }
     if (lint->options->format != IW_LINT_TEXT) {
