@@ -16,6 +16,7 @@
 #include "builder/golden.h"
 
 int iw_golden_main(int argc, char **argv);
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 void __real_golden_add_pair(lua_State *L);
 void __wrap_golden_add_pair(lua_State *L);
 
@@ -35,13 +36,14 @@ void __wrap_golden_add_pair(lua_State *L)
     lua_pushcfunction(L, attempt);
     lua_setfield(L, -2, "attempt");
 }
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 static char folder[] = "/tmp/iw-golden-XXXXXX";
 
 static int set_up(void **state)
 {
     (void)state;
-    strcpy(folder, "/tmp/iw-golden-XXXXXX");
+    snprintf(folder, sizeof(folder), "/tmp/iw-golden-XXXXXX");
     return mkdtemp(folder) == NULL || chdir(folder) != 0;
 }
 

@@ -26,7 +26,7 @@ static uint64_t now;
 static inline int set_up(void **state)
 {
     (void)state;
-    strcpy(folder, "/tmp/iw-follow-XXXXXX");
+    snprintf(folder, sizeof(folder), "/tmp/iw-follow-XXXXXX");
     synth = iw_synth_new(1 << 20);
     now = 1000000000;
     return synth == NULL || mkdtemp(folder) == NULL || chdir(folder) != 0;

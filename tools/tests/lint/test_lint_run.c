@@ -18,7 +18,7 @@ static void buffers_are_extracted(void **state)
     octets[1] = 14 + 4;
     octets[2] = 0xc1;
     octets[7] = 9;
-    memcpy(octets + 16, "wxyz", 4);
+    snprintf((char *)octets + 16, 5, "wxyz");
     say(c, 0, octets, size);
     o.messages = false;
     o.stag = 9;
@@ -307,7 +307,7 @@ static void progress_is_shown(void **state)
     for (unsigned percent = 1; percent < 100; percent++)
         snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), "\r%3u %% ",
                  percent);
-    strcat(expected, "\r        \r");
+    snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), "\r        \r");
     const char *said = on_a_terminal(&o);
     assert_memory_equal(said, expected, strlen(expected));
     make_large(64 * 1024 * 1024 - 1);

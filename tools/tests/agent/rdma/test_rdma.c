@@ -57,7 +57,7 @@ static void finds_its_device(void **state)
         char expected[AGENT_ERROR];
         memset(doubles.device[1].name, 'b', length);
         doubles.device[1].name[length] = '\0';
-        strcpy(doubles.device[2].name, "c");
+        snprintf(doubles.device[2].name, sizeof doubles.device[2].name, "c");
         snprintf(expected, sizeof expected, "--backend verbs: expected --device with one of: %s %s",
                  doubles.device[0].name, length == 34 ? doubles.device[1].name : "c");
         find(NULL, expected);

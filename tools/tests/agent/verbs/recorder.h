@@ -45,7 +45,8 @@ static struct {
 
 static inline bool called(const char *name, char *error)
 {
-    strcat(strcat(seen.calls, " "), name);
+    size_t length = strlen(seen.calls);
+    snprintf(seen.calls + length, sizeof(seen.calls) - length, " %s", name);
     return seen.fails == NULL || strcmp(seen.fails, name) != 0 ||
            agent_fail(error, "%s fails", name);
 }
