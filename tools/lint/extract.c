@@ -194,11 +194,19 @@ static int finish(const struct iw_lint *lint, const struct iw_lint_extract *e)
 
     for (size_t i = 0; i < e->count; i++)
         octets += e->extents[i].to - e->extents[i].from;
-    if (!status && lint->options->format == IW_LINT_TEXT)
+    if (status)
+        return status;
+    switch (lint->options->format) {
+    case IW_LINT_TEXT:
         put_text(lint, e, octets);
-    if (!status && lint->options->format == IW_LINT_JSON)
+        break;
+    case IW_LINT_JSON:
         put_json(lint, e, octets);
-    return status;
+        break;
+    case IW_LINT_SARIF:
+        break;
+    }
+    return 0;
 }
 
 int iw_lint_extract_end(struct iw_lint *lint)

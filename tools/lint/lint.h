@@ -18,7 +18,7 @@
 /* Exit statuses, beside IW_EXIT_USAGE and IW_EXIT_TESTER. */
 enum { IW_LINT_CLEAN = 0, IW_LINT_FINDINGS = 1, IW_LINT_UNREADABLE = 2 };
 
-enum iw_lint_format { IW_LINT_TEXT, IW_LINT_JSON, IW_LINT_SARIF };
+enum iw_lint_format { IW_LINT_TEXT, IW_LINT_SARIF, IW_LINT_JSON };
 
 enum { IW_LINT_PORTS = 64 };
 

@@ -396,6 +396,20 @@ static void only_so_many_at_a_time(void **state)
         "\"connections\":4,\"not_followed\":0,\"closed_early\":2,\"findings\":3}\n",
         "iwarp: more than 2 connections at a time: from here on the one used least recently is "
         "closed for each new one (--connections)\n");
+    /* Only one too many. */
+    o.format = IW_LINT_TEXT;
+    o.connections = 3;
+    lints_from(1, &o, 1,
+               "a:17: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+               "initiator 10.0.0.1:1003, octet 32: 0x7, expected 0x1]\n"
+               "a:18: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+               "initiator 10.0.0.1:1001, octet 60: 0x8, expected 0x2]\n"
+               "a:20: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+               "initiator 10.0.0.1:1002, octet 32: 0x9, expected 0x1]\n"
+               "a:26: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+               "initiator 10.0.0.1:1004, octet 32: 0x6, expected 0x1]\n",
+               "iwarp: more than 3 connections at a time: from here on the one used least recently "
+               "is closed for each new one (--connections)\n");
 }
 
 int main(void)

@@ -520,7 +520,7 @@ static void binds_what_its_memory_permits(void **state)
     uint32_t first = client->windows[0].stag;
     /* A Write into the window lies at its place in the memory. */
     int out = ask("mem", "{'do':'register','length':8,'pattern':'count'}");
-    json_int_t to = (json_int_t)(memory(plain)->to + 2);
+    json_int_t to = (json_int_t)memory(plain)->to + 2;
     ask(NULL,
         "{'do':'post','conn':%d,'work':1,'op':'write','mem':%d,'offset':5,'length':3,"
         "'remote_stag':%u,'remote_to':%lld}",

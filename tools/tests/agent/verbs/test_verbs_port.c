@@ -118,7 +118,7 @@ static void is_served(int fd)
 /* The agent's own end of this connection. */
 static int its_end_of(int fd)
 {
-    struct sockaddr_in ours, its;
+    struct sockaddr_in ours = {0}, its = {0};
     socklen_t length = sizeof(ours);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&ours, &length), 0);
     for (int other = 3; other < 100; other++) {
