@@ -308,6 +308,12 @@ static void passes_parameters_on(void **state)
     doubles_tell(RDMA_CM_EVENT_UNREACHABLE, doubles.id, NULL, -ETIMEDOUT, NULL);
     want(h, "{'event':'closed','graceful':false,'cause':'lost','error':'Connection timed out',"
             "'qp':'rts','conn':2}");
+    /* A device that says 0 does not say. */
+    h->device.attributes.max_qp_rd_atom = 1;
+    h->device.attributes.max_qp_init_rd_atom = 0;
+    ask(h, "conn", "{'do':'connect','host':'192.0.2.1','port':9}");
+    assert_int_equal(doubles.param.responder_resources, 1);
+    assert_int_equal(doubles.param.initiator_depth, 16);
     host_end(h);
 }
 
