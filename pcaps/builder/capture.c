@@ -160,9 +160,10 @@ static int s_frames(lua_State *L)
     return 1;
 }
 
-/* synth:write(name, comment, first, snap): a file below the folder. */
+/* synth:write(name, comment[, first[, snap]]): a file below the folder. */
 static int s_write(lua_State *L)
 {
+    lua_settop(L, 5);
     const char *path = lua_pushfstring(L, "%s/%s", golden_folder, luaL_checkstring(L, 2));
     lua_pushlstring(L, path, (size_t)(strrchr(path, '/') - path));
     if (iw_folder_create(lua_tostring(L, -1)) < 0)

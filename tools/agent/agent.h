@@ -78,6 +78,11 @@ struct agent_field {
 
 /* The last members of a field. */
 #define AGENT_INTO(variable) &(variable), sizeof(variable)
+/* A field of a type that has no `most`. */
+#define AGENT_PLAIN(name, type, required, variable)                                                \
+    {                                                                                              \
+        (name), (type), (required), 0, AGENT_INTO(variable)                                        \
+    }
 
 /* Reads the fields of an object; skips "id" and "do". Returns false with a text that names the
  * field if one is unknown, missing or of the wrong type. Even on failure the caller has to free

@@ -56,7 +56,7 @@ void agent_report(const struct agent_connection *c, const char *event, const cha
     json_t *fields = json_vpack_ex(NULL, 0, format, arguments);
     va_end(arguments);
     json_t *whole = json_pack("{s:s*}", "event", event);
-    if (json_object_update_new(whole, fields) != 0) {
+    if (json_object_update_new(whole, fields)) {
         json_decref(whole);
         whole = NULL;
     }

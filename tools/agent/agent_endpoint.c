@@ -161,7 +161,7 @@ static bool do_stream_send(void *connection, const struct agent_octets *octets, 
 {
     struct endpoint_connection *c = connection;
     return check_streaming(c, error) &&
-           iw_connection_stream(c->connection, octets->data, octets->length) == 0;
+           !iw_connection_stream(c->connection, octets->data, octets->length);
 }
 
 static bool do_stream_take(void *connection, uint8_t *out, size_t room, size_t *length, char *error)
@@ -226,7 +226,7 @@ static bool do_enrol(void *b, struct agent_memory *m, const struct agent_region 
     int result = iw_domain_register(a->domain, &r);
     m->stag = r.stag;
     m->to = r.to;
-    return result == 0 ||
+    return !result ||
            agent_fail(error, result == -2 ? "field to: TO plus length wraps" : "no STag is left");
 }
 
@@ -245,7 +245,7 @@ static bool do_bind(void *b, const struct agent_binding *binding, uint32_t *stag
     if (!find_stream(a, binding->conn, &w.stream, error))
         return false;
     int result = iw_domain_bind(a->domain, binding->memory->stag, &w);
-    if (result != 0)
+    if (result)
         return agent_fail(error, "%s", reasons[-result]);
     *stag = w.stag;
     *to = w.to;
@@ -255,7 +255,7 @@ static bool do_bind(void *b, const struct agent_binding *binding, uint32_t *stag
 static bool do_invalidate(void *b, uint32_t stag, char *error)
 {
     struct agent_endpoint *a = b;
-    return iw_domain_invalidate(a->domain, stag) == 0 ||
+    return !iw_domain_invalidate(a->domain, stag) ||
            agent_fail(error, "the STag is not valid any more");
 }
 

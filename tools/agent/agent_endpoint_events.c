@@ -26,7 +26,7 @@ static json_t *rtr_names(uint8_t rtr)
 {
     json_t *names = json_array();
     for (int i = 0; i < IW_ENDPOINT_RTR_FORMS; i++)
-        if ((rtr & 1u << i) != 0)
+        if (rtr & 1u << i)
             json_array_append_new(names, json_string(iw_endpoint_rtr_names[i]));
     return names;
 }
@@ -129,7 +129,7 @@ static void report_completions(struct endpoint_connection *c, struct iw_endpoint
 {
     struct iw_completion done[16];
     size_t n;
-    while ((n = iw_endpoint_poll(ep, done, 16)) > 0)
+    while ((n = iw_endpoint_poll(ep, done, COUNT(done))) > 0)
         for (size_t i = 0; i < n; i++)
             completed(c, &done[i]);
 }

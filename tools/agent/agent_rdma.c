@@ -64,8 +64,7 @@ struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm
                                                   .max_recv_wr = p->recv_depth,
                                                   .max_send_sge = pieces,
                                                   .max_recv_sge = pieces}};
-    if (c->cq == NULL || ibv_req_notify_cq(c->cq, 0) != 0 ||
-        rdma_create_qp(cm, p->pd, &attributes) != 0) {
+    if (c->cq == NULL || ibv_req_notify_cq(c->cq, 0) || rdma_create_qp(cm, p->pd, &attributes)) {
         rdma_no_resource(a, "no queue pair", errno, error);
         rdma_drop_connection(c);
         return NULL;
@@ -86,7 +85,7 @@ static struct rdma_conn_param parameters(const struct rdma_connection *c,
 int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data)
 {
     struct rdma_conn_param p = parameters(c, data);
-    c->stage = RDMA_STARTING;
+    c->asked = false;
     return rdma_accept(c->cm, &p);
 }
 
@@ -98,10 +97,10 @@ static struct rdma_cm_id *find_way(struct rdma_agent *a, const struct iw_host_po
     if (to == NULL)
         return NULL;
     /* Without a channel librdmacm itself waits. */
-    bool good = rdma_create_id(NULL, &cm, NULL, RDMA_PS_TCP) == 0 &&
-                rdma_resolve_addr(cm, NULL, to->ai_addr, RDMA_RESOLVE_MS) == 0 &&
-                rdma_check_device(a, cm) == 0 && rdma_resolve_route(cm, RDMA_RESOLVE_MS) == 0 &&
-                rdma_migrate_id(cm, a->device->events) == 0;
+    bool good = !rdma_create_id(NULL, &cm, NULL, RDMA_PS_TCP) &&
+                !rdma_resolve_addr(cm, NULL, to->ai_addr, RDMA_RESOLVE_MS) &&
+                !rdma_check_device(a, cm) && !rdma_resolve_route(cm, RDMA_RESOLVE_MS) &&
+                !rdma_migrate_id(cm, a->device->events);
     freeaddrinfo(to);
     if (good)
         return cm;
@@ -120,9 +119,8 @@ static int try_connect(struct rdma_agent *a, const struct agent_place *p,
     if (c == NULL)
         return -1;
     struct rdma_conn_param param = parameters(c, &p->private_data);
-    c->stage = RDMA_STARTING;
     *conn = c->base.id;
-    if (rdma_connect(cm, &param) == 0)
+    if (!rdma_connect(cm, &param))
         return 0;
     int number = errno;
     agent_fail(error, "cannot connect: %s", strerror(number));
@@ -140,13 +138,13 @@ static bool do_connect(void *b, const struct agent_place *p, uint64_t *conn, cha
     int number = EADDRINUSE;
     for (int i = 0; i < RDMA_TRIES && number == EADDRINUSE; i++)
         number = try_connect(a, p, &made, conn, error);
-    return number == 0;
+    return !number;
 }
 
 static bool do_answer(void *connection, bool accept, const struct agent_octets *data, char *error)
 {
     struct rdma_connection *c = connection;
-    if (c->stage != RDMA_ASKED || c->base.listen == 0)
+    if (!c->asked)
         return agent_fail(error, "no Request waits for an answer");
     if (!rdma_check_private(data, error))
         return false;
@@ -156,7 +154,7 @@ static bool do_answer(void *connection, bool accept, const struct agent_octets *
         rdma_finish(c, "graceful", NULL);
         return true;
     }
-    if (rdma_accept_with(c, data) == 0)
+    if (!rdma_accept_with(c, data))
         return true;
     agent_fail(error, "the connection is over: %s", strerror(errno));
     rdma_finish(c, "lost", NULL);

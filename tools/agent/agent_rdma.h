@@ -78,8 +78,6 @@ struct rdma_record {
     enum ibv_wc_status *outcome; /* not NULL: reported there, and not to the client */
 };
 
-enum rdma_stage { RDMA_ASKED, RDMA_STARTING, RDMA_OPEN };
-
 struct rdma_connection {
     struct agent_connection base;
     struct rdma_agent *agent;
@@ -90,9 +88,10 @@ struct rdma_connection {
     uint64_t *originals;         /* what atomics found, by the send queue's records; may be NULL */
     struct ibv_mr *originals_mr;
     uint32_t sends, receives; /* outstanding */
-    enum rdma_stage stage;
-    bool closing, closed; /* asked to be closed; rdma_disconnect was called */
-    bool faulted;         /* the device has reported a fault */
+    bool asked;               /* its Request waits for an answer */
+    bool open;                /* established */
+    bool closing, closed;     /* asked to be closed; rdma_disconnect was called */
+    bool faulted;             /* the device has reported a fault */
     struct agent_octets peer_private;
 };
 

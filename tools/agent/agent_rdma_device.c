@@ -40,7 +40,7 @@ static struct ibv_context *choose(struct ibv_context **list, int count, const ch
         bool right = speaks_iwarp(device);
         add_name(right ? iwarp : others, device->name);
         usable += right;
-        if (name == NULL ? right : strcmp(device->name, name) == 0)
+        if (name == NULL ? right : !strcmp(device->name, name))
             found = list[i];
     }
     if (name != NULL && found == NULL)
@@ -49,7 +49,7 @@ static struct ibv_context *choose(struct ibv_context **list, int count, const ch
     else if (name != NULL && !speaks_iwarp(found->device))
         agent_fail(error, "--device %.60s: it speaks InfiniBand or RoCE; those with iWARP:%s", name,
                    iwarp[0] != '\0' ? iwarp : " none");
-    else if (name == NULL && usable == 0)
+    else if (name == NULL && !usable)
         agent_fail(error, "--backend verbs: no device here speaks iWARP (InfiniBand or RoCE:%s)",
                    others);
     else if (name == NULL && usable > 1)
@@ -63,7 +63,7 @@ static bool port_active(const struct agent_rdma_device *device)
 {
     struct ibv_port_attr port;
     for (int i = 1; i <= device->attributes.phys_port_cnt; i++)
-        if (ibv_query_port(device->verbs, (uint8_t)i, &port) == 0 && port.state == IBV_PORT_ACTIVE)
+        if (!ibv_query_port(device->verbs, (uint8_t)i, &port) && port.state == IBV_PORT_ACTIVE)
             return true;
     return false;
 }
@@ -74,7 +74,7 @@ int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *er
     struct ibv_device **there = ibv_get_device_list(&count);
     if (there != NULL)
         ibv_free_device_list(there);
-    if (there == NULL || count == 0) {
+    if (there == NULL || !count) {
         agent_fail(
             error,
             "--backend verbs: this host has no RDMA device (rdma link show), or libibverbs no "
@@ -93,7 +93,7 @@ int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *er
     device->events = rdma_create_event_channel();
     device->parked = calloc(RDMA_PARKED, sizeof *device->parked);
     if (device->events == NULL || device->parked == NULL ||
-        ibv_query_device(device->verbs, &device->attributes) != 0) {
+        ibv_query_device(device->verbs, &device->attributes)) {
         agent_fail(error, "--backend verbs: cannot use %.60s: %s", device->verbs->device->name,
                    strerror(errno));
         return -1;
@@ -147,7 +147,7 @@ bool rdma_no_resource(const struct rdma_agent *a, const char *what, int number, 
     const char *text = strerror(number);
     if (number != ENOMEM)
         return agent_fail(error, "%s: %s", what, text);
-    if (getrlimit(RLIMIT_MEMLOCK, &locked) != 0 || locked.rlim_cur == RLIM_INFINITY)
+    if (getrlimit(RLIMIT_MEMLOCK, &locked) || locked.rlim_cur == RLIM_INFINITY)
         return agent_fail(error, "%s: %s, or %.60s has no more of them", what, text,
                           a->device->verbs->device->name);
     return agent_fail(error,

@@ -64,7 +64,7 @@ static void poll_completions(struct rdma_connection *c)
 {
     struct ibv_wc wc[16];
     int n;
-    while ((n = ibv_poll_cq(c->cq, 16, wc)) > 0)
+    while ((n = ibv_poll_cq(c->cq, COUNT(wc), wc)) > 0)
         for (int i = 0; i < n; i++) {
             uint32_t slot = (uint32_t)wc[i].wr_id;
             if (wc[i].wr_id < c->plan.send_depth + c->plan.recv_depth && c->records[slot].used)
@@ -83,7 +83,7 @@ void rdma_poll_for(struct rdma_connection *c, const struct rdma_record *r, int m
 
 static void close_if_done(struct rdma_connection *c)
 {
-    if (!c->closing || c->closed || c->sends > 0 || c->stage != RDMA_OPEN)
+    if (!c->closing || c->closed || c->sends > 0 || !c->open)
         return;
     c->closed = true;
     (void)rdma_disconnect(c->cm);
@@ -101,7 +101,7 @@ static void on_completions(void *context, uint32_t events)
     struct ibv_cq *cq;
     void *own;
     (void)events;
-    while (ibv_get_cq_event(a->completions, &cq, &own) == 0) {
+    while (!ibv_get_cq_event(a->completions, &cq, &own)) {
         struct rdma_connection *c = own;
         ibv_ack_cq_events(cq, 1);
         (void)ibv_req_notify_cq(cq, 0);
@@ -134,7 +134,7 @@ static const char *queue_pair_state(const struct rdma_connection *c)
         [IBV_QPS_ERR] = "error"};
     struct ibv_qp_attr attributes;
     struct ibv_qp_init_attr initial;
-    if (c->cm->qp == NULL || ibv_query_qp(c->cm->qp, &attributes, IBV_QP_STATE, &initial) != 0 ||
+    if (c->cm->qp == NULL || ibv_query_qp(c->cm->qp, &attributes, IBV_QP_STATE, &initial) ||
         (unsigned)attributes.qp_state > IBV_QPS_ERR)
         return NULL;
     return names[attributes.qp_state];
@@ -145,8 +145,8 @@ void rdma_finish(struct rdma_connection *c, const char *cause, const char *reaso
     const char *state = queue_pair_state(c);
     flush(c);
     agent_report(&c->base, "closed", "{s:o*,s:s*,s:s*,s:s*}", "graceful",
-                 cause == NULL ? NULL : json_boolean(strcmp(cause, "graceful") == 0), "cause",
-                 cause, "error", reason, "qp", state);
+                 cause == NULL ? NULL : json_boolean(!strcmp(cause, "graceful")), "cause", cause,
+                 "error", reason, "qp", state);
     rdma_drop_connection(c);
 }
 
@@ -175,16 +175,17 @@ static void asked(struct rdma_listener *l, struct rdma_cm_id *cm, struct agent_o
     }
     c->base.listen = l->base.id;
     c->peer_private = *data;
-    if (l->base.ask)
+    c->asked = l->base.ask;
+    if (c->asked)
         agent_report(&c->base, "request", "{s:o*,s:o}", "listen", agent_listen_of(&c->base),
                      "private", iw_json_hex(data->data, data->length));
-    else if (rdma_accept_with(c, &l->base.reply) != 0)
+    else if (rdma_accept_with(c, &l->base.reply))
         rdma_finish(c, "lost", strerror(errno));
 }
 
 static void established(struct rdma_connection *c)
 {
-    c->stage = RDMA_OPEN;
+    c->open = true;
     agent_report(&c->base, "established", "{s:o,s:o*}", "private",
                  iw_json_hex(c->peer_private.data, c->peer_private.length), "listen",
                  agent_listen_of(&c->base));
@@ -262,7 +263,7 @@ static void on_events(void *context, uint32_t events)
     struct rdma_agent *a = context;
     struct rdma_cm_event *event;
     (void)events;
-    while (rdma_get_cm_event(a->device->events, &event) == 0) {
+    while (!rdma_get_cm_event(a->device->events, &event)) {
         enum rdma_cm_event_type kind = event->event;
         int status = event->status;
         struct rdma_cm_id *cm = event->id;
@@ -309,7 +310,7 @@ static void on_async(void *context, uint32_t events)
     struct rdma_agent *a = context;
     struct ibv_async_event event;
     (void)events;
-    while (ibv_get_async_event(a->device->verbs, &event) == 0) {
+    while (!ibv_get_async_event(a->device->verbs, &event)) {
         const char *name = ibv_event_type_str(event.event_type);
         ibv_ack_async_event(&event);
         for (size_t i = 0; i < AGENT_CONNECTIONS; i++) {
@@ -338,7 +339,7 @@ bool rdma_watch(struct rdma_agent *a)
                    {a->device->verbs->async_fd, on_async}};
     for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
         int flags = fcntl(sources[i].fd, F_GETFL);
-        if (flags < 0 || fcntl(sources[i].fd, F_SETFL, flags | O_NONBLOCK) != 0)
+        if (flags < 0 || fcntl(sources[i].fd, F_SETFL, flags | O_NONBLOCK))
             return false;
         a->watches[i] =
             iw_watch_create(a->core.reactor, sources[i].fd, EPOLLIN, sources[i].ready, a);

@@ -73,9 +73,9 @@ static struct rdma_cm_id *listen_at(struct rdma_agent *a, const struct iw_host_p
     bool again = true;
     for (int i = 0; i < RDMA_TRIES && again; i++) {
         struct rdma_cm_id *cm = NULL;
-        if (rdma_create_id(a->device->events, &cm, NULL, RDMA_PS_TCP) == 0 &&
-            rdma_bind_addr(cm, address) == 0 && rdma_check_device(a, cm) == 0 &&
-            rdma_listen(cm, AGENT_CONNECTIONS) == 0)
+        if (!rdma_create_id(a->device->events, &cm, NULL, RDMA_PS_TCP) &&
+            !rdma_bind_addr(cm, address) && !rdma_check_device(a, cm) &&
+            !rdma_listen(cm, AGENT_CONNECTIONS))
             return cm;
         again = errno == EADDRINUSE && at->port == 0;
         rdma_no_way(a, "listen on", at, errno, error);
@@ -124,7 +124,7 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
         v4 ? offsetof(struct sockaddr_in, sin_addr) : offsetof(struct sockaddr_in6, sin6_addr);
     size_t length = v4 ? sizeof(struct in_addr) : sizeof(struct in6_addr);
     return a->sa_family == b->sa_family &&
-           memcmp((const char *)a + at, (const char *)b + at, length) == 0;
+           !memcmp((const char *)a + at, (const char *)b + at, length);
 }
 
 /* Returns a parked listener for this address and port (0: any) that still listens; NULL if there is

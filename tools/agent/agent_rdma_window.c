@@ -53,7 +53,7 @@ void rdma_end_windows(struct rdma_agent *a, uint64_t conn)
 
 static bool open_for_work(const struct rdma_connection *c)
 {
-    return c->base.id != 0 && c->stage == RDMA_OPEN && !c->closing && !c->closed;
+    return c->base.id != 0 && c->open && !c->closing && !c->closed;
 }
 
 /* Returns the connection whose queue pair binds: the one that the window is for, or any one of the
@@ -95,7 +95,7 @@ static int post_bind(struct rdma_connection *c, struct ibv_mw *mw, uint64_t slot
                                    .send_flags = IBV_SEND_SIGNALED,
                                    .bind_mw = {.mw = mw, .rkey = stag, .bind_info = *info}};
     int status = abs(ibv_post_send(c->cm->qp, &wr, &bad));
-    if (status == 0)
+    if (!status)
         mw->rkey = stag;
     return status;
 }
@@ -109,7 +109,7 @@ static bool bind_it(struct rdma_connection *c, struct ibv_mw *mw,
     if (r == NULL)
         return false;
     int status = post_bind(c, mw, (uint64_t)(r - c->records), info);
-    if (status != 0)
+    if (status)
         return rdma_no_resource(c->agent, "the device binds no window", status, error);
     *r = (struct rdma_record){.used = true, .outcome = &outcome};
     c->sends++;

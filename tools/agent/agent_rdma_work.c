@@ -8,11 +8,11 @@
 
 /* Fills the pieces. A length of 0 means 2^31 to some devices, so empty pieces are left out, except
  * for the only one of a read or receive, which iWARP's devices require. */
-static bool place_pieces(struct rdma_agent *a, const struct agent_work *w, struct ibv_sge *sge,
-                         int *count, char *error)
+static bool place_pieces(struct rdma_agent *a, const struct agent_work *w, bool receive,
+                         struct ibv_sge *sge, int *count, char *error)
 {
     bool read = w->work.opcode == IW_WORK_READ;
-    bool only = w->count == 1 && (read || w->work.opcode == IW_WORK_RECV);
+    bool only = w->count == 1 && (read || receive);
     *count = 0;
     for (size_t i = 0; i < w->count; i++) {
         const struct agent_piece *p = &w->pieces[i];
@@ -65,11 +65,11 @@ bool rdma_receive(void *connection, const struct agent_work *w, char *error)
     struct ibv_recv_wr wr = {.sg_list = sge}, *bad;
     struct rdma_connection *c = connection;
     struct rdma_record *r = rdma_free_record(c, true, error);
-    if (r == NULL || !place_pieces(c->agent, w, sge, &wr.num_sge, error))
+    if (r == NULL || !place_pieces(c->agent, w, true, sge, &wr.num_sge, error))
         return false;
     wr.wr_id = (uint64_t)(r - c->records);
     int status = ibv_post_recv(c->cm->qp, &wr, &bad);
-    if (status != 0)
+    if (status)
         return fail_post(status, error);
     record(r, w);
     c->receives++;
@@ -136,12 +136,12 @@ bool rdma_post(void *connection, const struct agent_work *w, char *error)
     struct rdma_connection *c = connection;
     if (!take_op(c->agent, &w->work, &wr, error))
         return false;
-    if (c->stage != RDMA_OPEN)
+    if (!c->open)
         return agent_fail(error, AGENT_UNSUPPORTED "work before the connection is established");
     if (c->closing)
         return agent_fail(error, "the connection is over");
     struct rdma_record *r = rdma_free_record(c, false, error);
-    if (r == NULL || !place_pieces(c->agent, w, sge, &wr.num_sge, error))
+    if (r == NULL || !place_pieces(c->agent, w, false, sge, &wr.num_sge, error))
         return false;
     wr.wr_id = (uint64_t)(r - c->records);
     if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
@@ -151,7 +151,7 @@ bool rdma_post(void *connection, const struct agent_work *w, char *error)
         wr.num_sge = 1;
     }
     int status = ibv_post_send(c->cm->qp, &wr, &bad);
-    if (status != 0)
+    if (status)
         return fail_post(status, error);
     record(r, w);
     c->sends++;

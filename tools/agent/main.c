@@ -42,8 +42,8 @@ static int set_listen(void *context, const char *value, char *error, size_t room
 static int set_backend(void *context, const char *value, char *error, size_t room)
 {
     struct program *p = context;
-    p->verbs = strcmp(value, "verbs") == 0;
-    return p->verbs || strcmp(value, "endpoint") == 0
+    p->verbs = !strcmp(value, "verbs");
+    return p->verbs || !strcmp(value, "endpoint")
                ? IW_OPTION_TAKEN
                : iw_option_wrong(error, room, "expected endpoint or verbs");
 }
@@ -56,8 +56,8 @@ static void on_signal(void *context, uint32_t events)
 
 static bool is_loopback(const char *address)
 {
-    return strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]:", 6) == 0 ||
-           strncmp(address, "[::ffff:127.", 12) == 0;
+    return !strncmp(address, "127.", 4) || !strncmp(address, "[::1]:", 6) ||
+           !strncmp(address, "[::ffff:127.", 12);
 }
 
 /* Serves the client on --control-fd. Returns an exit status. */
@@ -76,7 +76,7 @@ static int open_listener(struct program *p)
     char error[AGENT_ERROR + 4096], address[IW_TRANSPORT_TEXT];
     if (p->no_token && p->token_file != NULL)
         return iw_complain_exit(IW_EXIT_USAGE, "--no-token contradicts --token-file");
-    if (!p->no_token && iw_control_token_find(&p->token, p->token_file, error, sizeof error) != 0)
+    if (!p->no_token && iw_control_token_find(&p->token, p->token_file, error, sizeof error))
         return iw_complain_exit(IW_EXIT_USAGE, "%s", error);
     int fd = iw_transport_bind(&p->at, address, error, sizeof error);
     if (fd < 0)
@@ -101,7 +101,7 @@ static int serve(struct program *p)
 {
     int timeout_ms = -1;
     while (!p->ended) {
-        if (iw_reactor_step(p->reactor, timeout_ms) != 0)
+        if (iw_reactor_step(p->reactor, timeout_ms))
             return IW_EXIT_FAILURE;
         if (p->port != NULL)
             timeout_ms = agent_control_port_tidy(p->port);
@@ -142,7 +142,7 @@ static int choose_backend(struct program *p, const struct iw_endpoint_config *en
 #ifdef IW_AGENT_VERBS
     static struct agent_rdma_device device;
     char error[AGENT_ERROR];
-    if (agent_rdma_find(p->device, &device, error) != 0)
+    if (agent_rdma_find(p->device, &device, error))
         return iw_complain_exit(IW_EXIT_UNAVAILABLE, "%s", error);
     p->backend = agent_rdma_backend(&device);
     p->settings = &device;

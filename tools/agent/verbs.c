@@ -23,14 +23,14 @@ static bool take_place(const struct agent_client *c, const json_t *request, bool
     const char *host = "127.0.0.1", *accept = "auto";
     *p = (struct agent_place){0};
     const struct agent_field fields[] = {
-        {"host", AGENT_STRING, !listening, 0, AGENT_INTO(host)},
+        AGENT_PLAIN("host", AGENT_STRING, !listening, host),
         {"port", AGENT_NUMBER, !listening, 65535, AGENT_INTO(p->at.port)},
-        {"config", AGENT_OBJECT, false, 0, AGENT_INTO(p->config)},
+        AGENT_PLAIN("config", AGENT_OBJECT, false, p->config),
         {"private", AGENT_OCTETS, false, IW_MPA_PRIVATE_MAX, AGENT_INTO(p->private_data)},
         {"pd", AGENT_NUMBER, false, UINT32_MAX, AGENT_INTO(p->domain)},
-        {"half_close", AGENT_BOOL, false, 0, AGENT_INTO(p->half_close)},
-        {"stream", AGENT_BOOL, false, 0, AGENT_INTO(p->stream)},
-        {"accept", AGENT_STRING, false, 0, AGENT_INTO(accept)},
+        AGENT_PLAIN("half_close", AGENT_BOOL, false, p->half_close),
+        AGENT_PLAIN("stream", AGENT_BOOL, false, p->stream),
+        AGENT_PLAIN("accept", AGENT_STRING, false, accept),
     };
     if (!agent_take(request, fields, COUNT(fields) - (listening ? 0 : 1), error) ||
         !agent_domain_index(c->own, &p->domain, error))
@@ -58,8 +58,8 @@ static bool do_listen(struct agent_client *c, const json_t *request, char *error
         return false;
     }
     *l = (struct agent_listener){++c->own->last_id, p.ask, p.private_data};
-    return json_object_update_new(c->reply, json_pack("{s:I,s:i}", "listen", (json_int_t)l->id,
-                                                      "port", (int)port)) == 0;
+    return !json_object_update_new(
+        c->reply, json_pack("{s:I,s:i}", "listen", (json_int_t)l->id, "port", (int)port));
 }
 
 static bool do_connect(struct agent_client *c, const json_t *request, char *error)
@@ -69,7 +69,7 @@ static bool do_connect(struct agent_client *c, const json_t *request, char *erro
     bool good =
         take_place(c, request, false, &p, error) && c->backend->connect(c->own, &p, &conn, error);
     agent_octets_free(&p.private_data);
-    return good && json_object_set_new(c->reply, "conn", json_integer((json_int_t)conn)) == 0;
+    return good && !json_object_set_new(c->reply, "conn", json_integer((json_int_t)conn));
 }
 
 static bool do_unlisten(struct agent_client *c, const json_t *request, char *error)
@@ -98,7 +98,7 @@ static bool do_answer(struct agent_client *c, const json_t *request, char *error
 {
     uint64_t conn;
     struct agent_octets data = {NULL, 0};
-    bool accept = strcmp(json_string_value(json_object_get(request, "do")), "accept") == 0;
+    bool accept = !strcmp(json_string_value(json_object_get(request, "do")), "accept");
     const struct agent_field fields[] = {
         {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
         {"private", AGENT_OCTETS, false, IW_MPA_PRIVATE_MAX, AGENT_INTO(data)}};
@@ -115,7 +115,7 @@ static bool do_close(struct agent_client *c, const json_t *request, char *error)
     uint8_t code = 0;
     const char *word = names[AGENT_GRACEFUL];
     const struct agent_field fields[] = {{"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
-                                         {"how", AGENT_STRING, false, 0, AGENT_INTO(word)},
+                                         AGENT_PLAIN("how", AGENT_STRING, false, word),
                                          {"code", AGENT_NUMBER, false, 255, AGENT_INTO(code)}};
     void *connection = take_connection(c, request, fields, COUNT(fields), error);
     int how = connection == NULL ? -1 : agent_index("how", names, COUNT(names), word, error);
@@ -148,7 +148,7 @@ static bool do_stream_take(struct agent_client *c, const json_t *request, char *
     void *connection = take_connection(c, request, fields, COUNT(fields), error);
     return connection != NULL &&
            c->backend->stream_take(connection, octets, (size_t)room, &length, error) &&
-           json_object_set_new(c->reply, "hex", iw_json_hex(octets, length)) == 0;
+           !json_object_set_new(c->reply, "hex", iw_json_hex(octets, length));
 }
 
 static bool do_start(struct agent_client *c, const json_t *request, char *error)
@@ -166,7 +166,7 @@ static bool do_pd(struct agent_client *c, const json_t *request, char *error)
     if (c->backend->domain != NULL && !c->backend->domain(c->own, error))
         return false;
     c->own->domain_count++;
-    return json_object_set_new(c->reply, "pd", json_integer((json_int_t)c->own->domain_count)) == 0;
+    return !json_object_set_new(c->reply, "pd", json_integer((json_int_t)c->own->domain_count));
 }
 
 /* ---- all verbs ---- */
@@ -216,10 +216,10 @@ static bool do_hello(struct agent_client *c, const json_t *request, char *error)
         if (offered(c, verbs[i].need))
             json_array_append_new(names, json_string(verbs[i].name));
     json_object_set_new(features, "verbs", names);
-    return json_object_update_new(c->reply, json_pack("{s:s,s:s,s:i,s:s,s:o}", "agent",
-                                                      "iwarp-agent", "version", IW_VERSION,
-                                                      "schema", IW_CONTROL_SCHEMA, "backend",
-                                                      c->backend->name, "features", features)) == 0;
+    return !json_object_update_new(c->reply,
+                                   json_pack("{s:s,s:s,s:i,s:s,s:o}", "agent", "iwarp-agent",
+                                             "version", IW_VERSION, "schema", IW_CONTROL_SCHEMA,
+                                             "backend", c->backend->name, "features", features));
 }
 
 json_t *agent_do(struct agent_client *c, const char *verb, const json_t *request, char *error)

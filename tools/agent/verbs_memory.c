@@ -50,7 +50,7 @@ bool agent_do_register(struct agent_client *c, const json_t *request, char *erro
         {"pd", AGENT_NUMBER, false, UINT32_MAX, AGENT_INTO(region.domain)},
         {"conn", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(region.conn)},
         {"fill", AGENT_NUMBER, false, 255, AGENT_INTO(fill)},
-        {"pattern", AGENT_STRING, false, 0, AGENT_INTO(pattern)},
+        AGENT_PLAIN("pattern", AGENT_STRING, false, pattern),
     };
     if (!agent_take(request, fields, COUNT(fields), error) ||
         !agent_domain_index(c->own, &region.domain, error) ||
@@ -69,9 +69,9 @@ bool agent_do_register(struct agent_client *c, const json_t *request, char *erro
         agent_memory_free(&c->memories, m);
         return false;
     }
-    return json_object_update_new(c->reply,
-                                  json_pack("{s:I,s:I,s:o}", "mem", (json_int_t)m->id, "stag",
-                                            (json_int_t)m->stag, "to", iw_json_wide(m->to))) == 0;
+    return !json_object_update_new(c->reply,
+                                   json_pack("{s:I,s:I,s:o}", "mem", (json_int_t)m->id, "stag",
+                                             (json_int_t)m->stag, "to", iw_json_wide(m->to)));
 }
 
 bool agent_do_release(struct agent_client *c, const json_t *request, char *error)
@@ -128,9 +128,9 @@ bool agent_do_bind(struct agent_client *c, const json_t *request, char *error)
     w->stag = stag;
     w->memory = b.memory;
     b.memory->windows++;
-    return json_object_update_new(c->reply,
-                                  json_pack("{s:I,s:I,s:o}", "window", (json_int_t)w->id, "stag",
-                                            (json_int_t)stag, "to", iw_json_wide(to))) == 0;
+    return !json_object_update_new(c->reply,
+                                   json_pack("{s:I,s:I,s:o}", "window", (json_int_t)w->id, "stag",
+                                             (json_int_t)stag, "to", iw_json_wide(to)));
 }
 
 bool agent_do_unbind(struct agent_client *c, const json_t *request, char *error)
@@ -191,7 +191,7 @@ bool agent_do_fill(struct agent_client *c, const json_t *request, char *error)
     struct agent_octets data = {NULL, 0};
     const struct agent_field fields[] = {
         {"mem", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(id)},
-        {"offset", AGENT_OFFSET, false, 0, AGENT_INTO(offset)},
+        AGENT_PLAIN("offset", AGENT_OFFSET, false, offset),
         {"hex", AGENT_OCTETS, true, IW_CONTROL_LINE / 2, AGENT_INTO(data)}};
     struct agent_memory *m = NULL;
     uint8_t *at = NULL;
@@ -211,12 +211,12 @@ bool agent_do_read(struct agent_client *c, const json_t *request, char *error)
     int64_t offset = 0;
     const struct agent_field fields[] = {
         {"mem", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(id)},
-        {"offset", AGENT_OFFSET, false, 0, AGENT_INTO(offset)},
+        AGENT_PLAIN("offset", AGENT_OFFSET, false, offset),
         {"length", AGENT_NUMBER, true, AGENT_READ_MAX, AGENT_INTO(length)}};
     struct agent_memory *m;
     const uint8_t *at;
     return agent_take(request, fields, COUNT(fields), error) &&
            (m = agent_memory_find(&c->memories, id, error)) != NULL &&
            (at = agent_memory_at(m, offset, length, true, error)) != NULL &&
-           json_object_set_new(c->reply, "hex", iw_json_hex(at, length)) == 0;
+           !json_object_set_new(c->reply, "hex", iw_json_hex(at, length));
 }

@@ -82,7 +82,7 @@ bool agent_do_work(struct agent_client *c, const json_t *request, char *error)
     struct agent_work aw = {.work = {.opcode = IW_WORK_RECV, .compare_mask = UINT64_MAX}};
     struct iw_work *w = &aw.work;
     bool one = json_object_get(request, "mem") != NULL, fence = false;
-    bool receive = strcmp(json_string_value(json_object_get(request, "do")), "recv") == 0;
+    bool receive = !strcmp(json_string_value(json_object_get(request, "do")), "recv");
     uint64_t longest = receive ? (uint64_t)AGENT_MEMORY_OCTETS : UINT32_MAX;
     const struct agent_field fields[] = {
         {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
@@ -92,11 +92,11 @@ bool agent_do_work(struct agent_client *c, const json_t *request, char *error)
         {"length", AGENT_NUMBER, false, longest, AGENT_INTO(w->length)},
         {"sge", AGENT_ARRAY, false, AGENT_SGE_MAX, AGENT_INTO(pieces)},
         /* the rest is for post */
-        {"op", AGENT_STRING, true, 0, AGENT_INTO(op)},
+        AGENT_PLAIN("op", AGENT_STRING, true, op),
         {"remote_stag", AGENT_NUMBER, false, UINT32_MAX, AGENT_INTO(w->remote_stag)},
         {"remote_to", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(w->remote_to)},
         {"invalidate_stag", AGENT_NUMBER, false, UINT32_MAX, AGENT_INTO(w->invalidate_stag)},
-        {"fence", AGENT_BOOL, false, 0, AGENT_INTO(fence)},
+        AGENT_PLAIN("fence", AGENT_BOOL, false, fence),
         {"immediate", AGENT_OCTETS, false, AGENT_SGE_MAX, AGENT_INTO(immediate)},
         {"add_swap", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(w->add_swap)},
         {"add_swap_mask", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(w->add_swap_mask)},

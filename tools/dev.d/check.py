@@ -9,8 +9,8 @@ import steps
 from paths import ROOT, Failed, build_folder, jobs
 
 # What the unit tests of a folder beside proto/ start with, and of what stands on it. All stand on proto/.
-PREFIXES = {"conformance": ("conformance_test_", "live_test_", "test_mutate"), "tools": ("tools_test_",), "fuzz": ("live_test_", "test_mutate"), "dissector": (), "pcaps": ()}
-ALL = ("conformance_test_", "tools_test_", "live_test_", "test_mutate")
+PREFIXES = {"conformance": ("conformance_test_", "live_test_", "test_mutate"), "tools": ("tools_test_",), "fuzz": ("live_test_", "test_mutate"), "dissector": (), "pcaps": ("pcaps_test_",)}
+ALL = ("conformance_test_", "tools_test_", "live_test_", "test_mutate", "pcaps_test_")
 PROGRAMS = ("iwarp-conform", "iwarp-agent")
 
 

@@ -4,7 +4,6 @@
 #include "lint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +71,10 @@ static void join(struct iw_lint_extract *e)
         else
             e->extents[n++] = e->extents[i];
     e->count = n;
-    if (n > EXTENTS)
+    if (n > EXTENTS) {
         e->failed = "it is scattered over more pieces than can be remembered";
+        e->count = 0;
+    }
 }
 
 static void cover(struct iw_lint_extract *e, uint64_t from, uint64_t to)
@@ -84,8 +85,7 @@ static void cover(struct iw_lint_extract *e, uint64_t from, uint64_t to)
     }
     if (e->count == ROOM)
         join(e);
-    if (e->failed == NULL)
-        e->extents[e->count++] = (struct extent){from, to};
+    e->extents[e->count++] = (struct extent){from, to};
 }
 
 static bool wanted(const struct iw_lint_extract *e, const struct iw_lint_connection *c,
@@ -145,11 +145,11 @@ static bool copy(const struct iw_lint_extract *e, int fd)
 static int write_file(const struct iw_lint_extract *e)
 {
     const char *path = e->options->into;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool good = fd >= 0 && copy(e, fd);
+    FILE *file = fopen(path, "we");
+    bool good = file != NULL && copy(e, fileno(file));
 
-    if (fd >= 0)
-        good = close(fd) == 0 && good;
+    if (file != NULL)
+        good = !fclose(file) && good;
     if (!good)
         iw_complain("%s: cannot be written: %s", path, strerror(errno));
     return good ? 0 : IW_EXIT_TESTER;
@@ -194,11 +194,19 @@ static int finish(const struct iw_lint *lint, const struct iw_lint_extract *e)
 
     for (size_t i = 0; i < e->count; i++)
         octets += e->extents[i].to - e->extents[i].from;
-    if (!status && lint->options->format == IW_LINT_TEXT)
+    if (status)
+        return status;
+    switch (lint->options->format) {
+    case IW_LINT_TEXT:
         put_text(lint, e, octets);
-    if (!status && lint->options->format == IW_LINT_JSON)
+        break;
+    case IW_LINT_JSON:
         put_json(lint, e, octets);
-    return status;
+        break;
+    case IW_LINT_SARIF:
+        break;
+    }
+    return 0;
 }
 
 int iw_lint_extract_end(struct iw_lint *lint)

@@ -4,9 +4,9 @@
 
 /*
  * iwarp-lint: runs the observer over a capture. lint_follow.c sorts frames into connections and
- * octets into observers, lint_report.c prints what they see, order.c puts it in order, summary.c
- * sums it up at the end, lint_reads.c times Reads, extract.c collects the octets placed in a
- * buffer.
+ * octets into observers, lint_seen.c takes what they see, lint_frames.c knows which frame an octet
+ * was in, lint_report.c prints what is seen, summary.c sums it up at the end, lint_reads.c times
+ * Reads, extract.c collects the octets placed in a buffer.
  */
 
 #include <jansson.h>
@@ -18,7 +18,7 @@
 /* Exit statuses, beside IW_EXIT_USAGE and IW_EXIT_TESTER. */
 enum { IW_LINT_CLEAN = 0, IW_LINT_FINDINGS = 1, IW_LINT_UNREADABLE = 2 };
 
-enum iw_lint_format { IW_LINT_TEXT, IW_LINT_JSON, IW_LINT_SARIF };
+enum iw_lint_format { IW_LINT_TEXT, IW_LINT_SARIF, IW_LINT_JSON };
 
 enum { IW_LINT_PORTS = 64 };
 
@@ -133,6 +133,24 @@ struct iw_lint {
 
 /* lint_follow.c: checks the whole file. Returns an exit status. */
 int iw_lint_run(const struct iw_lint_options *options, FILE *out);
+
+/* lint_seen.c: the call-backs of observers; `context` is a connection. */
+void iw_lint_seen(void *context, const struct iw_observation *o);
+void *iw_lint_lend(void *context, size_t size);
+void iw_lint_give_back(void *context, void *block, size_t size);
+
+/* lint_frames.c */
+void iw_lint_no_ranges(struct iw_lint_ranges *r);
+void iw_lint_free_ranges(struct iw_lint_ranges *r);
+/* The frame being read brings octets; of too many, the oldest are forgotten. */
+void iw_lint_remember(struct iw_lint_connection *c, enum iw_side side, uint64_t pos, uint64_t end);
+/* Forgets ranges before `pos`, which have been judged. */
+void iw_lint_forget(struct iw_lint_ranges *r, uint64_t pos);
+/* Remembers the frame with a message's first octet for the report, which may come much later. */
+void iw_lint_begin_message(struct iw_lint_connection *c, const struct iw_observation *o);
+/* Forgets it; those of all messages. */
+void iw_lint_end_message(struct iw_lint_side *s, const struct iw_observation *o);
+void iw_lint_end_messages(struct iw_lint_side *s);
 /* Returns the frame that has an octet of this side; the one being read if that is not remembered.
  */
 uint64_t iw_lint_frame(const struct iw_lint_connection *c, enum iw_side side, uint64_t pos);

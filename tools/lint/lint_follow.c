@@ -11,10 +11,8 @@
 #include "host/text.h"
 #include "iwarp/crc32c.h"
 
-enum { MOST_RANGES = 256 /* frames whose octets are remembered */ };
 enum { TABLE = 32768 /* TCP connections remembered at a time, iWARP or not */ };
-/* Show progress for files of this size or more, after this many frames. */
-enum { LARGE = 64 * 1024 * 1024, PROGRESS_FRAMES = 1 << 17 };
+enum { LARGE = 64 * 1024 * 1024 /* octets of a file whose progress is shown */ };
 
 static volatile sig_atomic_t stopped;
 
@@ -22,172 +20,6 @@ static void stop(int number)
 {
     (void)number;
     stopped = 1;
-}
-
-/* ---- where octets were ---- */
-
-/* Forgets the oldest ranges. */
-static void drop(struct iw_lint_ranges *r, uint32_t n)
-{
-    r->count -= n;
-    memmove(r->all, r->all + n, r->count * sizeof(*r->all));
-}
-
-/* Makes room for one more. Returns false if the oldest has to go instead. */
-static bool grow(struct iw_lint_ranges *r)
-{
-    uint32_t room = 2 * r->room;
-    struct iw_lint_range *all = room <= MOST_RANGES ? malloc(room * sizeof(*all)) : NULL;
-
-    if (all == NULL)
-        return false;
-    memcpy(all, r->all, r->count * sizeof(*all));
-    if (r->all != r->few)
-        free(r->all);
-    r->all = all;
-    r->room = room;
-    return true;
-}
-
-static void remember(struct iw_lint_connection *c, enum iw_side side, uint64_t pos, uint64_t end)
-{
-    struct iw_lint_ranges *r = &c->side[side].ranges;
-
-    if (r->count == r->room && !grow(r))
-        drop(r, 1);
-    r->all[r->count++] = (struct iw_lint_range){pos, end, c->lint->frame};
-}
-
-/* Forgets ranges before `pos`, which have been judged. */
-static void forget(struct iw_lint_ranges *r, uint64_t pos)
-{
-    uint32_t n = 0;
-
-    while (n < r->count && r->all[n].end <= pos)
-        n++;
-    drop(r, n);
-}
-
-static unsigned begun_kind(const struct iw_ddp_header *h)
-{
-    if (iw_ddp_tagged(h))
-        return iw_rdmap_op(h) == IW_OP_WRITE ? IW_LINT_BEGUN - 2 : IW_LINT_BEGUN - 1;
-    return h->qn < IW_LINT_BEGUN - 2 ? h->qn : 0;
-}
-
-/* Remembers the frame with a message's first octet for the report, which may come much later. */
-static void begin_message(struct iw_lint_connection *c, const struct iw_observation *o)
-{
-    struct iw_lint_begun *b = &c->side[o->side].begun[begun_kind(&o->ddp)];
-
-    if (!b->open)
-        *b = (struct iw_lint_begun){true, o->pos, iw_lint_frame(c, o->side, o->pos)};
-}
-
-uint64_t iw_lint_frame(const struct iw_lint_connection *c, enum iw_side side, uint64_t pos)
-{
-    const struct iw_lint_side *s = &c->side[side];
-    const struct iw_lint_range *range = s->ranges.all;
-
-    /* The first copy of an octet is the one that counts, hence from the oldest on. */
-    for (uint32_t k = 0; k < s->ranges.count; k++, range++)
-        if (pos >= range->pos && pos < range->end)
-            return range->frame;
-    for (unsigned i = 0; i < IW_LINT_BEGUN; i++)
-        if (s->begun[i].open && s->begun[i].pos == pos)
-            return s->begun[i].frame;
-    return c->lint->frame;
-}
-
-/* ---- what is seen ---- */
-
-static void seen_segment(struct iw_lint_connection *c, const struct iw_observation *o)
-{
-    struct iw_lint *lint = c->lint;
-    bool good = o->payload && !(o->fpdu && o->fpdu->crc_checked && !o->fpdu->crc_good);
-
-    forget(&c->side[o->side].ranges, o->pos);
-    if (!good)
-        return;
-    if (lint->options->messages)
-        begin_message(c, o);
-    if (lint->extract && iw_ddp_tagged(&o->ddp))
-        iw_lint_extract_segment(lint->extract, c, o);
-}
-
-static void seen_message(struct iw_lint_connection *c, const struct iw_observation *o)
-{
-    struct iw_lint_side *s = &c->side[o->side];
-    unsigned opcode = iw_rdmap_op(&o->ddp);
-    struct iw_lint_count *n = &s->count[opcode];
-    uint32_t length = (uint32_t)MIN(o->message_length, UINT32_MAX);
-
-    n->least = n->messages > 0 ? MIN(n->least, length) : length;
-    n->most = MAX(n->most, length);
-    n->messages++;
-    n->octets += o->message_length;
-    if (!c->lint->options->summary)
-        return;
-    if (opcode == IW_OP_READ_REQUEST || opcode == IW_OP_ATOMIC_REQUEST)
-        iw_lint_asked(s, c->lint->time, o);
-    else if (opcode == IW_OP_READ_RESPONSE || opcode == IW_OP_ATOMIC_RESPONSE)
-        iw_lint_answered(&c->side[iw_observed_other(o->side)], c->lint->time, o);
-}
-
-static void seen_gap(struct iw_lint_connection *c, const struct iw_observation *o)
-{
-    struct iw_lint_side *s = &c->side[o->side];
-
-    for (unsigned i = 0; i < IW_LINT_BEGUN; i++)
-        s->begun[i].open = false;
-    iw_lint_forget_reads(&c->side[iw_observed_other(o->side)]); /* their answers may be missing */
-    if (o->kind == IW_OBSERVED_GAP) {
-        if (o->end == o->pos)
-            return;
-        s->gaps++;
-        s->missing += o->end - o->pos;
-    }
-    iw_lint_break(c, o);
-}
-
-static void seen(void *context, const struct iw_observation *o)
-{
-    struct iw_lint_connection *c = context;
-    struct iw_lint_side *s = &c->side[o->side];
-
-    switch (o->kind) {
-    case IW_OBSERVED_SEGMENT:
-        seen_segment(c, o);
-        return;
-    case IW_OBSERVED_STARTUP:
-        s->started = true;
-        s->startup = o->startup;
-        s->enhanced = o->enhanced;
-        break;
-    case IW_OBSERVED_MESSAGE:
-        seen_message(c, o);
-        break;
-    case IW_OBSERVED_FINDING:
-        s->findings++;
-        iw_lint_finding(c, o);
-        return;
-    case IW_OBSERVED_LOST:
-        s->lost = true;
-        iw_lint_break(c, o);
-        return;
-    case IW_OBSERVED_GAP:
-    case IW_OBSERVED_RESYNC:
-        seen_gap(c, o);
-        return;
-    case IW_OBSERVED_FIN:
-    case IW_OBSERVED_RESET:
-        break;
-    }
-    if (c->lint->options->messages) {
-        iw_lint_message(c, o);
-        if (o->kind == IW_OBSERVED_MESSAGE)
-            s->begun[begun_kind(&o->ddp)].open = false;
-    }
 }
 
 /* ---- connections ---- */
@@ -218,24 +50,6 @@ static bool is_joined(const struct iw_segment *s)
            memcmp(s->data, iw_mpa_request_key, n) != 0;
 }
 
-static void *lend(void *context, size_t size)
-{
-    struct iw_lint_connection *c = context;
-    void *block = c->lint->lent + size <= IW_LINT_LENT ? malloc(size) : NULL;
-
-    if (block)
-        c->lint->lent += size;
-    return block;
-}
-
-static void give_back(void *context, void *block, size_t size)
-{
-    struct iw_lint_connection *c = context;
-
-    c->lint->lent -= size;
-    free(block);
-}
-
 static void close_connection(struct iw_lint_connection *c)
 {
     iw_observer_flush(c->observer);
@@ -246,8 +60,7 @@ static void close_connection(struct iw_lint_connection *c)
     c->tcp->user = NULL;
     iw_observer_drop(c->observer);
     for (int i = 0; i < 2; i++) {
-        if (c->side[i].ranges.all != c->side[i].ranges.few)
-            free(c->side[i].ranges.all);
+        iw_lint_free_ranges(&c->side[i].ranges);
         iw_lint_free_reads(&c->side[i]);
     }
     free(c);
@@ -317,9 +130,9 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
                                          enum iw_side side)
 {
     struct iw_observer_config config = {.crc32c = iw_crc32c_best(),
-                                        .seen = seen,
-                                        .lend = lend,
-                                        .give_back = give_back,
+                                        .seen = iw_lint_seen,
+                                        .lend = iw_lint_lend,
+                                        .give_back = iw_lint_give_back,
                                         .scratch = lint->scratch,
                                         .emss = lint->options->mss,
                                         .default_config = lint->options->default_config,
@@ -331,10 +144,8 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
         lint->unfollowed++;
         return NULL;
     }
-    for (int i = 0; i < 2; i++) {
-        c->side[i].ranges.all = c->side[i].ranges.few;
-        c->side[i].ranges.room = IW_LINT_FEW_RANGES;
-    }
+    for (int i = 0; i < 2; i++)
+        iw_lint_no_ranges(&c->side[i].ranges);
     c->observer = (struct iw_observer *)(void *)(c + 1);
     c->lint = lint;
     c->tcp = s->connection;
@@ -365,7 +176,7 @@ static void take_data(struct iw_lint *lint, const struct iw_segment *s)
     if (c->side[side].lost || !skip_streaming(&c->side[side], &mpa))
         return;
     if (mpa.length) {
-        remember(c, side, mpa.pos, mpa.pos + mpa.length);
+        iw_lint_remember(c, side, mpa.pos, mpa.pos + mpa.length);
         (void)iw_observer_input(c->observer, side, mpa.pos, mpa.data, mpa.length);
     }
     if (mpa.missing)
@@ -401,14 +212,14 @@ static void soon(const struct iw_connection *tcp, unsigned direction, bool octet
 {
     enum { ACKNOWLEDGED = 320 };
     const struct iw_lint_connection *c = tcp->user;
-    enum iw_side side = direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
+    unsigned side = direction ^ c->initiator; /* an enum iw_side */
     size_t half = iw_observer_size() / 2;
     const char *observer = (const char *)c->observer;
 
-    prefetch(observer + (side == IW_SIDE_INITIATOR ? half : 0), ACKNOWLEDGED);
+    prefetch(observer + half * !side, ACKNOWLEDGED);
     if (!octets)
         return;
-    prefetch(observer + (side == IW_SIDE_INITIATOR ? 0 : half), half);
+    prefetch(observer + half * side, half);
     prefetch(&c->side[side], sizeof(c->side[side]));
 }
 
@@ -452,35 +263,35 @@ static struct iw_capture *open_capture(const struct iw_lint_options *o,
     return c;
 }
 
-static void progress(const struct iw_capture *c, bool done)
+/* Shows how much of a large file was read, if that is not what was shown before. Returns what is
+ * shown now, in percent. */
+static unsigned progress(const struct iw_capture *c, unsigned shown)
 {
     uint64_t at, size;
-    if (!iw_capture_progress(c, &at, &size) || size < LARGE || !isatty(STDERR_FILENO))
-        return;
-    if (done)
-        fprintf(stderr, "\r        \r");
-    else
-        fprintf(stderr, "\r%3u %% ", (unsigned)(at * 100 / size));
+    if (!iw_capture_progress(c, &at, &size) || size < LARGE || at * 100 / size == shown)
+        return shown;
+    shown = (unsigned)(at * 100 / size);
+    fprintf(stderr, "\r%3u %% ", shown);
+    return shown;
 }
 
 /* Reads frame by frame to the end, or to the signal that ends a live capture. */
 static int read_frames(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments *f,
                        struct iw_capture_counts *counts, char error[IW_CAPTURE_ERROR])
 {
-    uint64_t shown = 0;
+    bool terminal = isatty(STDERR_FILENO);
+    unsigned shown = 0;
     int got = 1;
     while (got > 0 && !stopped) {
         struct iw_frame frames[IW_CAPTURE_BATCH];
         size_t count;
         got = iw_capture_batch(c, frames, IW_CAPTURE_BATCH, &count, error);
         (void)iw_connections_take(lint->table, f, frames, count, counts);
-        iw_lint_lines_settle(lint);
-        if (counts->frames - shown >= PROGRESS_FRAMES) {
-            progress(c, false);
-            shown = counts->frames;
-        }
+        if (terminal)
+            shown = progress(c, shown);
     }
-    progress(c, true);
+    if (shown > 0)
+        fputs("\r        \r", stderr);
     if (iw_capture_dropped(c))
         iw_complain("%s: %llu packets were lost", lint->options->path,
                     (unsigned long long)iw_capture_dropped(c));

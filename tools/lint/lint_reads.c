@@ -2,6 +2,7 @@
 #include "lint.h"
 
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include "host/number.h"
 
@@ -64,8 +65,7 @@ void iw_lint_asked(struct iw_lint_side *s, uint64_t time, const struct iw_observ
                        .stag = atomic ? o->atomic_request.request_id : o->read_request.sink_stag,
                        .size = o->read_request.size,
                        .atomic = atomic};
-    if (r->count > r->outstanding)
-        r->outstanding = r->count;
+    r->outstanding = MAX(r->outstanding, r->count);
 }
 
 static bool answers(const struct asked *a, const struct iw_observation *o)
@@ -94,8 +94,7 @@ static void count_time(struct iw_lint_reads *r, uint64_t time)
         return;
     r->power[power][step]++;
     r->answered++;
-    if (time > r->most)
-        r->most = time;
+    r->most = MAX(r->most, time);
 }
 
 void iw_lint_answered(struct iw_lint_side *s, uint64_t time, const struct iw_observation *o)
@@ -132,7 +131,7 @@ static uint64_t percentile(const struct iw_lint_reads *r, unsigned share)
             if (seen <= place)
                 continue;
             uint64_t end = p ? (uint64_t)(STEPS + i + 1) << (p - 1) : i + 1;
-            return end - 1 < r->most ? end - 1 : r->most;
+            return MIN(end - 1, r->most);
         }
     return r->most;
 }

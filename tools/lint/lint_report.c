@@ -80,18 +80,27 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
 
 void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o)
 {
-    struct iw_lint *lint = c->lint;
-    bool message = o->kind == IW_OBSERVED_MESSAGE;
+    const struct iw_lint *lint = c->lint;
+    bool message = false;
     uint64_t frame = iw_lint_frame(c, o->side, o->pos);
     char text[512], segments[64] = "", from[IW_ENDPOINT_TEXT];
 
-    if (message)
+    switch (o->kind) {
+    case IW_OBSERVED_MESSAGE:
+        message = true;
         iw_wire_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_captured);
-    else if (o->kind == IW_OBSERVED_STARTUP)
+        break;
+    case IW_OBSERVED_STARTUP:
         iw_wire_print_startup(text, sizeof(text), o->frame, o->frame_length);
-    else
-        snprintf(text, sizeof(text), "%s", o->kind == IW_OBSERVED_FIN ? "fin" : "reset");
-    if (lint->options->format == IW_LINT_JSON) {
+        break;
+    case IW_OBSERVED_FIN:
+        snprintf(text, sizeof(text), "fin");
+        break;
+    default:
+        snprintf(text, sizeof(text), "reset");
+        break;
+    }
+    if (lint->options->format != IW_LINT_TEXT) {
         json_t *more = json_pack("{s:I, s:s}", "octet", (json_int_t)o->pos, "text", text);
 
         if (message)
@@ -118,17 +127,25 @@ void iw_lint_break(struct iw_lint_connection *c, const struct iw_observation *o)
                                            [IW_RESYNC_CRC] = "by a CRC",
                                            [IW_RESYNC_CHAIN] = "by a chain of headers"};
     struct iw_lint *lint = c->lint;
-    bool lost = o->kind == IW_OBSERVED_LOST;
-    const char *unknown = lost ? "unknown from here: " : "";
+    bool lost = false, found = false;
+    const char *unknown = "";
     char from[IW_ENDPOINT_TEXT], text[512];
-    if (lost)
+    switch (o->kind) {
+    case IW_OBSERVED_LOST:
+        lost = true;
+        unknown = "unknown from here: ";
         snprintf(text, sizeof(text), "%s", iw_check_info(o->fault.check)->text);
-    else if (o->kind == IW_OBSERVED_GAP)
+        break;
+    case IW_OBSERVED_GAP:
         snprintf(text, sizeof(text), "octets %" PRIu64 " to %" PRIu64 " are not in the capture",
                  o->pos, o->end - 1);
-    else
+        break;
+    default:
+        found = true;
         snprintf(text, sizeof(text), "FPDUs found again at octet %" PRIu64 ", %s", o->end,
                  found_by[o->found_by]);
+        break;
+    }
     iw_lint_note(lint, lint->frame, "%s%s [%s]", unknown, text, iw_side_name(o->side));
     switch (lint->options->format) {
     case IW_LINT_TEXT:
@@ -142,7 +159,7 @@ void iw_lint_break(struct iw_lint_connection *c, const struct iw_observation *o)
                                   (json_int_t)o->end, "text", text));
         break;
     case IW_LINT_SARIF:
-        if (o->kind != IW_OBSERVED_RESYNC)
+        if (!found)
             iw_lint_sarif_unknown(c, o->side, text);
         break;
     }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/text.h"
+
 static const char *level(const struct iw_rule *rule)
 {
     if (rule->level >= IW_LEVEL_MUST)
@@ -33,10 +35,8 @@ static char *uri_of(const char *path)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
-    char *uri = malloc(3 * strlen(path) + 1), *to = uri;
+    char *uri = iw_got(malloc(3 * strlen(path) + 1)), *to = uri;
 
-    if (!uri)
-        return NULL;
     for (; *path; path++)
         if (strchr(plain, *path))
             *to++ = *path;
@@ -54,7 +54,7 @@ static json_t *locations(const struct iw_lint_connection *c, uint64_t frame)
 
     snprintf(name, sizeof(name), "frame %" PRIu64, frame);
     json_t *list =
-        json_pack("[{s:{s:{s:s?}}, s:[{s:s, s:s}]}]", "physicalLocation", "artifactLocation", "uri",
+        json_pack("[{s:{s:{s:s}}, s:[{s:s, s:s}]}]", "physicalLocation", "artifactLocation", "uri",
                   uri, "logicalLocations", "name", name, "kind", "packet");
     free(uri);
     return list;

@@ -204,7 +204,7 @@ static json_t *agreed_json(const struct iw_lint_connection *c)
 void iw_lint_summary(const struct iw_lint_connection *c)
 {
     FILE *out = c->lint->out;
-    if (c->lint->options->format == IW_LINT_JSON) {
+    if (c->lint->options->format != IW_LINT_TEXT) {
         char from[IW_ENDPOINT_TEXT], to[IW_ENDPOINT_TEXT];
         iw_lint_put_json(
             c->lint, json_pack("{s:s, s:I, s:s, s:s, s:o, s:o, s:o}", "type", "connection",
@@ -224,7 +224,7 @@ void iw_lint_summary(const struct iw_lint_connection *c)
 
 void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n)
 {
-    if (lint->options->format == IW_LINT_JSON) {
+    if (lint->options->format != IW_LINT_TEXT) {
         iw_lint_put_json(
             lint,
             json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "type", "total", "frames",

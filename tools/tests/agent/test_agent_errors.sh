@@ -20,6 +20,12 @@ export IWARP_AGENT_TOKEN=short
 refuses 64 "iwarp-agent: environment variable IWARP_AGENT_TOKEN: $expected" iwarp-agent
 
 unset IWARP_AGENT_TOKEN
+# A socket that is none, and bounds of its number; addresses that are none, or not this host's.
+refuses 1 "iwarp-agent: --control-fd 99: not a usable socket: Bad file descriptor" iwarp-agent --control-fd 99
+refuses 1 "iwarp-agent: --control-fd 1048576: not a usable socket: Bad file descriptor" iwarp-agent --control-fd 1048576
+refuses 64 "iwarp-agent: --control-fd 1048577: expected a number from 0 to 1048576" iwarp-agent --control-fd 1048577
+refuses 64 'iwarp-agent: --listen nonsense: bad address "nonsense": expected HOST:PORT' iwarp-agent --listen nonsense
+refuses 69 "iwarp-agent: cannot listen on 192.0.2.1:1: Cannot assign requested address" iwarp-agent --listen 192.0.2.1:1
 refuses 64 "iwarp-agent: --backend ibverbs: expected endpoint or verbs" iwarp-agent --backend ibverbs
 refuses 64 "iwarp-agent: --device: needs --backend verbs" iwarp-agent --device siw0
 # No device of this name, none at all, or not built in: one line.
@@ -47,4 +53,10 @@ listens --listen 0.0.0.0:0
 unset IWARP_AGENT_TOKEN
 listens --listen 0.0.0.0:0 --no-token
 listens --listen 127.0.0.1:0
+listens --listen 127.255.255.254:0
+listens --backend endpoint
+if [ -s /proc/net/if_inet6 ]; then
+    listens --listen "[::1]:0"
+    listens --listen "[::ffff:127.0.0.1]:0"
+fi
 exit "$failed"

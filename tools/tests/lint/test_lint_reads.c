@@ -143,6 +143,27 @@ static void what_answers(void **state)
     iw_lint_free_reads(&s);
 }
 
+/* Times beyond the last step count as it, and their most is exact. */
+static void very_long_times(void **state)
+{
+    static const uint64_t times[] = {UINT64_C(1) << 42, (UINT64_C(1) << 43) - 1, UINT64_C(1) << 43,
+                                     UINT64_C(1) << 63};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct iw_lint_side s = {.reads = NULL};
+        ask(&s, 0);
+        answer(&s, 0, times[i], 0);
+        ask(&s, 0);
+        answer(&s, 0, UINT64_MAX, 0);
+        struct iw_lint_times t = iw_lint_times(&s);
+        assert_true(t.most == UINT64_MAX);
+        assert_int_equal(t.answered, 2);
+        assert_true(t.p50 == (i == 0 ? (UINT64_C(17) << 38) - 1 : (UINT64_C(1) << 43) - 1));
+        assert_true(t.p99 == (UINT64_C(1) << 43) - 1);
+        iw_lint_free_reads(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +172,7 @@ int main(void)
         cmocka_unit_test(entries_of_a_ring_that_grows),
         cmocka_unit_test(its_limit),
         cmocka_unit_test(what_answers),
+        cmocka_unit_test(very_long_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

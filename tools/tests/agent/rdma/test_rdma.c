@@ -48,6 +48,20 @@ static void finds_its_device(void **state)
     find("rnic0", "--device rnic0: it speaks InfiniBand or RoCE; those with iWARP: none");
     doubles_fail(FAULT_GET_DEVICES, ENOENT, 1);
     find(NULL, "--backend verbs: librdmacm: No such file or directory (is rdma_ucm loaded?)");
+    /* As many names as a line has room for: 99 octets with the spaces before them. */
+    doubles_begin();
+    doubles.devices = 3;
+    memset(doubles.device[0].name, 'a', 63);
+    doubles.device[0].name[63] = '\0';
+    for (size_t length = 34; length <= 35; length++) {
+        char expected[AGENT_ERROR];
+        memset(doubles.device[1].name, 'b', length);
+        doubles.device[1].name[length] = '\0';
+        snprintf(doubles.device[2].name, sizeof doubles.device[2].name, "c");
+        snprintf(expected, sizeof expected, "--backend verbs: expected --device with one of: %s %s",
+                 doubles.device[0].name, length == 34 ? doubles.device[1].name : "c");
+        find(NULL, expected);
+    }
     doubles.devices = 0;
     find(NULL, "--backend verbs: this host has no RDMA device (rdma link show), or libibverbs no "
                "driver for it (package ibverbs-providers)");
@@ -294,6 +308,12 @@ static void passes_parameters_on(void **state)
     doubles_tell(RDMA_CM_EVENT_UNREACHABLE, doubles.id, NULL, -ETIMEDOUT, NULL);
     want(h, "{'event':'closed','graceful':false,'cause':'lost','error':'Connection timed out',"
             "'qp':'rts','conn':2}");
+    /* A device that says 0 does not say. */
+    h->device.attributes.max_qp_rd_atom = 1;
+    h->device.attributes.max_qp_init_rd_atom = 0;
+    ask(h, "conn", "{'do':'connect','host':'192.0.2.1','port':9}");
+    assert_int_equal(doubles.param.responder_resources, 1);
+    assert_int_equal(doubles.param.initiator_depth, 16);
     host_end(h);
 }
 

@@ -63,6 +63,12 @@ static void posts_each_operation(void **state)
         h->conn, m, m, m);
     assert_int_equal(doubles.sent.num_sge, 2); /* the one of no octets is left out */
     assert_int_equal(doubles.pieces[1].addr, (uintptr_t)(base + 9));
+    ask(h, NULL, "{'do':'post','conn':%d,'work':4,'op':'send','mem':%d}", h->conn, m);
+    assert_int_equal(doubles.sent.num_sge, 0);
+    ask(h, NULL, "{'do':'recv','conn':%d,'work':5,'mem':%d}", h->conn, m);
+    assert_int_equal(doubles.received.num_sge, 1); /* nor a receive's only one */
+    ask(h, NULL, "{'do':'recv','conn':%d,'work':6,'sge':[[%d,0,0],[%d,1,0]]}", h->conn, m, m);
+    assert_int_equal(doubles.received.num_sge, 0);
     ask(h, NULL, "{'do':'post','conn':%d,'work':2,'op':'read','mem':%d}", h->conn, m);
     assert_int_equal(doubles.sent.num_sge, 1); /* but not a Read's */
     assert_int_equal(doubles.pieces[0].length, 0);
@@ -70,6 +76,7 @@ static void posts_each_operation(void **state)
     assert_int_equal(doubles.received.num_sge, 1);
     assert_int_equal(doubles.pieces[0].addr, (uintptr_t)(base + 1));
     assert_int_equal(doubles.pieces[0].length, 50);
+    assert_int_not_equal(doubles.pieces[0].lkey, remote);
     doubles_complete(&(struct ibv_wc){
         .wr_id = doubles.received.wr_id, .status = IBV_WC_SUCCESS, .byte_len = 42});
     want(h, "{'event':'completion','work':3,'op':'recv','status':'ok','length':42,'conn':%d}",

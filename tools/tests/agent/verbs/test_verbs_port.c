@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* iwarp-agent's control port and sessions in this process, with a clock of the test's. */
+#include "recorder.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../../caught.h"
+
+enum { SECOND = 1000000000, VISITORS = 16 };
+
+static uint64_t clock_now;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
+uint64_t __wrap_iw_transport_now(void);
+uint64_t __wrap_iw_transport_now(void)
+{
+    return clock_now;
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+static struct iw_reactor *reactor;
+static struct agent_control_port *port;
+static uint16_t number;
+static unsigned created, destroyed;
+
+static struct agent_core *create(struct iw_reactor *r, const void *settings, agent_emit_fn emit,
+                                 void *context)
+{
+    assert_ptr_equal(r, reactor);
+    assert_ptr_equal(settings, &number);
+    seen.core.emit = emit;
+    seen.core.context = context;
+    created++;
+    return &seen.core;
+}
+
+static void destroy(void *b)
+{
+    assert_ptr_equal(b, &seen.core);
+    destroyed++;
+}
+
+static void open_port(const char *token)
+{
+    struct iw_control_token t = {.length = 0};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(at);
+    char error[200];
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, length), 0);
+    assert_int_equal(listen(fd, 64), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
+    number = ntohs(at.sin_port);
+    if (token != NULL)
+        assert_int_equal(iw_control_token_set(&t, token, strlen(token), error, sizeof(error)), 0);
+    recorder.create = create;
+    recorder.destroy = destroy;
+    reactor = iw_reactor_create();
+    created = destroyed = 0;
+    clock_now = UINT64_C(1000) * SECOND;
+    port = agent_control_port_open(reactor, fd, &t, &recorder, &number);
+    assert_non_null(port);
+}
+
+static void close_port(void)
+{
+    agent_control_port_close(port);
+    iw_reactor_destroy(reactor);
+    assert_int_equal(created, destroyed);
+}
+
+static int knock(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons(number),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    return fd;
+}
+
+static void put(int fd, const char *text)
+{
+    assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+}
+
+/* The next line is this one; "": the end. */
+static void get(int fd, const char *expected)
+{
+    char line[300];
+    size_t n = 0;
+    while (n < sizeof(line) - 1 && recv(fd, line + n, 1, 0) == 1 && line[n] != '\n')
+        n++;
+    line[n] = '\0';
+    assert_string_equal(line, expected);
+}
+
+static void get_refusal(int fd, const char *why)
+{
+    char expected[200];
+    snprintf(expected, sizeof(expected), "{\"event\":\"refused\",\"error\":\"%s\"}", why);
+    get(fd, expected);
+    get(fd, "");
+    close(fd);
+}
+
+static void is_served(int fd)
+{
+    put(fd, "{\"id\":1,\"do\":\"pd\"}\n");
+    get(fd, "{\"pd\":2,\"ok\":true,\"id\":1}");
+}
+
+/* The agent's own end of this connection. */
+static int its_end_of(int fd)
+{
+    struct sockaddr_in ours = {0}, its = {0};
+    socklen_t length = sizeof(ours);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&ours, &length), 0);
+    for (int other = 3; other < 100; other++) {
+        length = sizeof(its);
+        if (getpeername(other, (struct sockaddr *)&its, &length) == 0 &&
+            its.sin_port == ours.sin_port)
+            return other;
+    }
+    fail_msg("the agent has no end of it");
+    return -1;
+}
+
+static int option(int fd, int level, int name)
+{
+    int value = -1;
+    socklen_t length = sizeof(value);
+    assert_int_equal(getsockopt(fd, level, name, &value, &length), 0);
+    return value;
+}
+
+/* ---- clients ---- */
+
+static void hosts_that_die_are_noticed(void **state)
+{
+    (void)state;
+    open_port(NULL);
+    int fd = knock(), its = its_end_of(fd);
+    assert_int_equal(option(its, SOL_SOCKET, SO_KEEPALIVE), 1);
+    assert_int_equal(option(its, IPPROTO_TCP, TCP_KEEPIDLE), 15);
+    assert_int_equal(option(its, IPPROTO_TCP, TCP_KEEPINTVL), 5);
+    assert_int_equal(option(its, IPPROTO_TCP, TCP_KEEPCNT), 3);
+    assert_int_equal(option(its, IPPROTO_TCP, TCP_USER_TIMEOUT), 30000);
+    is_served(fd);
+    close(fd);
+    close_port();
+}
+
+static void one_client_at_a_time(void **state)
+{
+    (void)state;
+    open_port(NULL);
+    assert_int_equal(agent_control_port_tidy(port), -1);
+    int first = knock();
+    is_served(first);
+    assert_int_equal(agent_control_port_tidy(port), -1);
+    catch_from(STDERR_FILENO);
+    int second = knock();
+    assert_non_null(strstr(caught(), ": refused: busy: another client is being served\n"));
+    get_refusal(second, "busy: another client is being served");
+    assert_int_equal(created, 1);
+    /* A client that has gone makes room, even if nobody has noticed yet. */
+    close(first);
+    second = knock();
+    assert_int_equal(created, 2);
+    assert_int_equal(destroyed, 1);
+    seen.core.domain_count = 1;
+    is_served(second);
+    close(second);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    assert_int_equal(destroyed, 1);
+    (void)agent_control_port_tidy(port);
+    assert_int_equal(destroyed, 2);
+    close_port();
+}
+
+static void what_clients_may_say(void **state)
+{
+    (void)state;
+    open_port(NULL);
+    int fd = knock();
+    put(fd, "[]\n");
+    get(fd, "{\"ok\":false,\"error\":\"a line is not a JSON object\"}");
+    put(fd, "{\"do\":\"pd\"}\n");
+    get(fd, "{\"error\":\"field id: expected a number\",\"ok\":false}");
+    put(fd, "{\"id\":\"1\",\"do\":\"pd\"}\n");
+    get(fd, "{\"error\":\"field id: expected a number\",\"ok\":false}");
+    put(fd, "{\"id\":7}\n");
+    get(fd, "{\"error\":\"field do: expected a string\",\"ok\":false,\"id\":7}");
+    put(fd, "{\"id\":8,\"do\":\"\\u00e9\"}\n");
+    get(fd, "{\"error\":\"verb ??: not known\",\"ok\":false,\"id\":8}");
+    /* Two at once, in pieces. */
+    put(fd, "{\"id\":1,\"do\":\"pd\"}\n{\"id\":");
+    get(fd, "{\"pd\":2,\"ok\":true,\"id\":1}");
+    put(fd, "2,\"do\":\"pd\"}\n");
+    get(fd, "{\"pd\":3,\"ok\":true,\"id\":2}");
+    /* Events come between replies. */
+    agent_report(&seen.connections[1], "hop", "{}");
+    get(fd, "{\"event\":\"hop\",\"conn\":5}");
+    /* An event for which there is no memory ends it. */
+    agent_report(&seen.connections[1], "hop", "{s:o}", "x", NULL);
+    (void)agent_control_port_tidy(port);
+    get(fd, "");
+    close(fd);
+    close_port();
+}
+
+/* ---- tokens ---- */
+
+static const char token[] = "0123456789abcdef";
+
+static void tokens_are_asked_for(void **state)
+{
+    char line[132];
+    (void)state;
+    open_port(token);
+    int fd = knock();
+    assert_int_equal(created, 0);
+    put(fd, "0123456789abcdef");
+    assert_int_equal(created, 0);
+    put(fd, "\n");
+    assert_int_equal(created, 1);
+    is_served(fd);
+    close(fd);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    (void)agent_control_port_tidy(port);
+    fd = knock();
+    seen.core.domain_count = 1;
+    put(fd, "0123456789abcdef\r\n{\"id\":1,\"do\":\"pd\"}\n");
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    get(fd, "{\"pd\":2,\"ok\":true,\"id\":1}");
+    close(fd);
+    catch_from(STDERR_FILENO);
+    fd = knock();
+    put(fd, "0123456789abcdeF\n");
+    assert_non_null(strstr(caught(), ": refused: wrong token\n"));
+    get_refusal(fd, "wrong token");
+    /* 130 octets without an end are no token. */
+    memset(line, 'x', sizeof(line));
+    line[129] = '\0';
+    fd = knock();
+    put(fd, line);
+    catch_from(STDERR_FILENO);
+    put(fd, "x");
+    (void)caught();
+    get_refusal(fd, "wrong token");
+    catch_from(STDERR_FILENO);
+    fd = knock();
+    close(fd);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    assert_non_null(strstr(caught(), ": left without a token\n"));
+    close_port();
+}
+
+/* ---- patience ---- */
+
+static void time_is_up_after_ten_seconds(void **state)
+{
+    (void)state;
+    open_port(token);
+    int first = knock();
+    assert_int_equal(agent_control_port_tidy(port), 10001);
+    clock_now += 4 * UINT64_C(1000000000);
+    int second = knock();
+    assert_int_equal(agent_control_port_tidy(port), 6001);
+    clock_now += 6 * UINT64_C(1000000000) - 1;
+    assert_int_equal(agent_control_port_tidy(port), 1);
+    clock_now++;
+    catch_from(STDERR_FILENO);
+    assert_int_equal(agent_control_port_tidy(port), 4001);
+    assert_non_null(strstr(caught(), ": refused: no token came in time\n"));
+    get_refusal(first, "no token came in time");
+    /* One that was refused before has the same time to go, but hears no more. */
+    catch_from(STDERR_FILENO);
+    put(second, "wrong\n");
+    clock_now += 4 * UINT64_C(1000000000);
+    assert_int_equal(agent_control_port_tidy(port), -1);
+    const char *said = caught();
+    assert_non_null(strstr(said, ": refused: wrong token\n"));
+    assert_null(strstr(said, "in time"));
+    get_refusal(second, "wrong token");
+    close_port();
+}
+
+/* The refused are read on, until they end. */
+static void the_refused_may_go_on(void **state)
+{
+    (void)state;
+    open_port(token);
+    int fd = knock();
+    catch_from(STDERR_FILENO);
+    put(fd, "wrong\n");
+    (void)caught();
+    put(fd, "more\n");
+    assert_int_equal(agent_control_port_tidy(port), 10001);
+    shutdown(fd, SHUT_WR);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    assert_int_equal(agent_control_port_tidy(port), -1);
+    get_refusal(fd, "wrong token");
+    close_port();
+}
+
+/* The oldest of sixteen makes room for another one, wherever its place is. */
+static void the_oldest_makes_room(void **state)
+{
+    int fds[VISITORS];
+    (void)state;
+    open_port(token);
+    for (int i = 0; i < VISITORS; i++) {
+        clock_now++;
+        fds[i] = knock();
+    }
+    /* The first leaves; who comes into its place is the youngest. */
+    catch_from(STDERR_FILENO);
+    close(fds[0]);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    (void)caught();
+    (void)agent_control_port_tidy(port);
+    clock_now++;
+    fds[0] = knock();
+    clock_now++;
+    catch_from(STDERR_FILENO);
+    int more = knock();
+    assert_non_null(strstr(caught(), ": refused: too many others wait\n"));
+    get_refusal(fds[1], "too many others wait");
+    clock_now++;
+    catch_from(STDERR_FILENO);
+    int last = knock();
+    (void)caught();
+    get_refusal(fds[2], "too many others wait");
+    put(last, "0123456789abcdef\n");
+    is_served(last);
+    close(last);
+    close(more);
+    close(fds[0]);
+    for (int i = 3; i < VISITORS; i++)
+        close(fds[i]);
+    close_port();
+}
+
+static int clean_up(void **state)
+{
+    (void)catch_no_more(state);
+    return tear_down(state);
+}
+
+#define PORT_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, clean_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PORT_TEST(hosts_that_die_are_noticed),   PORT_TEST(one_client_at_a_time),
+        PORT_TEST(what_clients_may_say),         PORT_TEST(tokens_are_asked_for),
+        PORT_TEST(time_is_up_after_ten_seconds), PORT_TEST(the_refused_may_go_on),
+        PORT_TEST(the_oldest_makes_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

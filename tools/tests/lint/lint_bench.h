@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* For the tests of iwarp-lint's reports: a connection that no capture has, and the text that is
+ * written about it. Include from one source of a test. */
+#ifndef IW_TESTS_LINT_BENCH_H
+#define IW_TESTS_LINT_BENCH_H
+
+#include "lint.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct bench {
+    struct iw_lint_options options;
+    struct iw_lint lint;
+    struct iw_connection tcp;
+    struct iw_lint_connection c;
+    char *text;
+    size_t size;
+};
+
+/* Connection 7, from 10.0.0.1:1001, the initiator, to 10.0.0.2:2002; frame 30 is being read. */
+static inline struct bench *bench_open(enum iw_lint_format format)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+    assert_non_null(b);
+    b->options = (struct iw_lint_options){
+        .path = "a.pcap", .format = format, .stag = -1, .connection = -1, .owner = -1};
+    b->tcp = (struct iw_connection){.number = 7,
+                                    .address = {{4, {10, 0, 0, 1}}, {4, {10, 0, 0, 2}}},
+                                    .port = {1001, 2002},
+                                    .first_frame = 3,
+                                    .last_frame = 44};
+    b->lint = (struct iw_lint){
+        .options = &b->options, .frame = 30, .out = open_memstream(&b->text, &b->size)};
+    assert_non_null(b->lint.out);
+    b->c = (struct iw_lint_connection){.lint = &b->lint, .tcp = &b->tcp};
+    for (int i = 0; i < 2; i++)
+        iw_lint_no_ranges(&b->c.side[i].ranges);
+    return b;
+}
+
+/* What was written since the last call. */
+static inline void bench_wrote(struct bench *b, const char *expected)
+{
+    assert_int_equal(fflush(b->lint.out), 0);
+    assert_string_equal(b->text, expected);
+    rewind(b->lint.out);
+    assert_int_equal(fflush(b->lint.out), 0);
+    memset(b->text, 0, strlen(expected));
+}
+
+static inline void bench_close(struct bench *b)
+{
+    fclose(b->lint.out);
+    free(b->text);
+    iw_lint_free_notes(&b->lint);
+    for (int i = 0; i < 2; i++) {
+        iw_lint_free_ranges(&b->c.side[i].ranges);
+        iw_lint_free_reads(&b->c.side[i]);
+    }
+    free(b);
+}
+
+/* Keeps notes from now on. */
+static inline void bench_keep_notes(struct bench *b)
+{
+    b->lint.notes = calloc(IW_LINT_NOTES, sizeof(*b->lint.notes));
+    assert_non_null(b->lint.notes);
+}
+
+#endif
