@@ -91,8 +91,8 @@ static void characters_at_the_bounds(void **state)
     }
     assert_null(iw_text_clean(NULL));
     assert_text(iw_text_clean(""), "");
-    assert_text(iw_text_clean("a\xc3\xa9z\x01\xf0\x9f\x98\x80."), "a\xc3\xa9z" BAD
-                                                                  "\xf0\x9f\x98\x80.");
+    assert_text(iw_text_clean("a\xc3\xa9z\x01\xf0\x9f\x98\x80."),
+                "a\xc3\xa9z" BAD "\xf0\x9f\x98\x80.");
     /* What does not go on is no part of it. */
     assert_text(iw_text_clean("\xc3z"), BAD "z");
     assert_text(iw_text_clean("\xc3\xc3\xa9"), BAD "\xc3\xa9");
@@ -101,7 +101,8 @@ static void characters_at_the_bounds(void **state)
 
 static void words_of_a_shell(void **state)
 {
-    static const char *const quoted[] = {" ", "$", "*", "~", "\\", "\"", "\n", "[", "\xc3\xa9", "a b"};
+    static const char *const quoted[] = {" ",  "$",  "*", "~",        "\\",
+                                         "\"", "\n", "[", "\xc3\xa9", "a b"};
     char expected[20];
     (void)state;
     assert_text(iw_text_shell("azAZ09_-./:=,@%+"), "azAZ09_-./:=,@%+");
@@ -144,12 +145,14 @@ static void hex_digits(void **state)
 
 static void names_are_filled_in(void **state)
 {
-    static const char *const pairs[] = {"host", "::1", "port", "{host}", NULL}, *const none[] = {NULL};
+    static const char *const pairs[] = {"host", "::1", "port", "{host}", NULL}, *const none[] = {
+                                                                                    NULL};
     (void)state;
     assert_text(iw_text_fill("{host}:{port}", pairs), "::1:{host}");
     assert_text(iw_text_fill("{host}{host}x", pairs), "::1::1x");
     assert_text(iw_text_fill("{{host}}", pairs), "{::1}");
-    assert_text(iw_text_fill("{hosts} {hos} {host (host} {} {", pairs), "{hosts} {hos} {host (host} {} {");
+    assert_text(iw_text_fill("{hosts} {hos} {host (host} {} {", pairs),
+                "{hosts} {hos} {host (host} {} {");
     assert_text(iw_text_fill("{host}", none), "{host}");
     assert_text(iw_text_fill("", pairs), "");
 }
@@ -157,8 +160,8 @@ static void names_are_filled_in(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_are_equal), cmocka_unit_test(characters_at_the_bounds),
-        cmocka_unit_test(words_of_a_shell), cmocka_unit_test(names_of_files),
+        cmocka_unit_test(copies_are_equal),        cmocka_unit_test(characters_at_the_bounds),
+        cmocka_unit_test(words_of_a_shell),        cmocka_unit_test(names_of_files),
         cmocka_unit_test(only_ascii_is_printable), cmocka_unit_test(hex_digits),
         cmocka_unit_test(names_are_filled_in),
     };

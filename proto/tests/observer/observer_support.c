@@ -99,6 +99,7 @@ static void *lend(void *context, size_t size)
     if (rig->lent + size > rig->limit)
         return NULL;
     rig->lent += size;
+    rig->lent_ever += size;
     return malloc(size);
 }
 

@@ -41,6 +41,7 @@ struct rig {
     struct seen seen[SEEN_MAX];
     size_t n;
     size_t lent, limit; /* octets in blocks, and how many there may be */
+    uint64_t lent_ever; /* octets of all blocks that were lent */
     void *scratch;
     /* Of the last MESSAGE. */
     struct iw_rdmap_read_request read_request;
