@@ -26,6 +26,7 @@ struct seen {
     uint64_t message_length;
     uint32_t segments;
     enum iw_resync found_by;
+    uint32_t detail; /* a digest of the headers that it has */
 };
 
 /* How octets are handed to the observer. */

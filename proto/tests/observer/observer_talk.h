@@ -170,8 +170,8 @@ struct lack {
 
 #define WHOLE ((struct lack){.snap = SIZE_MAX, .limit = SIZE_MAX})
 
-static inline void give(struct rig *rig, const struct lack *lack, const struct part *p, uint64_t base,
-                 size_t from, size_t to)
+static inline void give(struct rig *rig, const struct lack *lack, const struct part *p,
+                        uint64_t base, size_t from, size_t to)
 {
     size_t piece = lack->piece ? lack->piece : to - from;
 
