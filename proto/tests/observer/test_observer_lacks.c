@@ -176,8 +176,8 @@ static void test_a_message_on_another_queue_leaves_reads_in_doubt(void **state)
     }
 }
 
-/* The responder spoke while the first octet of an FPDU was on its way. What came of that FPDU is not
- * known, so the responder may have been right. */
+/* The responder spoke while the first octet of an FPDU was on its way. What came of that FPDU is
+ * not known, so the responder may have been right. */
 static void test_an_early_fpdu_is_forgotten_in_a_gap(void **state)
 {
     (void)state;
@@ -188,6 +188,52 @@ static void test_an_early_fpdu_is_forgotten_in_a_gap(void **state)
         PLAY(rig, "I " WRITE);
     assert_int_equal(rig_count(rig, IW_OBSERVED_RESYNC), 1);
     assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    rig_free(rig);
+}
+
+/* Gaps are told in any order, before what stands around them comes. */
+static void test_gaps_are_told_in_any_order(void **state)
+{
+    static const int orders[][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}, {1, 3, 0, 2}};
+    enum { FPDU = 24, FPDUS = 9, GAP = 4 };
+    uint8_t ulpdu[32], octets[FPDU * FPDUS];
+    (void)state;
+    for (int i = 0; i < FPDUS; i++)
+        assert_int_equal(make_fpdu(octets + FPDU * i, ulpdu, hex_octets(ulpdu, WRITE)), FPDU);
+    for (int k = 0; k < 4; k++) {
+        struct rig *rig = rig_new(false, false);
+        PLAY(rig, REQUEST_PLAIN, REPLY_PLAIN);
+        const uint64_t base = rig->next[0];
+        for (int i = 0; i < 4; i++) { /* in FPDUs 1, 3, 5, 7, after their headers */
+            uint64_t at = base + (uint64_t)(FPDU * (2 * orders[k][i] + 1)) + 17;
+            iw_observer_gap(rig->observer, IW_SIDE_INITIATOR, at, at + GAP);
+        }
+        for (int i = 0; i <= 4; i++) {
+            size_t from = i == 0 ? 0 : (size_t)FPDU * (2 * (size_t)i - 1) + 17 + GAP;
+            size_t to = i == 4 ? sizeof octets : (size_t)FPDU * (2 * (size_t)i + 1) + 17;
+            (void)iw_observer_input(rig->observer, IW_SIDE_INITIATOR, base + from, octets + from,
+                                    to - from);
+        }
+        assert_int_equal(rig_count(rig, IW_OBSERVED_GAP), 4);
+        for (size_t i = 0; i < 4; i++) {
+            uint64_t at = base + FPDU * (2 * i + 1) + 17;
+            assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, i)->pos, at);
+            assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, i)->end, at + 7); /* to its end */
+        }
+        assert_int_equal(rig_count(rig, IW_OBSERVED_MESSAGE), FPDUS);
+        assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+        rig_free(rig);
+    }
+}
+
+/* Whether the Reply came before the Request cannot be said if that was none. */
+static void test_a_reply_before_no_request(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(false, false);
+    PLAY(rig, REPLY, "i 4d504120494420526571204672616d6e 00010000");
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 1);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check, IW_CHECK_MPA_REQ_KEY);
     rig_free(rig);
 }
 
@@ -203,6 +249,8 @@ int main(void)
         cmocka_unit_test(test_a_refusal_gives_all_back),
         cmocka_unit_test(test_a_message_on_another_queue_leaves_reads_in_doubt),
         cmocka_unit_test(test_an_early_fpdu_is_forgotten_in_a_gap),
+        cmocka_unit_test(test_gaps_are_told_in_any_order),
+        cmocka_unit_test(test_a_reply_before_no_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
