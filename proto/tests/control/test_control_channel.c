@@ -115,7 +115,8 @@ static void depth_is_counted(void **state)
         size_t length = strlen(rows[i].line);
         assert_int_equal(write(fds[1], rows[i].line, length), length);
         assert_int_equal(iw_control_channel_read(ch), 1);
-        assert_int_equal(iw_control_channel_next(ch, &message, error, sizeof error), rows[i].result);
+        assert_int_equal(iw_control_channel_next(ch, &message, error, sizeof error),
+                         rows[i].result);
         assert_string_equal(error, rows[i].result == 1 ? "" : "a line nests deeper than 8");
         json_decref(message);
     }
@@ -200,13 +201,11 @@ static void the_token_is_sent_first(void **state)
     assert_int_equal(listen(listener, 4), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
     for (int i = 0; i < 2; i++) {
-        struct iw_control *c =
-            iw_control_connect("127.0.0.1", ntohs(at.sin_port), i == 0 ? &token : &none, soon(),
-                               error, sizeof error);
+        struct iw_control *c = iw_control_connect(
+            "127.0.0.1", ntohs(at.sin_port), i == 0 ? &token : &none, soon(), error, sizeof error);
         assert_non_null(c);
         assert_int_equal(fcntl(iw_control_fd(c), F_GETFD), FD_CLOEXEC);
-        assert_null(
-            iw_control_call(c, json_pack("{s:s}", "do", "hello"), 0, error, sizeof error));
+        assert_null(iw_control_call(c, json_pack("{s:s}", "do", "hello"), 0, error, sizeof error));
         assert_memory_equal(first_line(listener),
                             i == 0 ? "correct-horse-42\n" : "{\"do\":\"hello\",\"id\":1}\n", 17);
         iw_control_close(c);
