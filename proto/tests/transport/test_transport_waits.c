@@ -122,12 +122,44 @@ static void a_wait_has_its_time(void **state)
     close(peer);
 }
 
+/* One that came while there were as many as may be waits, until another is gone. */
+static void no_more_than_the_limit(void **state)
+{
+    struct world *w = *state;
+    struct iw_host_port at = listen_at(w, "127.0.0.1:0", 2);
+    int fds[4];
+    for (int i = 0; i < 4; i++)
+        fds[i] = raw_connect(&at);
+    for (unsigned i = 1; i < 3; i++) {
+        while (w->accepted < i)
+            assert_int_equal(iw_reactor_step(w->reactor, LONG), 0);
+        assert_int_equal(w->listener->live, i);
+    }
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(iw_reactor_step(w->reactor, 0), 0);
+    assert_int_equal(w->accepted, 2);
+    assert_int_equal(w->listener->live, 2);
+    assert_true(w->listener->paused);
+    iw_connection_destroy(w->servers[0].c);
+    assert_false(w->listener->paused);
+    assert_int_equal(w->listener->live, 1);
+    while (w->accepted < 3)
+        assert_int_equal(iw_reactor_step(w->reactor, LONG), 0);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(iw_reactor_step(w->reactor, 0), 0);
+    assert_int_equal(w->accepted, 3);
+    assert_int_equal(w->listener->live, 2);
+    for (int i = 0; i < 4; i++)
+        close(fds[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(busy_steps_leave_epoll_out),
         TEST(steps_that_serve_leave_epoll_out),
         TEST(a_wait_has_its_time),
+        TEST(no_more_than_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
