@@ -98,13 +98,13 @@ static void test_a_wrong_key_is_one_finding(void **state)
 static void test_the_window_has_an_end(void **state)
 {
     (void)state;
-    for (uint64_t beyond = 0; beyond < 2; beyond++) {
+    for (uint64_t beyond = 0; beyond < 4; beyond++) {
         struct rig *rig = rig_new(false, false);
         PLAY(rig, REQUEST, REPLY);
         uint64_t at = rig->next[0] + IW_OBSERVER_WINDOW - 1 + beyond;
         assert_int_equal(iw_observer_input(rig->observer, IW_SIDE_INITIATOR, at, "", 1), 0);
-        assert_int_equal(rig_count(rig, IW_OBSERVED_GAP), beyond);
-        if (beyond) {
+        assert_int_equal(rig_count(rig, IW_OBSERVED_GAP), beyond > 0);
+        if (beyond > 0) {
             assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, 0)->pos, rig->next[0]);
             assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, 0)->end, at);
         }
