@@ -213,6 +213,23 @@ static void the_token_is_sent_first(void **state)
     close(listener);
 }
 
+/* Why an agent refuses is told in its words, whatever they begin with. */
+static void the_agents_reason_counts(void **state)
+{
+    static const char refused[] = "{\"event\":\"refused\",\"error\":\"\\u00e9tat\"}\n";
+    int fds[2];
+    char error[200] = "";
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    struct iw_control *c = iw_control_adopt(fds[0]);
+    assert_non_null(c);
+    assert_int_equal(write(fds[1], refused, sizeof refused - 1), sizeof refused - 1);
+    close(fds[1]);
+    assert_null(iw_control_call(c, json_pack("{s:s}", "do", "hello"), soon(), error, sizeof error));
+    assert_string_equal(error, "no reply to \"hello\": \xc3\xa9tat");
+    iw_control_close(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +238,7 @@ int main(void)
         cmocka_unit_test(depth_is_counted),
         cmocka_unit_test(a_long_request_is_sent_piece_by_piece),
         cmocka_unit_test(the_token_is_sent_first),
+        cmocka_unit_test(the_agents_reason_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
