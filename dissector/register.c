@@ -303,7 +303,7 @@ void iwd_register(void)
     register_shutdown_routine(free_ports);
 
     module_t *module = prefs_register_protocol(iwd_proto, apply_preferences);
-    range_convert_str(wmem_epan_scope(), &ports, PORTS, 65535);
+    range_convert_str(wmem_epan_scope(), &ports, PORTS, UINT16_MAX);
     prefs_register_range_preference(module, "ports", "Look first on TCP ports",
                                     "On these ports a connection that begins with an MPA start-up "
                                     "frame is iWARP, whichever other protocol owns the port.",
