@@ -32,12 +32,15 @@ static uint32_t low_position(struct iwd_side *s, const tcp_flow_t *flow, uint32_
     return seq + (relative ? flow->base_seq : 0) - s->base;
 }
 
+/* Positions from here on are those before a stream's first octet. */
+#define BEFORE (UINT64_MAX / 2)
+
 /* First pass: returns all bits of the position. */
 static uint64_t position(struct iwd_side *s, uint32_t low)
 {
     uint64_t pos = iw_stream_unwrap(s->ahead, low);
 
-    if (pos < UINT64_MAX / 2 && pos > s->ahead)
+    if (pos < BEFORE && pos > s->ahead)
         s->ahead = pos;
     return pos;
 }
@@ -49,7 +52,7 @@ static void acknowledge(struct iwd_connection *c, enum iw_side side, const tcp_f
     struct iwd_side *s = &c->side[side];
     uint64_t pos = iw_stream_unwrap(s->ahead, low_position(s, flow, ack, relative));
 
-    if (pos < UINT64_MAX / 2 && pos > s->acked)
+    if (pos < BEFORE && pos > s->acked)
         s->acked = pos;
     iw_observer_acked(c->observer, side, s->acked);
 }
@@ -184,7 +187,7 @@ static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connecti
     uint64_t stop = pos + packet->length + packet->missing;
     if (packet->flags & IW_TCP_ACK)
         acknowledge(c, iw_observed_other(side), analysis->rev, packet->ack, false);
-    if (packet->length && pos < UINT64_MAX / 2 && !iwd_find_chunk(c, side, pinfo->num, low)) {
+    if (packet->length && pos < BEFORE && !iwd_find_chunk(c, side, pinfo->num, low)) {
         int offset = (int)(packet->payload - tvb_get_ptr(tvb, 0, -1));
         struct iwd_chunk *chunk = iwd_follow(
             c, pinfo, side, pos,
@@ -300,7 +303,7 @@ void iwd_register(void)
     register_shutdown_routine(free_ports);
 
     module_t *module = prefs_register_protocol(iwd_proto, apply_preferences);
-    range_convert_str(wmem_epan_scope(), &ports, PORTS, 65535);
+    range_convert_str(wmem_epan_scope(), &ports, PORTS, UINT16_MAX);
     prefs_register_range_preference(module, "ports", "Look first on TCP ports",
                                     "On these ports a connection that begins with an MPA start-up "
                                     "frame is iWARP, whichever other protocol owns the port.",

@@ -61,13 +61,14 @@ struct iw_connections {
     void *context;
 };
 
+#define SPREAD UINT64_C(0xd6e8feb86659fd93)
+enum { HALF = 32 };
+
 static uint64_t mix(uint64_t x)
 {
-    x ^= x >> 32;
-    x *= UINT64_C(0xd6e8feb86659fd93);
-    x ^= x >> 32;
-    x *= UINT64_C(0xd6e8feb86659fd93);
-    return x ^ x >> 32;
+    x = (x ^ x >> HALF) * SPREAD;
+    x = (x ^ x >> HALF) * SPREAD;
+    return x ^ x >> HALF;
 }
 
 static uint64_t hash_endpoint(const struct iw_connections *t, const struct iw_address *address,

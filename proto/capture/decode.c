@@ -238,7 +238,7 @@ static enum iw_decode decode_family(struct cursor *c, bool network_order)
     if (p == NULL)
         return stop(c, IW_DECODE_CUT, "the captured octets end inside the link header");
     uint32_t family = iw_get32(p);
-    if (!network_order && family > 0xffff)
+    if (!network_order && p[0] != 0) /* the least octet comes first: families are small */
         family = (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
     c->at += 4;
     if (family == 2)

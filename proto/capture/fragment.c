@@ -98,8 +98,7 @@ static bool place(struct slot *s, const struct iw_packet *p)
     uint32_t from = p->fragment.offset, to = from + p->length;
     uint32_t fresh = 0, first = from / UNIT, units = (p->length + UNIT - 1) / UNIT;
 
-    if ((s->end != 0 && to > s->end) || (!p->fragment.more && s->top > to) ||
-        (!p->fragment.more && s->end != 0 && s->end != to))
+    if ((s->end != 0 && to > s->end) || (!p->fragment.more && s->top > to))
         return false;
     for (uint32_t i = first; i < first + units; i++) {
         uint32_t at = i * UNIT, n = to - at < UNIT ? to - at : UNIT;

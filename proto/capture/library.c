@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SNAP_LENGTH = 262144 };
+enum { SNAP_LENGTH = 262144, FOREVER = -1 };
 
 static uint64_t time_of(const struct pcap_pkthdr *header)
 {
@@ -24,7 +24,7 @@ static int next_library(struct iw_capture *c, struct iw_frame *frame, char error
     while ((got = pcap_next_ex(c->pcap, &header, &data)) ==
            0) { /* nothing waits on the interface */
         struct pollfd fd = {.fd = c->wait, .events = POLLIN};
-        if (poll(&fd, 1, -1) < 0 && errno == EINTR)
+        if (poll(&fd, 1, FOREVER) < 0 && errno == EINTR)
             return IW_CAPTURE_SIGNAL;
     }
     if (got == PCAP_ERROR_BREAK)

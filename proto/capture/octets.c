@@ -17,19 +17,16 @@ enum { BUFFER = 256 * 1024 };
 bool iw_octets_open(struct iw_capture *c, const char *path, char error[IW_CAPTURE_ERROR])
 {
     c->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status;
-    if (c->fd >= 0 && fstat(c->fd, &status) == 0) {
-        if (S_ISDIR(status.st_mode)) {
-            snprintf(error, IW_CAPTURE_ERROR, "%s: cannot be opened: %s", c->name,
-                     strerror(EISDIR));
-            return false;
-        }
-        c->size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
-    }
     if (c->fd < 0) {
         snprintf(error, IW_CAPTURE_ERROR, "%s: cannot be opened: %s", c->name, strerror(errno));
         return false;
     }
+    struct stat status = {0};
+    if (fstat(c->fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+        snprintf(error, IW_CAPTURE_ERROR, "%s: cannot be opened: %s", c->name, strerror(EISDIR));
+        return false;
+    }
+    c->size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
     c->room = BUFFER;
     c->buffer = malloc(BUFFER);
     if (c->buffer == NULL)

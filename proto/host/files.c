@@ -32,7 +32,7 @@ int iw_folder_create(const char *path)
     if (status && errno == ENOENT) {
         char *above = iw_text_copy(path);
         char *slash = strrchr(above, '/');
-        if (slash && slash > above) {
+        if (slash) {
             *slash = 0;
             status = iw_folder_create(above);
             if (!status)

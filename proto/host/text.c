@@ -33,30 +33,34 @@ char *iw_text_format(const char *format, ...)
     return iw_got(length < 0 ? NULL : text);
 }
 
-/* The length of the UTF-8 character at `s`, 0 if it is not valid (RFC 3629), not fit for XML, or a
- * control character: to a terminal those of C1 are commands as well. */
+/* What an octet begins: below which octet, the length of its character, which of its bits belong to
+ * the code, and the least code that is not longer than need be (RFC 3629) or a control character:
+ * to a terminal those of C1 are commands as well. */
+static const struct beginning {
+    unsigned below;
+    uint8_t length, mask;
+    uint32_t least;
+} beginnings[] = {
+    {0x80, 1, 0x7f, 0x20},  {0xc2, 0, 0, 0},          {0xe0, 2, 0x1f, 0xa0},
+    {0xf0, 3, 0x0f, 0x800}, {0xf5, 4, 0x07, 0x10000}, {0x100, 0, 0, 0},
+};
+
+/* The length of the UTF-8 character at `s`, 0 if it is not valid, not fit for XML, or a control
+ * character. */
 static size_t character(const unsigned char *s)
 {
-    size_t length = *s < 0x80   ? 1
-                    : *s < 0xc2 ? 0
-                    : *s < 0xe0 ? 2
-                    : *s < 0xf0 ? 3
-                    : *s < 0xf5 ? 4
-                                : 0;
-
-    if (length < 2)
-        return length && (*s >= 0x20 || *s == '\n') && *s != 0x7f ? 1 : 0;
-    uint32_t code = *s & (0xffu >> (length + 1));
-    for (size_t i = 1; i < length; i++) {
+    const struct beginning *b = beginnings;
+    while (*s >= b->below)
+        b++;
+    uint32_t code = *s & b->mask;
+    for (size_t i = 1; i < b->length; i++) {
         if ((s[i] & 0xc0) != 0x80)
             return 0;
         code = code << 6 | (s[i] & 0x3fu);
     }
-    if (length == 2 && code < 0xa0)
+    if ((code < b->least && *s != '\n') || code == 0x7f || code > 0x10ffff)
         return 0;
-    if ((length == 3 && code < 0x800) || (length == 4 && code < 0x10000) || code > 0x10ffff)
-        return 0;
-    return (code >= 0xd800 && code < 0xe000) || (code & 0xfffe) == 0xfffe ? 0 : length;
+    return (code >= 0xd800 && code < 0xe000) || (code & 0xfffe) == 0xfffe ? 0 : b->length;
 }
 
 char *iw_text_clean(const char *text)

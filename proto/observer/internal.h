@@ -76,7 +76,7 @@ struct iw_observed_tagged {
     bool matched; /* Read Response: `read` is what it answers; counts as outstanding while open */
     bool over;    /* Read Response: too long, already reported */
     bool lost;    /* not open: what comes next may lie inside a message */
-    bool partial; /* open: its beginning was not seen */
+    bool partial; /* open: its beginning may not have been seen */
     uint32_t stag;
     uint64_t to; /* expected next */
     uint64_t length;

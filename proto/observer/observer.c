@@ -244,11 +244,18 @@ bool iw_observer_boundary(const struct iw_observer *o, enum iw_side side)
 {
     const struct iw_observed_side *s = &o->side[side];
 
-    if (s->told || s->phase == PHASE_LEFT)
+    if (s->told)
         return true;
-    if (s->phase == PHASE_LOST || iw_observed_gap(s))
-        return false;
-    if (s->phase == PHASE_FULL)
-        return iw_deframer_end(&s->deframer, iw_hold_edge(s));
-    return iw_hold_edge(s) == s->frame_length; /* 0 until there is a frame */
+    switch (s->phase) {
+    case PHASE_STARTUP: /* there is no frame: its length is 0 */
+    case PHASE_FRAMED:
+        return !iw_observed_gap(s) && iw_hold_edge(s) == s->frame_length;
+    case PHASE_FULL:
+        return !iw_observed_gap(s) && iw_deframer_end(&s->deframer, iw_hold_edge(s));
+    case PHASE_LEFT:
+        return true;
+    case PHASE_LOST:
+        break;
+    }
+    return false;
 }

@@ -5,8 +5,8 @@ static void open_message(struct iw_observer *o, struct iw_observed_tagged *t)
 {
     const struct iw_ddp_header *h = &o->now->ddp;
 
-    *t =
-        (struct iw_observed_tagged){.open = true, .stag = h->stag, .to = h->to, .pos = o->now->pos};
+    *t = (struct iw_observed_tagged){
+        .open = true, .partial = t->lost, .stag = h->stag, .to = h->to, .pos = o->now->pos};
     if (iw_rdmap_op(h) == IW_OP_READ_RESPONSE)
         iw_observer_begin_response(o, t);
 }
@@ -60,8 +60,6 @@ void iw_observer_tagged(struct iw_observer *o)
     t->open = false;
     if (!t->partial && t->length == 0 && t->segments > 1)
         iw_observer_find(o, IW_CHECK_DDP_ZERO_SEGMENTS, o->now->pos, t->segments, 1);
-    t->lost = false;
     s->answered += response;
-    o->now->partial = t->partial;
     iw_observer_message(o, t->pos, t->length, t->segments);
 }

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -23,6 +24,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -122,6 +124,10 @@ FAILING(int, getnameinfo, "getnameinfo", EAI_FAIL,
         (const struct sockaddr *a, socklen_t length, char *host, socklen_t host_length,
          char *service, socklen_t service_length, int flags),
         (a, length, host, host_length, service, service_length, flags))
+FAILING(ssize_t, readlink, "readlink", -1, (const char *path, char *to, size_t length),
+        (path, to, length))
+FAILING(int, sched_getaffinity, "sched_getaffinity", -1, (pid_t pid, size_t size, cpu_set_t *set),
+        (pid, size, set))
 FAILING(size_t, fwrite, "fwrite", 0, (const void *from, size_t size, size_t count, FILE *file),
         (from, size, count, file))
 

@@ -328,7 +328,7 @@ static void break_write(struct iw_connection *c, int error)
 /* Returns whether the endpoint may send: the streamed octets have left, and MPA was started. */
 static bool past_streaming(struct iw_connection *c)
 {
-    if (c->stream_length > 0 && !c->stalled && !c->write_broken && !c->connecting) {
+    if (!c->stalled && !c->write_broken && !c->connecting) {
         int sent = iw_connection_send_stream(c);
         if (sent < 0)
             break_write(c, errno);

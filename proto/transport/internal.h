@@ -108,6 +108,8 @@ void iw_source_kill(struct iw_source *s);
 int iw_heap_reserve(struct iw_reactor *r);
 void iw_heap_set(struct iw_reactor *r, struct iw_connection *c, uint64_t deadline);
 void iw_heap_remove(struct iw_reactor *r, struct iw_connection *c);
+/* Milliseconds for epoll: not too few, -1 without a deadline (UINT64_MAX). */
+int iw_reactor_wait(uint64_t deadline, uint64_t now);
 void iw_pending_add(struct iw_reactor *r, struct iw_connection *c);
 void iw_pending_remove(struct iw_reactor *r, struct iw_connection *c);
 

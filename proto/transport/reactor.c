@@ -161,16 +161,20 @@ static uint64_t next_deadline(const struct iw_reactor *r)
     return next;
 }
 
+int iw_reactor_wait(uint64_t deadline, uint64_t now)
+{
+    if (deadline == UINT64_MAX)
+        return -1;
+    uint64_t left = deadline > now ? deadline - now : 0;
+    uint64_t ms = left / 1000000 + (left % 1000000 != 0);
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
 int iw_reactor_timeout(const struct iw_reactor *r)
 {
     if (!TAILQ_EMPTY(&r->pending))
         return 0;
-    uint64_t next = next_deadline(r);
-    if (next == UINT64_MAX)
-        return -1;
-    uint64_t now = iw_transport_now();
-    uint64_t ms = next > now ? (next - now + 999999) / 1000000 : 0;
-    return ms > INT_MAX ? INT_MAX : (int)ms;
+    return iw_reactor_wait(next_deadline(r), iw_transport_now());
 }
 
 /* ---- connections to serve without an event of theirs ---- */

@@ -127,8 +127,8 @@ struct iw_observation {
     const struct iw_fault *provoked_by;
     uint64_t message_length; /* MESSAGE: octets of ULP payload (MO or TO span) */
     uint32_t segments;       /* MESSAGE: segments it took */
-    /* MESSAGE: its beginning was not seen; pos, message_length and segments count only the part
-     * that was. */
+    /* MESSAGE, untagged: its beginning was not seen; pos, message_length and segments count only
+     * the part that was. A tagged message does not tell where it began. */
     bool partial;
     enum iw_resync found_by; /* RESYNC */
     /* FINDING, LOST */

@@ -19,6 +19,8 @@ FAILING(int, pcap_setfilter, "pcap_setfilter", -1, (pcap_t * p, struct bpf_progr
         (p, program))
 FAILING(int, pcap_dispatch, "pcap_dispatch", failing.error,
         (pcap_t * p, int count, pcap_handler handler, u_char *user), (p, count, handler, user))
+FAILING(int, pcap_next_ex, "pcap_next_ex", failing.error,
+        (pcap_t * p, struct pcap_pkthdr **header, const u_char **data), (p, header, data))
 /* NOLINTEND(bugprone-reserved-identifier) */
 
 /* A capture of one connection, or NULL if some allocation failed. */
@@ -308,6 +310,20 @@ static void reading_an_interface_can_fail(void **state)
     assert_string_equal(error, "interface lo: cannot capture: That device is not up");
     let_fail("pcap_dispatch", PCAP_ERROR_IFACE_NOT_UP);
     assert_false(iw_live_close(l, NULL, error));
+
+    struct iw_frame frame;
+    struct iw_capture *c = iw_capture_live("lo", "tcp port 0", error);
+    assert_non_null(c);
+    error[0] = '\0';
+    let_fail("pcap_next_ex", PCAP_ERROR_IFACE_NOT_UP);
+    assert_int_equal(iw_capture_next(c, &frame, error), -1);
+    assert_string_equal(error, "interface lo: cannot capture: That device is not up");
+    let_fail("pcap_next_ex", PCAP_ERROR_BREAK);
+    assert_int_equal(iw_capture_next(c, &frame, error), 0);
+    let_fail("poll", EINTR);
+    assert_int_equal(iw_capture_next(c, &frame, error), IW_CAPTURE_SIGNAL);
+    assert_true(has_failed());
+    iw_capture_close(c);
 }
 
 int main(void)

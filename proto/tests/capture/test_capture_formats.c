@@ -80,6 +80,9 @@ static void put_interface(struct file *f, uint16_t link, uint32_t snap, uint8_t 
         put16(f, 2); /* a name */
         put16(f, 3);
         put_text(f, "eth");
+        put16(f, 3); /* a description, which needs no pad */
+        put16(f, 4);
+        put_text(f, "wire");
         put16(f, 9);
         put16(f, 1);
         put8(f, resolution);

@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -144,12 +145,78 @@ static void not_permitted(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* Sends a datagram for each octet that comes through the pipe. */
+struct sender {
+    int orders, fd;
+};
+
+static void *send_as_told(void *context)
+{
+    const struct sender *s = context;
+    char octet;
+    while (read(s->orders, &octet, 1) == 1 && send(s->fd, &octet, 1, 0) == 1)
+        ;
+    return NULL;
+}
+
+/* The next packet is sent only once the one before has been read, so that the reader has to wait.
+ */
+static void a_reader_waits(void **state)
+{
+    (void)state;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof to;
+    char filter[40], error[IW_CAPTURE_ERROR] = "";
+    int receiver = socket(AF_INET, SOCK_DGRAM, 0), orders[2];
+    assert_int_equal(bind(receiver, (struct sockaddr *)&to, size), 0);
+    assert_int_equal(getsockname(receiver, (struct sockaddr *)&to, &size), 0);
+    snprintf(filter, sizeof filter, "udp dst port %u", ntohs(to.sin_port));
+    struct iw_capture *c = iw_capture_live("lo", filter, error);
+    if (c == NULL && strstr(error, "not permitted") != NULL) {
+        close(receiver);
+        skip();
+    }
+    assert_string_equal(error, "");
+    assert_non_null(c);
+    struct sender sender = {.fd = socket(AF_INET, SOCK_DGRAM, 0)};
+    assert_int_equal(connect(sender.fd, (struct sockaddr *)&to, size), 0);
+    assert_int_equal(pipe(orders), 0);
+    sender.orders = orders[0];
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, send_as_told, &sender), 0);
+    uint64_t at, all;
+    for (uint8_t i = 1; i <= 100; i++) {
+        struct iw_frame frame;
+        assert_int_equal(write(orders[1], &i, 1), 1);
+        assert_int_equal(iw_capture_next(c, &frame, error), 1);
+        assert_int_equal(frame.number, i);
+        assert_int_equal(frame.link, IW_LINK_ETHERNET);
+        assert_int_equal(frame.linktype, 1);
+        assert_int_equal(frame.length, 14 + 20 + 8 + 1);
+        assert_int_equal(frame.original, frame.length);
+        assert_int_equal(frame.data[42], i);
+        assert_true(frame.time > UINT64_C(1000000000000000000)); /* ns since 1970 */
+    }
+    assert_false(iw_capture_progress(c, &at, &all)); /* nobody knows how much will come */
+    close(orders[1]);
+    pthread_join(thread, NULL);
+    close(orders[0]);
+    close(sender.fd);
+    close(receiver);
+    iw_capture_close(c);
+    assert_null(iw_capture_live("lo", "tcp prot 1", error));
+    assert_memory_equal(error, "interface lo: filter \"tcp prot 1\": ", 35);
+    assert_null(iw_capture_live("nosuch0", NULL, error));
+    assert_memory_equal(error, "interface nosuch0: cannot capture: ", 35);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loopback),
         cmocka_unit_test(bad_parameters),
         cmocka_unit_test(not_permitted),
+        cmocka_unit_test(a_reader_waits),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

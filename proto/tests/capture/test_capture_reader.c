@@ -106,6 +106,10 @@ static void standard_input(void **state)
     assert_non_null(file);
     struct iw_capture *c = iw_capture_open("-", error);
     assert_non_null(c);
+    uint64_t at = 1, size = 0;
+    assert_true(iw_capture_progress(c, &at, &size));
+    assert_int_equal(at, 24);
+    assert_int_equal(size, FIRST + 3);
     expect_frame(c, 1, UINT64_C(1700000000000007000), IW_LINK_ETHERNET, "abcd", 4);
     struct iw_frame frame;
     assert_int_equal(iw_capture_next(c, &frame, error), -1);

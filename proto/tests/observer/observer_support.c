@@ -61,6 +61,53 @@ size_t make_fpdu(uint8_t *out, const uint8_t *ulpdu, size_t length)
     return frame(out, false, ulpdu, length);
 }
 
+/* FNV-1a, of values instead of octets. */
+static uint32_t digest(const struct iw_observation *o)
+{
+    const struct iw_rdmap_read_request *r = &o->read_request;
+    const struct iw_rdmap_atomic_request *a = &o->atomic_request;
+    const struct iw_rdmap_terminate *t = &o->terminate;
+    const uint64_t values[] = {o->frame_length,
+                               o->startup.flags,
+                               o->startup.revision,
+                               o->startup.pd_length,
+                               o->enhanced.peer_to_peer,
+                               o->enhanced.rtr,
+                               o->enhanced.ird,
+                               o->enhanced.ord,
+                               o->fpdu != NULL ? o->fpdu->crc_checked : 0,
+                               o->ddp.stag,
+                               o->ddp.to,
+                               o->ddp.invalidate_stag,
+                               o->ddp.qn,
+                               o->ddp.msn,
+                               o->ddp.mo,
+                               o->ulpdu_length,
+                               o->ulpdu_captured,
+                               o->payload != NULL,
+                               o->payload_captured,
+                               r->sink_stag,
+                               r->sink_to,
+                               r->size,
+                               a->opcode,
+                               a->request_id,
+                               o->atomic_response.request_id,
+                               o->atomic_response.original_value,
+                               t->layer,
+                               t->etype,
+                               t->code,
+                               t->flags,
+                               t->segment_length,
+                               o->terminate_valid,
+                               o->provoked_by != NULL ? o->provoked_by->pos : 0,
+                               o->partial};
+    uint32_t value = UINT32_C(0x811c9dc5);
+
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        value = (value ^ (uint32_t)(values[i] ^ values[i] >> 32)) * UINT32_C(0x01000193);
+    return value;
+}
+
 static void see(void *context, const struct iw_observation *o)
 {
     struct rig *rig = context;
@@ -77,7 +124,8 @@ static void see(void *context, const struct iw_observation *o)
                        .payload_length = o->payload_length,
                        .message_length = o->message_length,
                        .segments = o->segments,
-                       .found_by = o->found_by};
+                       .found_by = o->found_by,
+                       .detail = digest(o)};
     if (o->kind == IW_OBSERVED_SEGMENT) {
         assert_true(!o->fpdu == rig->told[o->side]);
         assert_true(o->payload_length <= o->ulpdu_length);
@@ -99,6 +147,7 @@ static void *lend(void *context, size_t size)
     if (rig->lent + size > rig->limit)
         return NULL;
     rig->lent += size;
+    rig->lent_ever += size;
     return malloc(size);
 }
 

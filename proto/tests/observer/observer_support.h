@@ -26,6 +26,7 @@ struct seen {
     uint64_t message_length;
     uint32_t segments;
     enum iw_resync found_by;
+    uint32_t detail; /* a digest of the headers that it has */
 };
 
 /* How octets are handed to the observer. */
@@ -41,6 +42,7 @@ struct rig {
     struct seen seen[SEEN_MAX];
     size_t n;
     size_t lent, limit; /* octets in blocks, and how many there may be */
+    uint64_t lent_ever; /* octets of all blocks that were lent */
     void *scratch;
     /* Of the last MESSAGE. */
     struct iw_rdmap_read_request read_request;

@@ -198,6 +198,10 @@ static const struct conversation terminate[] = {
      .expect = {{IW_CHECK_DDP_MO_ORDER, 3, 16, 5, 1},
                 {IW_CHECK_DDP_MO_ORDER, 4, 16, 0x7f000000, 6}},
      .near = IW_CHECK_RDMAP_TERMINATE_SEGMENT},
+    {{BEGIN, "I " SEND_1, "I " READ_HEADER("00000001") "00000000",
+      "R " TERMINATE "02ffc000 0012 4143 00000000 00000000 00000001 00000000"},
+     .expect = {{IW_CHECK_RDMAP_READ_LENGTH, 3, 20, 4, 28},
+                {IW_CHECK_RDMAP_TERMINATE_SEGMENT, 4, 24, 18, 22}}},
     /* A Read Request in two segments: its receiver may refuse it at the first. */
     {{BEGIN, "I 0141 00000000 00000001 00000001 00000000 aabbccdd",
       "I 4141 00000000 00000001 00000001 00000004 00000000",

@@ -159,6 +159,26 @@ static void a_listener_without_descriptors_waits(void **state)
     close(fd);
 }
 
+/* A client that has gone again is no reason to wait. */
+static void a_listener_goes_on_after_other_errors(void **state)
+{
+    static const int errors[] = {EAGAIN, EINTR, ECONNABORTED, EPROTO};
+    struct world *w = *state;
+    struct iw_host_port at = listen_at(w, "127.0.0.1:0", 0);
+    for (unsigned i = 0; i < 4; i++) {
+        int fd = raw_connect(&at);
+        let_fail("accept4", errors[i]);
+        while (!has_failed()) {
+            let_fail("accept4", errors[i]);
+            assert_int_equal(iw_reactor_step(w->reactor, LONG), 0);
+        }
+        for (int step = 0; step < 20 && w->accepted == i; step++)
+            assert_int_equal(iw_reactor_step(w->reactor, 0), 0);
+        assert_int_equal(w->accepted, i + 1);
+        close(fd);
+    }
+}
+
 static void a_freed_descriptor_goes_to_a_waiting_listener(void **state)
 {
     struct world *w = *state;
@@ -466,6 +486,7 @@ int main(void)
         TEST(an_address_can_be_unknown),
         TEST(a_connection_that_cannot_be_made_is_closed),
         TEST(a_listener_without_descriptors_waits),
+        TEST(a_listener_goes_on_after_other_errors),
         TEST(a_freed_descriptor_goes_to_a_waiting_listener),
         TEST(connecting_can_fail),
         TEST(a_socket_that_cannot_be_opened_ends_the_connection),
