@@ -179,7 +179,9 @@ class Probes:
 
 def write_runtime(folder, map_path):
     """What is included in each source, and the source of what is linked to each program."""
-    pathlib.Path(folder, "reach.h").write_text(HEADER, encoding="ascii")
+    header = pathlib.Path(folder, "reach.h")
+    if not header.exists() or header.read_text(encoding="ascii") != HEADER:  # or everything is compiled again
+        header.write_text(HEADER, encoding="ascii")
     text = f'#define SIZE {SLOTS * SLOT}\n#define MAP "{map_path}"\n{RUNTIME}'
     pathlib.Path(folder, "reach.c").write_text(text, encoding="utf-8")
 
