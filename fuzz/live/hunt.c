@@ -223,8 +223,8 @@ static void look_into_broken(struct iw_hunt *h)
         struct iw_hunt_event e = {.kind = IW_HUNT_RULE, .check = h->broken[i].check};
         const struct iw_check_info *info = iw_check_info(e.check);
 
-        snprintf(e.text, sizeof(e.text), "%s (%s): %s", info->name, iw_check_rule(e.check)->id,
-                 info->text);
+        snprintf(e.text, sizeof(e.text), "%s (%s): %s", info->name,
+                 iw_check_sender_rule(e.check)->id, info->text);
         iw_hunt_triage(h, &e, &h->broken[i].input, 1);
         iw_hunt_input_free(h->broken[i].input);
     }

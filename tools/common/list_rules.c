@@ -49,8 +49,7 @@ static void print_check(FILE *out, enum iw_check check)
 void iw_list_rules(FILE *out)
 {
     fprintf(out, "# checks: name, switches that it takes, reaction, rule that a receiver enforces, "
-                 "rule that "
-                 "the sender breaks, what is wrong\n");
+                 "rule that the sender breaks, what is wrong\n");
     for (int c = IW_CHECK_NONE + 1; c < IW_CHECK_COUNT; c++)
         print_check(out, (enum iw_check)c);
     fprintf(out, "\n# rules: id, level, number of checks, requirement\n");

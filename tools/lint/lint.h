@@ -5,8 +5,8 @@
 /*
  * iwarp-lint: runs the observer over a capture. lint_follow.c sorts frames into connections and
  * octets into observers, lint_seen.c takes what they see, lint_frames.c knows which frame an octet
- * was in, lint_report.c prints what is seen, summary.c sums it up at the end, lint_reads.c times
- * Reads, extract.c collects the octets placed in a buffer.
+ * was in, lint_report.c prints what is seen, order.c puts that in order, summary.c sums it up at
+ * the end, lint_reads.c times Reads, extract.c collects the octets placed in a buffer.
  */
 
 #include <jansson.h>
@@ -126,9 +126,8 @@ struct iw_lint {
     bool sarif_begun;    /* a result has been written */
     char *line;          /* what `out` has taken */
     size_t line_length;
-    struct iw_lint_line *lines;          /* that wait */
+    struct iw_lint_line *lines;          /* that wait, by frame */
     size_t n_lines, lines_room, waiting; /* waiting: octets */
-    uint64_t n_put;                      /* lines, ever */
 };
 
 /* lint_follow.c: checks the whole file. Returns an exit status. */

@@ -287,6 +287,7 @@ static int read_frames(struct iw_lint *lint, struct iw_capture *c, struct iw_fra
         size_t count;
         got = iw_capture_batch(c, frames, IW_CAPTURE_BATCH, &count, error);
         (void)iw_connections_take(lint->table, f, frames, count, counts);
+        iw_lint_lines_settle(lint);
         if (terminal)
             shown = progress(c, shown);
     }

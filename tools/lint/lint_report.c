@@ -80,7 +80,7 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
 
 void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o)
 {
-    const struct iw_lint *lint = c->lint;
+    struct iw_lint *lint = c->lint;
     bool message = false;
     uint64_t frame = iw_lint_frame(c, o->side, o->pos);
     char text[512], segments[64] = "", from[IW_ENDPOINT_TEXT];

@@ -18,7 +18,7 @@ enum {
 };
 
 struct iw_lint_line {
-    uint64_t frame, number; /* number: in the order in which they were made */
+    uint64_t frame;
     size_t length;
     char *text;
 };
@@ -38,28 +38,18 @@ static void emit(struct iw_lint *lint, const char *text, size_t length)
     (void)fwrite(text, 1, length, lint->to);
 }
 
-static int by_frame(const void *a, const void *b)
-{
-    const struct iw_lint_line *one = a, *two = b;
-
-    if (one->frame != two->frame)
-        return one->frame < two->frame ? -1 : 1;
-    return one->number < two->number ? -1 : 1;
-}
-
 /* Writes the lines that belong to frames up to `last`. */
 static void emit_until(struct iw_lint *lint, uint64_t last)
 {
     size_t n = 0;
 
-    qsort(lint->lines, lint->n_lines, sizeof(*lint->lines), by_frame);
     for (; n < lint->n_lines && lint->lines[n].frame <= last; n++) {
         emit(lint, lint->lines[n].text, lint->lines[n].length);
         lint->waiting -= lint->lines[n].length;
         free(lint->lines[n].text);
     }
     lint->n_lines -= n;
-    for (size_t i = 0; i < lint->n_lines; i++)
+    for (size_t i = 0; n > 0 && i < lint->n_lines; i++)
         lint->lines[i] = lint->lines[n + i];
 }
 
@@ -78,8 +68,10 @@ void iw_lint_line(struct iw_lint *lint, uint64_t frame)
         }
         char *text = iw_got(malloc(lint->line_length));
         memcpy(text, lint->line, lint->line_length);
-        lint->lines[lint->n_lines++] =
-            (struct iw_lint_line){frame, lint->n_put++, lint->line_length, text};
+        size_t at = lint->n_lines++; /* behind those of its frame; most belong to the last one */
+        for (; at > 0 && lint->lines[at - 1].frame > frame; at--)
+            lint->lines[at] = lint->lines[at - 1];
+        lint->lines[at] = (struct iw_lint_line){frame, lint->line_length, text};
         lint->waiting += lint->line_length;
     }
     rewind(lint->out);
@@ -130,5 +122,7 @@ void iw_lint_lines_free(struct iw_lint *lint)
 {
     fclose(lint->out);
     free(lint->line);
+    for (size_t i = 0; i < lint->n_lines; i++)
+        free(lint->lines[i].text);
     free(lint->lines);
 }

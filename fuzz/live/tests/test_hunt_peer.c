@@ -117,7 +117,7 @@ static void a_broken_rule(void **state)
     stage.broken = IW_CHECK_MPA_REV;
     options.count = 4;
     stage_goes(0, " open attach look0 !a1 @1:a1 !a2 @2:a2 step10 kept(a1) abort triage(rule,"
-                  " mpa-rev (MPA-7.1.1-18): the revision of a start-up frame is not one that this"
+                  " mpa-rev (MPA-7.1.1-16): the revision of a start-up frame is not one that this"
                   " end supports: a1) abort look2 . !a3 @3:a3 *a1/a1 !01 @4:01 step10 . abort"
                   " look4 abort close end");
     assert_int_equal(hunt.n_broken, 0);
@@ -127,7 +127,7 @@ static void a_broken_rule(void **state)
     options.count = 4;
     stage.closes = true; /* then there is nothing to be looked at */
     stage_goes(0, " open attach look0 !a1 @1:a1 !a2 @2:a2 step10 kept(a1) abort triage(rule,"
-                  " mpa-rev (MPA-7.1.1-18): the revision of a start-up frame is not one that this"
+                  " mpa-rev (MPA-7.1.1-16): the revision of a start-up frame is not one that this"
                   " end supports: a1) open attach !a3 @3:a3 *a1/a1 !01 @4:01 step10 abort look4 ."
                   " abort look4 abort close end");
 }

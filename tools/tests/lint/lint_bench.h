@@ -19,7 +19,8 @@ struct bench {
     struct iw_lint lint;
     struct iw_connection tcp;
     struct iw_lint_connection c;
-    char *text;
+    FILE *to;
+    char *text; /* what was written to it */
     size_t size;
 };
 
@@ -35,28 +36,45 @@ static inline struct bench *bench_open(enum iw_lint_format format)
                                     .port = {1001, 2002},
                                     .first_frame = 3,
                                     .last_frame = 44};
-    b->lint = (struct iw_lint){
-        .options = &b->options, .frame = 30, .out = open_memstream(&b->text, &b->size)};
-    assert_non_null(b->lint.out);
+    b->lint = (struct iw_lint){.options = &b->options, .frame = 30};
+    b->to = open_memstream(&b->text, &b->size);
+    assert_non_null(b->to);
+    iw_lint_lines_begin(&b->lint, b->to);
     b->c = (struct iw_lint_connection){.lint = &b->lint, .tcp = &b->tcp};
     for (int i = 0; i < 2; i++)
         iw_lint_no_ranges(&b->c.side[i].ranges);
     return b;
 }
 
+/* Returns what was written since the last bench_forget(): lines in the order of their frames. What
+ * is in no line yet, as a summary, comes last. */
+static inline const char *bench_text(struct bench *b)
+{
+    iw_lint_line(&b->lint, UINT64_MAX);
+    iw_lint_lines_end(&b->lint);
+    assert_int_equal(fflush(b->to), 0);
+    return b->text;
+}
+
+static inline void bench_forget(struct bench *b)
+{
+    size_t length = strlen(bench_text(b));
+    memset(b->text, 0, length);
+    rewind(b->to);
+    assert_int_equal(fflush(b->to), 0);
+}
+
 /* What was written since the last call. */
 static inline void bench_wrote(struct bench *b, const char *expected)
 {
-    assert_int_equal(fflush(b->lint.out), 0);
-    assert_string_equal(b->text, expected);
-    rewind(b->lint.out);
-    assert_int_equal(fflush(b->lint.out), 0);
-    memset(b->text, 0, strlen(expected));
+    assert_string_equal(bench_text(b), expected);
+    bench_forget(b);
 }
 
 static inline void bench_close(struct bench *b)
 {
-    fclose(b->lint.out);
+    iw_lint_lines_free(&b->lint);
+    fclose(b->to);
     free(b->text);
     iw_lint_free_notes(&b->lint);
     for (int i = 0; i < 2; i++) {

@@ -81,7 +81,7 @@ static void holds(const char *octets, size_t length)
 /* After `from`, the line about connection 7's initiator. */
 static void says(struct bench *b, unsigned octets, const char *from)
 {
-    char expected[2000];
+    char expected[4096];
     snprintf(expected, sizeof(expected),
              "%s: %u octets of STag 0xab, initiator 10.0.0.1:1001, connection 7, TO %s", into,
              octets, from);

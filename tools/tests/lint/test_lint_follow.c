@@ -18,7 +18,7 @@ static void a_whole_connection(void **state)
           "a:5: responder 10.0.0.2:2002: mpa reply rev 1 pd 0\n"
           "a:6: initiator 10.0.0.1:1001: send L msn 1 mo 0 len 4\n"
           "a:7: responder 10.0.0.2:2002: send L msn 1 mo 0 len 0\n"
-          "a:8: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+          "a:8: DDP-4.3-08 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
           "initiator 10.0.0.1:1001, octet 60: 0x3, expected 0x2]\n"
           "a:8: initiator 10.0.0.1:1001: send L msn 3 mo 0 len 1\n"
           "a:9: initiator 10.0.0.1:1001: fin\n"
@@ -49,7 +49,7 @@ static void connections_end(void **state)
           "  agreed: revision 1, CRC off, Markers none\n"
           "  initiator 10.0.0.1:1001: rev 1, 0 findings\n"
           "  responder 10.0.0.2:2002: rev 1, 0 findings\n"
-          "a:15: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+          "a:15: DDP-4.3-08 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
           "initiator 10.0.0.1:1002, octet 32: 0x2, expected 0x1]\n"
           "connection 1, frames 8 to 15\n"
           "  agreed: revision 1, CRC off, Markers none\n"
@@ -82,11 +82,11 @@ static void connections_end_badly(void **state)
     start(c);
     say_send(c, 0, 2, 0);
     lints(&o, 1,
-          "a:9: MPA-7.2-02 (MUST, implied): the stream ended inside an FPDU [mpa-fin-inside; "
+          "a:9: MPA-4.1-01 (MUST): the stream ended inside an FPDU [mpa-fin-inside; "
           "initiator 10.0.0.1:1001, octet 88: 0x58, expected 0x2c]\n"
-          "a:22: MPA-7.2-02 (MUST, implied): the stream ended inside an FPDU [mpa-fin-inside; "
+          "a:22: MPA-4.1-01 (MUST): the stream ended inside an FPDU [mpa-fin-inside; "
           "responder 10.0.0.2:2002, octet 64: 0x40, expected 0x14]\n"
-          "a:38: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+          "a:38: DDP-4.3-08 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
           "initiator 10.0.0.1:1004, octet 32: 0x2, expected 0x1]\n"
           "connection 0, frames 1 to 12\n"
           "  agreed: revision 1, CRC off, Markers none\n"
@@ -123,22 +123,22 @@ static void ports_that_are_iwarp(void **state)
     o.n_ports = 3;
     o.ports[2] = PEER_PORT;
     lints(&o, 1,
-          "a:4: MPA-7.1.1-02 (MUST): the key of the Request frame is not \"MPA ID Req Frame\" "
+          "a:4: MPA-7.1.1-01 (MUST): the key of the Request frame is not \"MPA ID Req Frame\" "
           "[mpa-req-key; initiator 10.0.0.1:1001, octet 0: 0x0, expected 0x4d]\n"
           "a:4: unknown from here: the key of the Request frame is not \"MPA ID Req Frame\" "
           "[initiator 10.0.0.1:1001]\n"
-          "a:11: MPA-7.1.1-04 (MUST): the key of the Reply frame is not \"MPA ID Rep Frame\" "
+          "a:11: MPA-7.1.1-03 (MUST): the key of the Reply frame is not \"MPA ID Rep Frame\" "
           "[mpa-rep-key; responder 10.0.0.2:2002, octet 0: 0x0, expected 0x4d]\n"
           "a:11: unknown from here: the key of the Reply frame is not \"MPA ID Rep Frame\" "
           "[responder 10.0.0.2:2002]\n");
     o.ports[2] = 0;
     o.ports[1] = FIRST_PORT;
     lints(&o, 1,
-          "a:4: MPA-7.1.1-02 (MUST): the key of the Request frame is not \"MPA ID Req Frame\" "
+          "a:4: MPA-7.1.1-01 (MUST): the key of the Request frame is not \"MPA ID Req Frame\" "
           "[mpa-req-key; initiator 10.0.0.1:1001, octet 0: 0x0, expected 0x4d]\n"
           "a:4: unknown from here: the key of the Request frame is not \"MPA ID Req Frame\" "
           "[initiator 10.0.0.1:1001]\n"
-          "a:11: MPA-7.1.1-04 (MUST): the key of the Reply frame is not \"MPA ID Rep Frame\" "
+          "a:11: MPA-7.1.1-03 (MUST): the key of the Reply frame is not \"MPA ID Rep Frame\" "
           "[mpa-rep-key; responder 10.0.0.2:2002, octet 0: 0x0, expected 0x4d]\n"
           "a:11: unknown from here: the key of the Reply frame is not \"MPA ID Rep Frame\" "
           "[responder 10.0.0.2:2002]\n");
@@ -231,11 +231,11 @@ static void streaming_comes_first(void **state)
     lints(&o, 1,
           "a:6: initiator 10.0.0.1:1001: mpa request rev 1 pd 0\n"
           "a:7: responder 10.0.0.2:2002: mpa reply rev 1 pd 0\n"
-          "a:8: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+          "a:8: DDP-4.3-08 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
           "initiator 10.0.0.1:1001, octet 32: 0x2, expected 0x1]\n"
           "a:8: initiator 10.0.0.1:1001: send L msn 2 mo 0 len 4\n"
           "a:11: responder 10.0.0.2:2002: send L msn 1 mo 0 len 4\n"
-          "a:12: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+          "a:12: DDP-4.3-08 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
           "initiator 10.0.0.1:1001, octet 60: 0x5, expected 0x3]\n"
           "a:12: initiator 10.0.0.1:1001: send L msn 5 mo 0 len 4\n"
           "a:13: initiator 10.0.0.1:1001: fin\n"
@@ -360,19 +360,19 @@ static void only_so_many_at_a_time(void **state)
     o.connections = 4;
     lints(&o, 1,
           "{\"type\":\"finding\",\"frame\":17,\"connection\":2,\"side\":\"initiator\",\"from\":"
-          "\"10.0.0.1:1003\",\"octet\":32,\"check\":\"ddp-msn\",\"rule\":\"DDP-7.1-09\",\"level\":"
+          "\"10.0.0.1:1003\",\"octet\":32,\"check\":\"ddp-msn\",\"rule\":\"DDP-4.3-08\",\"level\":"
           "\"MUST\",\"implied\":false,\"text\":\"the MSN is not the one expected on its "
           "queue\",\"got\":\"0x7\",\"want\":\"0x1\"}\n"
           "{\"type\":\"finding\",\"frame\":18,\"connection\":0,\"side\":\"initiator\",\"from\":"
-          "\"10.0.0.1:1001\",\"octet\":60,\"check\":\"ddp-msn\",\"rule\":\"DDP-7.1-09\",\"level\":"
+          "\"10.0.0.1:1001\",\"octet\":60,\"check\":\"ddp-msn\",\"rule\":\"DDP-4.3-08\",\"level\":"
           "\"MUST\",\"implied\":false,\"text\":\"the MSN is not the one expected on its "
           "queue\",\"got\":\"0x8\",\"want\":\"0x2\"}\n"
           "{\"type\":\"finding\",\"frame\":20,\"connection\":1,\"side\":\"initiator\",\"from\":"
-          "\"10.0.0.1:1002\",\"octet\":32,\"check\":\"ddp-msn\",\"rule\":\"DDP-7.1-09\",\"level\":"
+          "\"10.0.0.1:1002\",\"octet\":32,\"check\":\"ddp-msn\",\"rule\":\"DDP-4.3-08\",\"level\":"
           "\"MUST\",\"implied\":false,\"text\":\"the MSN is not the one expected on its "
           "queue\",\"got\":\"0x9\",\"want\":\"0x1\"}\n"
           "{\"type\":\"finding\",\"frame\":26,\"connection\":3,\"side\":\"initiator\",\"from\":"
-          "\"10.0.0.1:1004\",\"octet\":32,\"check\":\"ddp-msn\",\"rule\":\"DDP-7.1-09\",\"level\":"
+          "\"10.0.0.1:1004\",\"octet\":32,\"check\":\"ddp-msn\",\"rule\":\"DDP-4.3-08\",\"level\":"
           "\"MUST\",\"implied\":false,\"text\":\"the MSN is not the one expected on its "
           "queue\",\"got\":\"0x6\",\"want\":\"0x1\"}\n"
           "{\"type\":\"total\",\"frames\":26,\"cut\":0,\"bad\":0,\"unfinished_datagrams\":0,"
@@ -381,15 +381,15 @@ static void only_so_many_at_a_time(void **state)
     lints_from(
         1, &o, 1,
         "{\"type\":\"finding\",\"frame\":17,\"connection\":2,\"side\":\"initiator\",\"from\":\"10."
-        "0.0.1:1003\",\"octet\":32,\"check\":\"ddp-msn\",\"rule\":\"DDP-7.1-09\",\"level\":"
+        "0.0.1:1003\",\"octet\":32,\"check\":\"ddp-msn\",\"rule\":\"DDP-4.3-08\",\"level\":"
         "\"MUST\",\"implied\":false,\"text\":\"the MSN is not the one expected on its "
         "queue\",\"got\":\"0x7\",\"want\":\"0x1\"}\n"
         "{\"type\":\"finding\",\"frame\":18,\"connection\":0,\"side\":\"initiator\",\"from\":\"10."
-        "0.0.1:1001\",\"octet\":60,\"check\":\"ddp-msn\",\"rule\":\"DDP-7.1-09\",\"level\":"
+        "0.0.1:1001\",\"octet\":60,\"check\":\"ddp-msn\",\"rule\":\"DDP-4.3-08\",\"level\":"
         "\"MUST\",\"implied\":false,\"text\":\"the MSN is not the one expected on its "
         "queue\",\"got\":\"0x8\",\"want\":\"0x2\"}\n"
         "{\"type\":\"finding\",\"frame\":26,\"connection\":3,\"side\":\"initiator\",\"from\":\"10."
-        "0.0.1:1004\",\"octet\":32,\"check\":\"ddp-msn\",\"rule\":\"DDP-7.1-09\",\"level\":"
+        "0.0.1:1004\",\"octet\":32,\"check\":\"ddp-msn\",\"rule\":\"DDP-4.3-08\",\"level\":"
         "\"MUST\",\"implied\":false,\"text\":\"the MSN is not the one expected on its "
         "queue\",\"got\":\"0x6\",\"want\":\"0x1\"}\n"
         "{\"type\":\"total\",\"frames\":26,\"cut\":0,\"bad\":0,\"unfinished_datagrams\":0,"
@@ -400,13 +400,13 @@ static void only_so_many_at_a_time(void **state)
     o.format = IW_LINT_TEXT;
     o.connections = 3;
     lints_from(1, &o, 1,
-               "a:17: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+               "a:17: DDP-4.3-08 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
                "initiator 10.0.0.1:1003, octet 32: 0x7, expected 0x1]\n"
-               "a:18: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+               "a:18: DDP-4.3-08 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
                "initiator 10.0.0.1:1001, octet 60: 0x8, expected 0x2]\n"
-               "a:20: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+               "a:20: DDP-4.3-08 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
                "initiator 10.0.0.1:1002, octet 32: 0x9, expected 0x1]\n"
-               "a:26: DDP-7.1-09 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+               "a:26: DDP-4.3-08 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
                "initiator 10.0.0.1:1004, octet 32: 0x6, expected 0x1]\n",
                "iwarp: more than 3 connections at a time: from here on the one used least recently "
                "is closed for each new one (--connections)\n");

@@ -275,7 +275,7 @@ static void gaps_are_counted(void **state)
     for (unsigned gaps = 0; gaps < 3; gaps++) {
         iw_lint_seen(&b->c, &request);
         s->begun[5] = (struct iw_lint_begun){.open = true, .pos = 100, .frame = 9};
-        rewind(b->lint.out);
+        bench_forget(b);
         see(b, (struct iw_observation){.kind = IW_OBSERVED_GAP, .pos = 100, .end = 100 + 5 * gaps});
         assert_int_equal(s->gaps, gaps);
         assert_int_equal(s->missing, gaps == 0 ? 0 : gaps == 1 ? 5 : 15);

@@ -472,8 +472,8 @@ static void test_list_of_rules(void **state)
     catch_from(1);
     assert_int_equal(run("--list-rules"), 0);
     const char *text = caught();
-    static const char head[] =
-        "# checks: name, switches that it takes, reaction, primary rule, what is wrong\n";
+    static const char head[] = "# checks: name, switches that it takes, reaction, rule that a "
+                               "receiver enforces, rule that the sender breaks, what is wrong\n";
     assert_memory_equal(text, head, sizeof head - 1);
     assert_int_equal(runs, 0);
 }
