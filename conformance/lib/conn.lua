@@ -284,7 +284,7 @@ function Conn:expect_nothing(options)
   local item = self:next(0)
   if item then
     self.t:fail("the target answered octets that it cannot have delivered yet", {
-      rule = options.rule, expected = "nothing before the gap is closed", actual = item.text, item = item,
+      rule = options.rule, expected = "nothing before the gap is closed", actual = item.text, item = item, first = true,
     })
   end
 end
@@ -324,7 +324,10 @@ function Conn:take(length)
 end
 
 -- MPA begins here, in the target's direction after the octets taken so far.
-function Conn:begin() self.raw:begin() end
+function Conn:begin()
+  self.literal = nil
+  self.raw:begin()
+end
 
 function Conn:shutdown() self.raw:shutdown() end
 function Conn:reset() self.raw:reset() end
@@ -401,6 +404,22 @@ local function reason_for(patterns, item)
   return "the target gave another answer than expected" .. differs(patterns, item)
 end
 
+-- A word for the way in which the target's answer (nil: none) is another than expected. Where the end of the stream is
+-- expected, the target has "missed" an error, else it has "refused" what is right.
+local function how(patterns, item)
+  local error = true
+  for _, pattern in ipairs(patterns) do error = error and (pattern.kind == "end" or pattern.name == "terminate") end
+  local ends = item and (item.op == "terminate" or item.kind ~= "message" and item.kind ~= "startup")
+  if error then return not ends and "missed" or item.op == "terminate" and "another Terminate" or "closed" end
+  return not item and "unanswered" or ends and "refused" or "another answer"
+end
+
+-- The code of the Terminate that is expected first, "1/1/00"; nil if none is.
+local function fault_of(patterns)
+  local f = patterns[1].name == "terminate" and patterns[1].fields
+  return f and f.layer and f.code and ("%x/%x/%02x"):format(f.layer, f.etype, f.code) or nil
+end
+
 -- Records the target's choice under PASS.
 local function record(conn, item, which)
   if item.op == "terminate" and item.layer then
@@ -434,8 +453,9 @@ function Conn:expect(...)
   if not item and options.dropped and self:state().unacked > 0 then
     return self.t:observe("answer", "the segment was dropped")
   end
+  self.t.asked = self
   self.t:fail(reason_for(patterns, item), {
-    rule = options.rule,
+    rule = options.rule, how = how(patterns, item), fault = fault_of(patterns),
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, options.within),
     item = item,
@@ -456,12 +476,12 @@ end
 local function check_terminated(conn, item, sent, rule)
   if item.d and not same_header(item.segment, sent) then
     conn.t:fail("the target's Terminate holds the header of another segment", {
-      rule = rule, expected = "the header of " .. sent.text, actual = item.text, item = item,
+      rule = rule, how = "another segment", expected = "the header of " .. sent.text, actual = item.text, item = item,
     })
   end
   if item.r and item.request and item.payload:sub(-28) ~= sent.ulpdu:sub(19, 46) then
     conn.t:fail("the target's Terminate holds the header of another Read Request", {
-      rule = rule, expected = "the header of " .. sent.text, actual = item.text, item = item,
+      rule = rule, how = "another segment", expected = "the header of " .. sent.text, actual = item.text, item = item,
     })
   end
   if item.m and item.segment_length and item.segment_length ~= #sent.ulpdu then
@@ -540,7 +560,7 @@ function Conn:expect_silence(options)
   repeat item = self:next(window) until not (item and of_its_own(self, item))
   if item then
     self.t:fail("the target sent something where silence was expected", {
-      rule = options.rule, expected = "nothing", actual = item.text, item = item,
+      rule = options.rule, how = "spoke", expected = "nothing", actual = item.text, item = item,
     })
   end
   self.t:note(("watched silence for %.0f ms (round trip %.2f ms)"):format(window * 1e3, rtt * 1e3))

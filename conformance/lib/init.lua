@@ -5,6 +5,7 @@ local strict = iw.load("strict")
 local octets = iw.load("octets")
 local message = iw.load("message")
 local Target = iw.load("target")
+local ending = iw.load("ending")
 
 -- ---- describing a case ----
 
@@ -146,84 +147,10 @@ local function collect(value)
   return cases
 end
 
-local current
-
 local function play(one)
-  current = Target.new(one)
-  one.run(current)
-end
-
-local ending = {} -- methods of the end, one protected call each
-
-local function worse(a, b)
-  return not a or Target.severity[b.verdict] > Target.severity[a.verdict]
-end
-
-local function finding_outcome(t)
-  local worst
-  for _, finding in ipairs(iw.findings()) do
-    if not t.allowed[finding.check] and finding.verdict then
-      local outcome = {
-        verdict = finding.verdict, rule = finding.rule, finding = finding,
-        reason = ("%s (%s)"):format(finding.text, finding.check),
-        expected = "nothing that breaks " .. finding.rule,
-        actual = ("%s at octet %d of connection %d"):format(finding.text, finding.position, finding.connection),
-      }
-      t:observe("finding", finding.check)
-      t:note(("finding %s (%s): %s"):format(finding.check, finding.rule, finding.text))
-      if worse(worst, outcome) and finding.verdict ~= "PASS" then worst = outcome end
-    end
-  end
-  return worst
-end
-
--- The comment on the packet that decided.
-local function comment(t, outcome)
-  local text = "deciding: " .. outcome.verdict .. (outcome.reason and ": " .. outcome.reason or "")
-  local item = outcome.item or outcome.verdict == "PASS" and t.deciding or nil
-  if item then
-    local at = item.finish > item.position and item.finish - 1 or item.finish
-    item.conn.raw:comment_received(at, text)
-  elseif outcome.finding then
-    t.conns[outcome.finding.connection + 1].raw:comment_received(outcome.finding.position, text)
-  elseif #t.conns > 0 then
-    local conn = (t.last_item and t.last_item.conn) or t.conns[#t.conns]
-    conn.raw:comment_sent(text)
-  end
-end
-
--- Of the outcome so far and that of a step, the graver one.
-function ending.merge(before, now) return worse(before, now) and now or before end
-
-function ending.close(outcome)
-  if current then current:close_all(not outcome) end
-end
-
-function ending.alive(outcome)
-  if not current then return end
-  local verdict = outcome and outcome.verdict or #current.deviations > 0 and "NOTE" or "PASS"
-  if current.negative and (verdict == "PASS" or verdict == "NOTE") then
-    current:check_alive()
-  elseif verdict == "NOTE" or verdict == "INCONCLUSIVE" then
-    current:check_listens()
-  end
-end
-
--- Returns the verdict of the case; `outcome` ended it early.
-function ending.result(outcome)
-  local t = current
-  if not t then return outcome end
-  if outcome and outcome.verdict == "PASS" then outcome.expected, outcome.actual = nil, nil end
-  for _, one in ipairs(t.deviations) do
-    if worse(outcome, one) or one.first and not worse(one, outcome) and not outcome.first then outcome = one end
-  end
-  local found = finding_outcome(t)
-  if found and worse(outcome, found) then outcome = found end
-  outcome = outcome or { verdict = "PASS" }
-  comment(t, outcome)
-  outcome.observed = t:observations()
-  outcome.notes = #t.notes > 0 and table.concat(t.notes, "\n") or nil
-  return outcome
+  local t = Target.new(one)
+  ending.begin(t)
+  one.run(t)
 end
 
 -- ---- the names that a case file sees ----

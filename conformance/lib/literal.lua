@@ -95,6 +95,20 @@ local function rest(conn)
   return table.concat(parts)
 end
 
+-- The DDP header of a Terminate: a Terminate on queue 2, with MSN 1 and MO 0, all of it.
+literal.TERMINATE = "4147 00000000 00000002 00000001 00000000"
+
+-- As in conn.lua: a word for what came, and the code of the Terminate that was expected.
+local function compared(conn, pattern, text)
+  local layer, code = pattern:match("^" .. literal.TERMINATE .. " (%x%x)(%x%x)$")
+  local terminate = text:find(octets.hex(literal.TERMINATE):sub(1, 2), 1, true)
+  if layer then
+    return not terminate and (conn:state().ended and "closed" or "missed") or "another Terminate",
+      ("%s/%s/%s"):format(layer:sub(1, 1), layer:sub(2), code)
+  end
+  return terminate and "refused" or text ~= "" and "another answer" or conn:state().ended and "refused" or "unanswered"
+end
+
 local function unexpected(conn, patterns, options, text)
   local reason = options.reason or "the target sent other octets than expected"
   local why = {
@@ -102,6 +116,8 @@ local function unexpected(conn, patterns, options, text)
     actual = text == "" and (conn:state().ended and "the end of the stream" or "nothing") or octets.show(text, 160),
   }
   if options.premise then conn.t:inconclusive(reason, why) end
+  conn.t.asked = conn
+  why.how, why.fault = compared(conn, patterns[1], text)
   conn.t:fail(reason, why)
 end
 
@@ -174,9 +190,6 @@ function literal.next_ulpdu(conn, options)
 end
 
 -- ---- Terminates (RFC 5040 §4.8) ----
-
--- The DDP header of a Terminate: a Terminate on queue 2, with MSN 1 and MO 0, all of it.
-literal.TERMINATE = "4147 00000000 00000002 00000001 00000000"
 
 -- DDP Segment Length. "The length handed up by the DDP layer" can be read in several ways (OP-48), but not as more than the
 -- FPDU has: 2 octets of ULPDU_Length, at most 3 of pad, 4 of CRC.

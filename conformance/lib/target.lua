@@ -7,7 +7,7 @@ local Conn = iw.load("conn")
 local Agent = iw.load("agent")
 
 local Target = {}
-local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding")) }
+local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding asked")) }
 for name, method in pairs(Agent) do Target[name] = method end
 Target.rping = iw.load("rping").begin
 Target.replay = iw.load("replay").play
@@ -27,7 +27,7 @@ end
 -- ---- verdicts ----
 
 local SEVERITY = { PASS = 0, SKIP = 1, INCONCLUSIVE = 2, NOTE = 3, FAIL = 4, ERROR = 5 }
-local WHY = strict.set("rule expected actual item first")
+local WHY = strict.set("rule expected actual item first how fault")
 
 local function verdict_of(t, rule)
   if not rule then return t.case.worst, t.case.rules[1] end
@@ -36,22 +36,32 @@ local function verdict_of(t, rule)
   return verdict, rule
 end
 
+-- A deviation of the target, after all that the observer has found so far. why.how: a word for what the target did, the
+-- same in all cases where it does that (the reason unless given). why.fault: the error that it should have reported, as the code of a Terminate.
+local function deviation(t, verdict, rule, reason, why)
+  local conn = why.item and why.item.conn or t.asked
+  local latest = conn or t.conns[#t.conns]
+  return {
+    verdict = verdict, rule = verdict ~= "PASS" and rule or nil, reason = reason, how = why.how or reason,
+    expected = why.expected, actual = why.actual, item = why.item, first = why.first,
+    time = #iw.findings(), connection = conn and conn.number, fault = why.fault,
+    received = latest and latest:state().received,
+  }
+end
+
 -- Ends the case: FAIL, or NOTE if the rule (the case's first one unless given) is no MUST. why: rule,
--- expected, actual, item.
+-- expected, actual, item, how, fault.
 function Target:fail(reason, why)
   why = strict.check("t:fail", why or {}, WHY)
   local verdict, rule = verdict_of(self, why.rule)
   if verdict == "PASS" then self:observe("otherwise", why.actual or reason) end
-  iw.raise {
-    verdict = verdict, rule = verdict ~= "PASS" and rule or nil, reason = reason,
-    expected = why.expected, actual = why.actual, item = why.item,
-  }
+  iw.raise(deviation(self, verdict, rule, reason, why))
 end
 
 -- The target no longer serves its peers: a FAIL, whatever the case is about.
 function Target:gone(reason, expected, item)
-  iw.raise { verdict = "FAIL", rule = self.case.rules[1], reason = reason, expected = expected,
-             actual = item and item.text or "nothing", item = item }
+  iw.raise(deviation(self, "FAIL", self.case.rules[1], reason,
+    { how = "gone", expected = expected, actual = item and item.text or "nothing", item = item }))
 end
 
 -- Ends the case if the target's process has died.
@@ -66,14 +76,13 @@ function Target:check(condition, reason, why)
   return condition
 end
 
--- As t:fail, but the case goes on; the gravest deviation decides. first = true: also above what is no graver and ends the case.
+-- As t:fail, but the case goes on; the gravest deviation decides. first = true: before others that are as grave.
 function Target:deviates(reason, why)
   why = strict.check("t:deviates", why or {}, WHY)
   local verdict, rule = verdict_of(self, why.rule)
-  self.deviations[#self.deviations + 1] = {
-    verdict = verdict, rule = verdict ~= "PASS" and rule or nil, reason = reason, where = iw.where(),
-    expected = why.expected, actual = why.actual, item = why.item, first = why.first,
-  }
+  local one = deviation(self, verdict, rule, reason, why)
+  one.where = iw.where()
+  self.deviations[#self.deviations + 1] = one
 end
 
 -- Ends the case INCONCLUSIVE: it cannot get to its question.

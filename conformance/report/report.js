@@ -67,7 +67,7 @@ function facts() {
 }
 
 /* ---- parts ---- */
-const tabs = [["cases", "Cases"], ["summary", "Summary"], ["rules", "Rules"], ["help", "Help"]];
+const tabs = [["findings", "Findings"], ["cases", "Cases"], ["summary", "Summary"], ["rules", "Rules"], ["help", "Help"]];
 const late = {}; /* parts that are made when they are first shown */
 function show(name) {
   if (late[name]) { const build = late[name]; delete late[name]; build(); }
@@ -281,7 +281,8 @@ function body(c) {
   const more = data.cases[c.id] || { purpose: "", needs: [] }, e = make("div", { class: "body" });
   const rules = make("ul", {}), bad = c.verdict === "FAIL" || c.verdict === "NOTE";
   for (const r of c.rule ? [c.rule, ...c.rules.filter(r => r !== c.rule)] : c.rules) rules.append(ruleLine(r, bad && r === c.rule));
-  e.append(pairs(["purpose", more.purpose], ["verdict", make("span", { class: "badge " + c.verdict }, c.verdict)], ["reason", c.reason],
+  e.append(pairs(["purpose", more.purpose], ["verdict", make("span", { class: "badge " + c.verdict }, c.verdict)],
+    ["findings", c.findings.length ? make("span", {}, ...c.findings.flatMap(n => [make("a", { href: "#finding-" + n }, String(n)), " "])) : ""], ["reason", c.reason],
     ["expected", expectedSet(c.expected)], ["actual", c.actual && make("span", { class: "mono" }, c.actual)],
     ["rules", c.rules.length || c.rule ? rules : null], ["role", c.role && c.role + " (of the target)"], ["level", c.level],
     ["needs", more.needs.join(", ")], ["baseline", c.baseline && c.baseline + (c.known ? ": " + c.known : "")], ["rounds", rounds(c.rounds)],
@@ -317,6 +318,24 @@ const rows = report.cases.map(c => {
 }).sort((a, b) => verdicts.indexOf(a.c.verdict) - verdicts.indexOf(b.c.verdict));
 const none = make("p", { class: "none hidden" }, "No case fits. The numbers above choose verdicts; “Show all” takes every filter away.");
 $("list").append(...rows.map(r => r.d), none);
+
+/* ---- findings ---- */
+function caseLink(id) { return make("a", { href: "#case-" + id }, id); }
+function findingView(f) {
+  const c = report.cases.find(one => one.id === f.exhibit.case), listed = f.cases.slice(0, 20).flatMap(id => [caseLink(id), " "]);
+  const rest = f.cases.length - 20;
+  return make("details", { class: "case " + f.verdict, id: "finding-" + f.number, open: f.number === 1 ? "" : null },
+    make("summary", {}, make("span", { class: "badge" }, f.verdict), make("span", { class: "id" }, f.number + ". " + f.rule),
+         make("span", { class: "why" }, f.text + " (" + f.count + (f.count === 1 ? " case" : " cases") + (f.known ? ", as the baseline says" : "") + ")")),
+    make("div", { class: "body" }, make("ul", {}, ruleLine(f.rule, true)),
+      pairs(["expected", expectedSet(f.expected)], ["seen", f.actual && make("span", { class: "mono" }, f.actual)],
+            ["shown by", make("span", {}, caseLink(f.exhibit.case), f.exhibit.frame ? ", frame " + f.exhibit.frame + " of " : "",
+              f.exhibit.frame && c && c.pcap ? make("a", { href: relative(data.page, c.pcap) }, c.pcap.split("/").pop()) : "")],
+            ["again", data.again ? command(data.again + f.exhibit.case) : ""],
+            ["cases", make("span", {}, ...listed, rest > 0 ? "and " + rest + " more" : "")])));
+}
+$("findings").append(...(report.findings.length ? report.findings.map(findingView)
+  : [make("p", { class: "none" }, "Nothing was found wrong with the target.")]));
 
 const everyRfc = [...new Set(Object.values(data.rules).map(r => r.rfc))].sort().map(r => [r, "RFC " + r]);
 function sections(select, rfc) {
@@ -452,7 +471,7 @@ for (const id of ["findrule", "status", "rulesection", "rulelevel"]) $(id).addEv
 $("rulerfc").addEventListener("input", () => { sections($("rulesection"), Number($("rulerfc").value)); filterRules(); });
 
 /* ---- help ---- */
-const keys = [["/", "search"], ["j  k", "next, previous case"], ["Enter", "open or close a case, show a message's octets"], ["1 2 3 4", "cases, summary, rules, help"],
+const keys = [["/", "search"], ["j  k", "next, previous case"], ["Enter", "open or close a case, show a message's octets"], ["1 2 3 4 5", "findings, cases, summary, rules, help"],
               ["← →", "the next part, when the names of the parts have the focus"], ["a", "show all cases"], ["?", "this help"], ["Esc", "leave the search"]];
 const meanings = { PASS: "the case holds", FAIL: "a MUST was broken, or the target ended or accepts no more connections", NOTE: "a SHOULD, or a rule that the RFC only implies, was broken",
   INCONCLUSIVE: "the case could not get to its question", SKIP: "the target lacks something that the case needs; the reason names it", ERROR: "the tester or the script is at fault" };
@@ -471,7 +490,7 @@ function step(by) {
 }
 const search = () => { const rules = !$("rules").classList.contains("hidden"); if (!rules) show("cases"); $(rules ? "findrule" : "find").focus(); };
 const on = { "/": search, j: () => step(1), k: () => step(-1), a: () => { show("cases"); showAll(); }, "?": () => show("help"),
-             1: () => show("cases"), 2: () => show("summary"), 3: () => show("rules"), 4: () => show("help") };
+             1: () => show("findings"), 2: () => show("cases"), 3: () => show("summary"), 4: () => show("rules"), 5: () => show("help") };
 document.addEventListener("keydown", e => {
   if (e.ctrlKey || e.altKey || e.metaKey) return;
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) {
@@ -485,8 +504,9 @@ document.addEventListener("keydown", e => {
 /* ---- where a link leads ---- */
 function follow() {
   const name = decodeURIComponent(location.hash.slice(1));
-  if (!/^(case|rule)-/.test(name)) return;
-  show(name.startsWith("case-") ? "cases" : "rules");
+  const part = { case: "cases", rule: "rules", finding: "findings" }[(/^(case|rule|finding)-/.exec(name) || [])[1]];
+  if (!part) return;
+  show(part);
   const at = $(name);
   if (!at) return;
   at.classList.remove("hidden");
@@ -495,6 +515,6 @@ function follow() {
 }
 window.addEventListener("hashchange", follow);
 facts();
-show("cases");
+show("findings");
 filter();
 follow();

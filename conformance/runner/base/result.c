@@ -6,8 +6,21 @@
 
 #include "host/text.h"
 
+static void free_deviations(struct iw_deviation *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(list[i].how);
+        free(list[i].fault);
+        free(list[i].text);
+        free(list[i].expected);
+        free(list[i].actual);
+    }
+    free(list);
+}
+
 void iw_result_free(struct iw_result *r)
 {
+    free_deviations(r->deviations, r->n_deviations);
     free(r->id);
     free(r->reason);
     free(r->expected);
@@ -42,6 +55,20 @@ static void add(json_t *object, const char *name, const char *text)
         json_object_set_new(object, name, iw_json_text(text));
 }
 
+static json_t *deviation_json(const struct iw_deviation *d)
+{
+    json_t *object = iw_got(json_pack("{s:s, s:s, s:s, s:b, s:i, s:b, s:I, s:I}", "verdict",
+                                      iw_verdict_name(d->verdict), "rule", d->rule->id, "how",
+                                      d->how, "wire", (int)d->wire, "connection", d->connection,
+                                      "from_target", (int)d->from_target, "position",
+                                      (json_int_t)d->position, "frame", (json_int_t)d->frame));
+    add(object, "fault", d->fault);
+    add(object, "text", d->text);
+    add(object, "expected", d->expected);
+    add(object, "actual", d->actual);
+    return object;
+}
+
 json_t *iw_result_to_json(const struct iw_result *r)
 {
     json_t *object = iw_got(json_object());
@@ -59,8 +86,16 @@ json_t *iw_result_to_json(const struct iw_result *r)
         json_object_set_new(object, "notes", lines(r->notes));
     add(object, "where", r->where);
     add(object, "pcap", r->pcap);
+    if (r->frames)
+        json_object_set_new(object, "frames", json_integer((json_int_t)r->frames));
     if (r->exchange != NULL)
         json_object_set_new(object, "exchange", iw_got(json_loads(r->exchange, 0, NULL)));
+    if (r->n_deviations) {
+        json_t *list = iw_got(json_array());
+        for (size_t i = 0; i < r->n_deviations; i++)
+            json_array_append_new(list, deviation_json(&r->deviations[i]));
+        json_object_set_new(object, "deviations", list);
+    }
     return object;
 }
 static char *text_of(const json_t *object, const char *name)
@@ -83,6 +118,37 @@ static char *joined(const json_t *list)
     }
     return text;
 }
+
+/* What is no deviation is left out. */
+static void take_deviations(const json_t *list, struct iw_result *out)
+{
+    out->deviations = iw_got(calloc(json_array_size(list) + 1, sizeof(*out->deviations)));
+    size_t i;
+    json_t *one;
+    json_array_foreach(list, i, one)
+    {
+        const char *rule = json_string_value(json_object_get(one, "rule"));
+        struct iw_deviation d = {
+            .rule = rule != NULL ? iw_rule_find(rule) : NULL,
+            .wire = json_is_true(json_object_get(one, "wire")),
+            .connection = (int)json_integer_value(json_object_get(one, "connection")),
+            .from_target = json_is_true(json_object_get(one, "from_target")),
+            .position = (uint64_t)json_integer_value(json_object_get(one, "position")),
+            .frame = (uint64_t)json_integer_value(json_object_get(one, "frame")),
+        };
+        const char *how = json_string_value(json_object_get(one, "how"));
+        const char *verdict = json_string_value(json_object_get(one, "verdict"));
+        if (d.rule == NULL || how == NULL || !iw_verdict_find(verdict, &d.verdict))
+            continue;
+        d.how = iw_text_copy(how);
+        d.fault = text_of(one, "fault");
+        d.text = text_of(one, "text");
+        d.expected = text_of(one, "expected");
+        d.actual = text_of(one, "actual");
+        out->deviations[out->n_deviations++] = d;
+    }
+}
+
 bool iw_result_from_json(const json_t *object, struct iw_result *out)
 {
     enum iw_verdict verdict;
@@ -103,6 +169,8 @@ bool iw_result_from_json(const json_t *object, struct iw_result *out)
         .where = text_of(object, "where"),
         .pcap = text_of(object, "pcap"),
         .exchange = exchange != NULL ? iw_got(json_dumps(exchange, JSON_COMPACT)) : NULL,
+        .frames = (uint64_t)json_integer_value(json_object_get(object, "frames")),
     };
+    take_deviations(json_object_get(object, "deviations"), out);
     return true;
 }

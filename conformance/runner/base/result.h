@@ -2,12 +2,30 @@
 #ifndef IW_RUNNER_RESULT_H
 #define IW_RUNNER_RESULT_H
 
-/* What became of one case. */
+/* What became of one case, and what the target did wrong in it. */
 
 #include <jansson.h>
 
 #include "iwarp/mpa.h"
 #include "verdict.h"
+
+/* Something that the target did, or failed to do, against a rule. Strings are owned, and may be
+ * NULL but for `how`. */
+struct iw_deviation {
+    enum iw_verdict verdict; /* FAIL or NOTE */
+    const struct iw_rule *rule;
+    char *how; /* in a word or a few: a check that the observer saw fail, "missed", "refused" ... */
+    bool wire; /* the observer saw it; otherwise the case did */
+    char *fault; /* the error that the target should have reported: the code of a Terminate */
+    char *text;
+    char *expected;
+    char *actual;
+    /* The octet that shows it, of the target's direction or (it did not react) of ours. */
+    int connection; /* -1: none */
+    bool from_target;
+    uint64_t position;
+    uint64_t frame; /* of the capture, from 1; 0: there is none */
+};
 
 /* Strings may be NULL where there is nothing to say; all are owned by the result. */
 struct iw_result {
@@ -25,12 +43,16 @@ struct iw_result {
     char *observed; /* recorded observations, "name=value; name=value"; equal for equal peers */
     char *notes;    /* remarks, one a line; not compared */
     char *exchange; /* JSON: what was exchanged, see script/sequence.h; not compared */
+    /* The gravest first; what follows from another one is not among them. */
+    struct iw_deviation *deviations;
+    size_t n_deviations;
+    uint64_t frames; /* of the capture */
 };
 
 void iw_result_free(struct iw_result *result);
 
 /* The members that say something: verdict, rule, seconds, heard, reason, expected, actual,
- * observed, notes (a list), where, pcap, exchange. A new reference. */
+ * observed, notes (a list), where, pcap, frames, exchange, deviations. A new reference. */
 json_t *iw_result_to_json(const struct iw_result *result);
 /* The reverse; false if `object` is no result. id and role are left to the caller. */
 bool iw_result_from_json(const json_t *object, struct iw_result *out);

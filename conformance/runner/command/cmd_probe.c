@@ -16,10 +16,10 @@
 #include "script/script_run.h"
 
 static int write_findings(const struct iw_command *c, const struct iw_target_spec *spec,
-                          const struct iw_findings *f)
+                          const struct iw_probed *f)
 {
     if (!c->output) {
-        iw_findings_write(stdout, spec, f, time(NULL));
+        iw_probed_write(stdout, spec, f, time(NULL));
         return IW_EXIT_GOOD;
     }
     FILE *out = fopen(c->output, c->force ? "we" : "wxe");
@@ -27,14 +27,14 @@ static int write_findings(const struct iw_command *c, const struct iw_target_spe
         iw_complain("cannot write %s: %s", c->output, strerror(errno));
         return IW_EXIT_TESTER;
     }
-    iw_findings_write(out, spec, f, time(NULL));
+    iw_probed_write(out, spec, f, time(NULL));
     return iw_close_output(out, c->output) ? IW_EXIT_GOOD : IW_EXIT_TESTER;
 }
 
 /* ---- asking ---- */
 
 static int ask(const struct iw_case *one, struct iw_target *target,
-               const struct iw_run_options *options, struct iw_findings *f)
+               const struct iw_run_options *options, struct iw_probed *f)
 {
     struct iw_result r;
     int status = IW_EXIT_GOOD;
@@ -51,7 +51,7 @@ static int ask(const struct iw_case *one, struct iw_target *target,
     } else if (status)
         iw_complain("%s", r.reason ? r.reason : "the probe came to no end");
     else
-        iw_findings_take(f, r.notes);
+        iw_probed_take(f, r.notes);
     iw_result_free(&r);
     return status;
 }
@@ -72,7 +72,7 @@ static void show_log(const char *log)
 
 /* Opens the target and has every question asked that fits its role. */
 static int probe(const struct iw_command *c, const struct iw_setup *s, const struct iw_case *cases,
-                 const char *log, struct iw_findings *f)
+                 const char *log, struct iw_probed *f)
 {
     struct iw_run_options options = s->options;
     struct iw_target_instance *instance = NULL;
@@ -102,7 +102,7 @@ static int probe(const struct iw_command *c, const struct iw_setup *s, const str
 }
 
 static int probe_logged(const struct iw_command *c, const struct iw_setup *s,
-                        const struct iw_case *cases, struct iw_findings *f)
+                        const struct iw_case *cases, struct iw_probed *f)
 {
     char log[] = "/tmp/iwarp-probe-XXXXXX";
     int fd = mkstemp(log);
@@ -144,7 +144,7 @@ int iw_command_probe(const struct iw_command *c)
     struct iw_command with = *c;
     struct iw_setup s;
     struct iw_case *cases = NULL;
-    struct iw_findings f = {0};
+    struct iw_probed f = {0};
     size_t count = 0;
     char error[1024];
     with.head.target = c->words[0];
@@ -163,7 +163,7 @@ int iw_command_probe(const struct iw_command *c)
     }
     if (!status)
         status = write_findings(c, s.target, &f);
-    iw_findings_free(&f);
+    iw_probed_free(&f);
     iw_case_free_all(cases, count);
     iw_setup_free(&s);
     return status;

@@ -251,10 +251,13 @@ static int play_all(struct run *run)
     good = close_live(run, &pool) && good;
     r->seconds = (double)(iw_transport_now() - began) / 1e9;
     r->target_version = pool.version;
+    iw_record_conclude(r);
     r->status = good && !run->trouble ? iw_record_status(r, pool.reached) : IW_EXIT_TESTER;
     if (pool.interrupted)
         r->status = 128 + pool.interrupted;
     good = write_all(run);
+    if (c->tap)
+        iw_tap_findings(stdout, r);
     if (c->tap && (pool.interrupted || run->printed < r->count))
         iw_tap_bail_out(stdout, pool.interrupted ? "interrupted" : error);
     if (pool.interrupted && !c->replay.capture)

@@ -9,7 +9,7 @@
 #include "host/text.h"
 
 /* Of a second part, what the peer does in the other role, only remarks are kept. */
-void iw_findings_take(struct iw_findings *f, const char *notes)
+void iw_probed_take(struct iw_probed *f, const char *notes)
 {
     bool second = f->lists[IW_FOUND_LINES] != NULL;
     static const char *const names[IW_FOUND_LISTS] = {"file: ", "can: ", "cannot: "};
@@ -97,8 +97,8 @@ static bool stands(const struct iw_target_spec *spec, const char *line)
     return false;
 }
 
-void iw_findings_write(FILE *out, const struct iw_target_spec *spec, const struct iw_findings *f,
-                       time_t now)
+void iw_probed_write(FILE *out, const struct iw_target_spec *spec, const struct iw_probed *f,
+                     time_t now)
 {
     char date[32];
     iw_text_time(date, sizeof(date), "%Y-%m-%d %H:%M UTC", now);
@@ -125,7 +125,7 @@ void iw_findings_write(FILE *out, const struct iw_target_spec *spec, const struc
     fputs("}\n", out);
 }
 
-void iw_findings_free(struct iw_findings *f)
+void iw_probed_free(struct iw_probed *f)
 {
     for (size_t i = 0; i < IW_FOUND_LISTS; i++)
         iw_texts_free(f->lists[i]);

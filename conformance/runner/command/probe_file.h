@@ -13,15 +13,15 @@
 enum { IW_FOUND_LINES, IW_FOUND_CAN, IW_FOUND_CANNOT, IW_FOUND_LISTS };
 
 /* Initialise with zeros. */
-struct iw_findings {
+struct iw_probed {
     char **lists[IW_FOUND_LISTS]; /* each ends with NULL */
 };
 
 /* Takes the notes of a case, in the words of lib/probe.lua; NULL: none. */
-void iw_findings_take(struct iw_findings *f, const char *notes);
+void iw_probed_take(struct iw_probed *f, const char *notes);
 /* Writes the target file: what the user has said in `spec` stands before what was found. */
-void iw_findings_write(FILE *out, const struct iw_target_spec *spec, const struct iw_findings *f,
-                       time_t now);
-void iw_findings_free(struct iw_findings *f);
+void iw_probed_write(FILE *out, const struct iw_target_spec *spec, const struct iw_probed *f,
+                     time_t now);
+void iw_probed_free(struct iw_probed *f);
 
 #endif

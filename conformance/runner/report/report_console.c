@@ -6,7 +6,7 @@
 
 #include "host/text.h"
 
-enum { MANY = 10 }; /* failures from which on they are summed up */
+enum { NAMED = 5 }; /* cases of a finding */
 
 static void field(FILE *out, const char *name, const char *text)
 {
@@ -54,6 +54,22 @@ static void whole(FILE *out, const struct iw_record *record, const struct iw_ent
         fprintf(out, "  %-9s %s%s\n", "again", record->again, r->id);
 }
 
+/* Whether an earlier case showed all that this one shows. */
+static bool repeats(const struct iw_record *record, const struct iw_entry *entry)
+{
+    const struct iw_result *r = &entry->result;
+    for (size_t k = 0; k < r->n_deviations; k++) {
+        bool shown = false;
+        for (const struct iw_entry *e = record->entries; e < entry && !shown; e++)
+            for (size_t i = 0; i < e->result.n_deviations && !shown; i++)
+                shown = e->done && e->pinned != IW_PINNED_EXPECTED &&
+                        iw_deviations_alike(&e->result.deviations[i], &r->deviations[k]);
+        if (!shown)
+            return false;
+    }
+    return r->n_deviations > 0;
+}
+
 void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw_entry *entry,
                       bool verbose)
 {
@@ -76,6 +92,8 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
     } else if (r->verdict == IW_VERDICT_SKIP) {
         if (verbose)
             fprintf(out, "SKIP %s: %s\n", r->id, r->reason ? r->reason : "");
+    } else if (!verbose && repeats(record, entry)) {
+        return; /* counted in its finding */
     } else {
         whole(out, record, entry);
     }
@@ -114,35 +132,45 @@ static void skips(FILE *out, const struct iw_record *record)
     }
 }
 
-static bool broke(const struct iw_entry *entry, const struct iw_rule *rule)
+/* ---- findings ---- */
+
+static void cases(FILE *out, const struct iw_record *record, const struct iw_finding *f)
 {
-    enum iw_verdict v = entry->result.verdict;
-    return entry->done && (v == IW_VERDICT_FAIL || v == IW_VERDICT_NOTE) &&
-           entry->pinned != IW_PINNED_EXPECTED && (!rule || iw_entry_rule(entry) == rule);
+    fprintf(out, "  %-9s %zu:", "cases", f->n_cases);
+    for (size_t i = 0; i < f->n_cases && i < NAMED; i++)
+        fprintf(out, " %s", record->entries[f->cases[i]].result.id);
+    fputs(f->n_cases > NAMED ? " ...\n" : "\n", out);
 }
 
-/* Of many failures: the rules that were broken, one a line, in the order of the catalogue. */
-static void broken(FILE *out, const struct iw_record *record)
+static void finding(FILE *out, const struct iw_record *record, const struct iw_finding *f)
 {
-    size_t all = 0;
-    for (size_t i = 0; i < record->count; i++)
-        all += broke(&record->entries[i], NULL);
-    for (size_t r = 0; all >= MANY && r < IW_RULE_COUNT; r++) {
-        const struct iw_rule *rule = iw_rule_at(r);
-        const char *first = NULL;
-        size_t n = 0;
+    const struct iw_deviation *d = iw_finding_deviation(f, record);
+    const struct iw_result *r = &record->entries[f->exhibit].result;
+    fprintf(out, "finding %zu: %s %s (%s%s): %s\n", (size_t)(f - record->findings.list) + 1,
+            iw_verdict_name(f->verdict), f->rule->id, iw_level_name(f->rule->level),
+            f->rule->implied ? ", implied" : "", f->rule->text);
+    field(out, "what", d->text);
+    field(out, "expected", d->expected);
+    field(out, "actual", d->actual);
+    cases(out, record, f);
+    if (r->pcap != NULL && d->frame > 0)
+        fprintf(out, "  %-9s frame %llu of %s\n", "shown by", (unsigned long long)d->frame,
+                r->pcap);
+    if (record->entries[f->exhibit].c != NULL && record->again != NULL)
+        fprintf(out, "  %-9s %s%s\n", "again", record->again, r->id);
+}
 
-        for (size_t i = 0; i < record->count; i++) {
-            if (!broke(&record->entries[i], rule))
-                continue;
-            first = first ? first : record->entries[i].result.id;
-            n++;
-        }
-        if (n)
-            fprintf(out, "broken %s (%s%s) in %zu case%s (%s%s): %s\n", rule->id,
-                    iw_level_name(rule->level), rule->implied ? ", implied" : "", n,
-                    n > 1 ? "s" : "", first, n > 1 ? " ..." : "", rule->text);
+static void findings(FILE *out, const struct iw_record *record)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < record->findings.count; i++) {
+        const struct iw_finding *f = &record->findings.list[i];
+        known += f->known;
+        if (!f->known)
+            finding(out, record, f);
     }
+    if (known > 0)
+        fprintf(out, "%zu finding%s as the baseline says\n", known, known > 1 ? "s" : "");
 }
 
 /* What the rounds of a case disagreed about. */
@@ -183,7 +211,7 @@ void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose)
 {
     if (!verbose)
         skips(out, record);
-    broken(out, record);
+    findings(out, record);
     for (size_t i = 0; i < record->count; i++) {
         if (record->entries[i].unreached) {
             fprintf(out, "%s: %s\n", record->target,

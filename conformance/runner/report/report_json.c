@@ -22,12 +22,56 @@ static json_t *rounds(const struct iw_entry *entry)
     return object;
 }
 
-/* Members that every consumer may count on come first and are null where there is nothing. */
-static json_t *entry_json(const struct iw_entry *entry, bool repeated)
+/* The numbers of the findings that a case shows. */
+static json_t *numbers(const struct iw_record *record, size_t entry)
 {
+    json_t *list = iw_got(json_array());
+    for (size_t i = 0; i < record->findings.count; i++)
+        if (iw_finding_has(&record->findings.list[i], entry))
+            json_array_append_new(list, json_integer((json_int_t)i + 1));
+    return list;
+}
+
+static json_t *exhibit(const struct iw_record *record, const struct iw_finding *f)
+{
+    const struct iw_deviation *d = iw_finding_deviation(f, record);
+    const struct iw_result *r = &record->entries[f->exhibit].result;
+    return iw_got(json_pack("{s:o, s:o, s:o}", "case", iw_json_text(r->id), "frame",
+                            d->frame ? json_integer((json_int_t)d->frame) : json_null(), "pcap",
+                            iw_json_text(r->pcap)));
+}
+
+static json_t *findings(const struct iw_record *record)
+{
+    json_t *list = iw_got(json_array());
+    for (size_t i = 0; i < record->findings.count; i++) {
+        const struct iw_finding *f = &record->findings.list[i];
+        const struct iw_deviation *d = iw_finding_deviation(f, record);
+        json_t *cases = iw_got(json_array());
+        for (size_t k = 0; k < f->n_cases; k++)
+            json_array_append_new(cases, iw_json_text(record->entries[f->cases[k]].result.id));
+        json_array_append_new(
+            list,
+            iw_got(json_pack("{s:I, s:s, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:b}", "number",
+                             (json_int_t)i + 1, "rule", f->rule->id, "verdict",
+                             iw_verdict_name(f->verdict), "text", iw_json_text(d->text), "expected",
+                             iw_json_text(d->expected), "actual", iw_json_text(d->actual), "count",
+                             (json_int_t)f->n_cases, "cases", cases, "exhibit", exhibit(record, f),
+                             "known", (int)f->known)));
+    }
+    return list;
+}
+
+/* Members that every consumer may count on come first and are null where there is nothing. */
+static json_t *entry_json(const struct iw_record *record, size_t index)
+{
+    const struct iw_entry *entry = &record->entries[index];
+    bool repeated = record->repeat > 1;
     const struct iw_case *c = entry->c;
     const struct iw_result *r = &entry->result;
     json_t *all = iw_result_to_json(r);
+    json_object_del(all, "deviations");
+    json_object_set_new(all, "findings", numbers(record, index));
     json_t *object = iw_got(json_pack(
         "{s:o, s:s, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:o*, s:s*, s:s*, s:o*, s:o*}", "id",
         iw_json_text(r->id), "verdict", iw_verdict_name(r->verdict), "role",
@@ -53,14 +97,14 @@ json_t *iw_record_to_json(const struct iw_record *record)
                             json_integer((json_int_t)record->verdicts[i]));
     for (size_t i = 0; i < record->count; i++)
         if (record->entries[i].done)
-            json_array_append_new(cases, entry_json(&record->entries[i], record->repeat > 1));
+            json_array_append_new(cases, entry_json(record, i));
     return iw_got(json_pack(
-        "{s:i, s:{s:s, s:s}, s:{s:s, s:I}, s:{s:o, s:s, s:o}, s:s, s:f, s:i, s:o, s:o}", "schema",
-        (int)IW_REPORT_SCHEMA, "tool", "name", "iwarp-conform", "version", record->version, "suite",
-        "version", record->suite, "cases", (json_int_t)record->count, "target", "name",
-        iw_json_text(record->target), "class", record->target_class, "version",
+        "{s:i, s:{s:s, s:s}, s:{s:s, s:I}, s:{s:o, s:s, s:o}, s:s, s:f, s:i, s:o, s:o, s:o}",
+        "schema", (int)IW_REPORT_SCHEMA, "tool", "name", "iwarp-conform", "version",
+        record->version, "suite", "version", record->suite, "cases", (json_int_t)record->count,
+        "target", "name", iw_json_text(record->target), "class", record->target_class, "version",
         iw_json_text(record->target_version), "started", started, "seconds", record->seconds,
-        "exit", record->status, "summary", summary, "cases", cases));
+        "exit", record->status, "summary", summary, "findings", findings(record), "cases", cases));
 }
 
 void iw_json_write(FILE *out, const struct iw_record *record)

@@ -40,6 +40,20 @@ static void begin(FILE *out, const char *element, const char *message, const cha
     putc('>', out);
 }
 
+/* The findings that a case shows, by their numbers. */
+static void findings(FILE *out, const struct iw_record *record, const struct iw_entry *entry)
+{
+    for (size_t i = 0; i < record->findings.count; i++) {
+        const struct iw_finding *f = &record->findings.list[i];
+        if (!iw_finding_has(f, (size_t)(entry - record->entries)))
+            continue;
+        char *text = iw_text_format("%zu, %s: %s", i + 1, f->rule->id,
+                                    iw_finding_deviation(f, record)->text);
+        line(out, "finding", text);
+        free(text);
+    }
+}
+
 /* <failure> or <error> with all that is known. */
 static void details(FILE *out, const char *element, const struct iw_record *record,
                     const struct iw_entry *entry)
@@ -48,6 +62,7 @@ static void details(FILE *out, const char *element, const struct iw_record *reco
     const struct iw_rule *rule = r->verdict == IW_VERDICT_ERROR ? NULL : iw_entry_rule(entry);
     begin(out, element, r->reason, rule != NULL ? rule->id : iw_verdict_name(r->verdict));
     line(out, "rule", rule != NULL ? rule->text : NULL);
+    findings(out, record, entry);
     line(out, "expected", r->expected);
     line(out, "actual", r->actual);
     line(out, "at", r->where);
@@ -164,6 +179,15 @@ void iw_junit_write(FILE *out, const struct iw_record *record)
     property(out, "suite", record->suite);
     property(out, "target", record->target);
     property(out, "target-version", record->target_version);
+    for (size_t i = 0; i < record->findings.count; i++) {
+        const struct iw_finding *f = &record->findings.list[i];
+        char *text = iw_text_format(
+            "%s %s in %zu case%s, shown by %s: %s", iw_verdict_name(f->verdict), f->rule->id,
+            f->n_cases, f->n_cases > 1 ? "s" : "", record->entries[f->exhibit].result.id,
+            iw_finding_deviation(f, record)->text);
+        property(out, "finding", text);
+        free(text);
+    }
     fputs("    </properties>\n", out);
     for (size_t i = 0; i < record->count; i++)
         if (record->entries[i].done)

@@ -9,6 +9,8 @@
 void iw_tap_begin(FILE *out, size_t count);
 void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry);
 /* Ends the report of a run that stops before its plan is fulfilled. */
+/* The findings, a comment each. */
+void iw_tap_findings(FILE *out, const struct iw_record *record);
 void iw_tap_bail_out(FILE *out, const char *reason);
 
 #endif

@@ -130,9 +130,31 @@ static bool starts(const struct iw_result *r, const char *with)
            !strncmp(r->reason, with, strlen(with));
 }
 
+/* What ended a case from outside, such as the death of the target's kernel, is a deviation, too. */
+static void explain(const struct iw_entry *entry, struct iw_result *result)
+{
+    const struct iw_rule *rule = result->rule      ? result->rule
+                                 : entry->c->rules ? entry->c->rules[0]
+                                                   : NULL;
+    if (result->n_deviations > 0 || rule == NULL ||
+        (result->verdict != IW_VERDICT_FAIL && result->verdict != IW_VERDICT_NOTE))
+        return;
+    result->deviations = iw_got(calloc(1, sizeof(*result->deviations)));
+    result->deviations[result->n_deviations++] = (struct iw_deviation){
+        .verdict = result->verdict,
+        .rule = rule,
+        .how = iw_text_copy("gone"),
+        .text = iw_text_copy(result->reason),
+        .expected = iw_text_copy(result->expected),
+        .actual = iw_text_copy(result->actual),
+        .connection = -1,
+    };
+}
+
 void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
                     struct iw_result *result)
 {
+    explain(entry, result);
     unsigned rounds = 0;
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         rounds += entry->rounds[i];
@@ -149,6 +171,16 @@ void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_
     if (!r->baseline)
         entry->pinned = IW_PINNED_NOT;
     count(r, entry);
+}
+
+void iw_record_conclude(struct iw_record *r)
+{
+    iw_findings_build(&r->findings, r);
+    for (size_t i = r->findings.count; i > 0; i--) {
+        const struct iw_finding *f = &r->findings.list[i - 1];
+        for (size_t k = 0; k < f->n_cases; k++)
+            r->entries[f->cases[k]].result.rule = f->rule;
+    }
 }
 
 bool iw_entry_unstable(const struct iw_entry *entry)
@@ -198,6 +230,7 @@ void iw_record_free(struct iw_record *r)
         iw_result_free(&r->entries[i].result);
         free(r->entries[i].restored);
     }
+    iw_findings_free(&r->findings);
     iw_texts_free(r->unknown);
     free(r->entries);
 }

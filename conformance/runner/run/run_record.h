@@ -8,6 +8,7 @@
 
 #include "base/conform_case.h"
 #include "base/result.h"
+#include "findings.h"
 
 struct iw_baseline;
 struct iw_proof;
@@ -68,6 +69,7 @@ struct iw_record {
     size_t next;                       /* its index */
     size_t verdicts[IW_VERDICT_COUNT]; /* of the entries that are done */
     size_t pinned[IW_PINNED_COUNT];    /* likewise */
+    struct iw_findings findings;       /* of the whole run, once it is over */
     int status;                        /* exit status */
 };
 
@@ -99,6 +101,10 @@ size_t iw_record_done(const struct iw_record *r);
 /* A round ended: *result becomes the record's. The gravest round of a case counts. */
 void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
                     struct iw_result *result);
+
+/* Makes the findings once no more rounds are to come. The rule of a case is then that of its
+ * gravest finding: the reports accuse no other. */
+void iw_record_conclude(struct iw_record *r);
 
 /* The exit status (base/complain.h). `reached`: the target was, at least once. */
 int iw_record_status(const struct iw_record *r, bool reached);

@@ -59,6 +59,60 @@ char *iw_script_text(lua_State *L, const char *field)
     return copy;
 }
 
+/* A field of the table on top of the stack; `standard` if it is no whole number. */
+static lua_Integer integer(lua_State *L, const char *field, lua_Integer standard)
+{
+    int whole = 0;
+    lua_getfield(L, -1, field);
+    lua_Integer value = lua_tointegerx(L, -1, &whole);
+    lua_pop(L, 1);
+    return whole ? value : standard;
+}
+
+static bool truth(lua_State *L, const char *field)
+{
+    bool value = lua_getfield(L, -1, field) != LUA_TNIL && lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+/* The table on top of the stack. */
+static struct iw_deviation deviation(lua_State *L)
+{
+    char *verdict = iw_script_text(L, "verdict"), *rule = iw_script_text(L, "rule");
+    struct iw_deviation d = {
+        .verdict = IW_VERDICT_FAIL,
+        .rule = rule != NULL ? iw_rule_find(rule) : NULL,
+        .how = iw_script_text(L, "how"),
+        .wire = truth(L, "wire"),
+        .fault = iw_script_text(L, "fault"),
+        .text = iw_script_text(L, "reason"),
+        .expected = iw_script_text(L, "expected"),
+        .actual = iw_script_text(L, "actual"),
+        .connection = (int)integer(L, "connection", -1),
+        .from_target = truth(L, "from_target"),
+        .position = (uint64_t)integer(L, "position", 0),
+    };
+    iw_verdict_find(verdict, &d.verdict);
+    free(verdict);
+    free(rule);
+    return d;
+}
+
+static void take_deviations(lua_State *L, struct iw_result *out)
+{
+    if (lua_getfield(L, -1, "deviations") == LUA_TTABLE) {
+        size_t count = (size_t)luaL_len(L, -1);
+        out->deviations = iw_got(calloc(count + 1, sizeof(*out->deviations)));
+        while (out->n_deviations < count) {
+            lua_rawgeti(L, -1, (lua_Integer)out->n_deviations + 1);
+            out->deviations[out->n_deviations++] = deviation(L);
+            lua_pop(L, 1);
+        }
+    }
+    lua_pop(L, 1);
+}
+
 /* The table on top of the stack: an error, or what `finish` returned. */
 static void take_result(lua_State *L, struct iw_result *out)
 {
@@ -74,6 +128,7 @@ static void take_result(lua_State *L, struct iw_result *out)
     out->where = iw_script_text(L, "where");
     out->observed = iw_script_text(L, "observed");
     out->notes = iw_script_text(L, "notes");
+    take_deviations(L, out);
     free(verdict);
     free(rule);
 }
@@ -127,7 +182,7 @@ static void play(struct iw_script *s, struct iw_result *out)
     take_result(L, out);
 }
 
-static void save(const struct iw_exchange *x, const struct iw_case *c,
+static void save(struct iw_exchange *x, const struct iw_case *c,
                  const struct iw_run_options *options, struct iw_result *out)
 {
     char title[2048], round[16] = "";
@@ -140,6 +195,11 @@ static void save(const struct iw_exchange *x, const struct iw_case *c,
     char error[512];
     if (!iw_exchange_save(x, path, title, error, sizeof(error))) {
         out->pcap = path;
+        out->frames = iw_exchange_frames(x);
+        for (size_t i = 0; i < out->n_deviations; i++) {
+            struct iw_deviation *d = &out->deviations[i];
+            d->frame = iw_exchange_frame(x, d->connection, d->from_target, d->position);
+        }
         return;
     }
     free(path);

@@ -5,13 +5,15 @@
 
 #include "iwarp/transport.h"
 #include "script_host.h"
+#include "station/judge.h"
 
 #define CONN "iw.conn"
 #define LISTENER "iw.listener"
 
 enum {
-    WRITES = 4096,     /* in one list */
-    LOOK_NS = 50000000 /* how soon it is seen that a command has ended */
+    WRITES = 4096,      /* in one list */
+    LOOK_NS = 50000000, /* how soon it is seen that a command has ended */
+    JUDGED = 64         /* findings about one connection */
 };
 
 static struct iw_station *station_of(lua_State *L)
@@ -401,8 +403,9 @@ static int c_drain(lua_State *L)
 
 static int c_comment_sent(lua_State *L)
 {
-    iw_conn_comment_sent(conn_of(L), luaL_checkstring(L, 2));
-    return 0;
+    uint64_t position = iw_conn_comment_sent(conn_of(L), luaL_checkstring(L, 2));
+    lua_pushinteger(L, (lua_Integer)position);
+    return 1;
 }
 
 /* conn:comment_received(position, text) */
@@ -445,29 +448,62 @@ static int c_state(lua_State *L)
     return 1;
 }
 
-/* iw.findings(): a list of {check, text, rule, verdict, connection, position, got, want}. */
+static void push_finding(lua_State *L, const struct iw_fault *fault, int connection)
+{
+    const struct iw_check_info *info = iw_check_info(fault->check);
+    const struct iw_rule *rule = iw_check_sender_rule(fault->check);
+
+    lua_newtable(L);
+    iw_script_set_text(L, "check", info->name);
+    iw_script_set_text(L, "text", info->text);
+    if (rule) {
+        iw_script_set_text(L, "rule", rule->id);
+        iw_script_set_text(L, "verdict", iw_verdict_name(iw_rule_verdict(rule)));
+    }
+    iw_script_set_integer(L, "connection", (uint64_t)connection);
+    iw_script_set_integer(L, "position", fault->pos);
+    iw_script_set_integer(L, "got", fault->got);
+    iw_script_set_integer(L, "want", fault->want);
+}
+
+/* iw.findings(): what the observer has found, a list of {check, text, rule, verdict, connection,
+ * position, got, want}. */
 static int l_findings(lua_State *L)
 {
     lua_Integer n = 0;
 
     lua_newtable(L);
-    for (const struct iw_finding *f = iw_station_findings(station_of(L)); f; f = f->next) {
-        const struct iw_check_info *info = iw_check_info(f->check);
-        const struct iw_rule *rule = iw_check_sender_rule(f->check);
-
-        lua_newtable(L);
-        iw_script_set_text(L, "check", info->name);
-        iw_script_set_text(L, "text", info->text);
-        if (rule) {
-            iw_script_set_text(L, "rule", rule->id);
-            iw_script_set_text(L, "verdict", iw_verdict_name(iw_rule_verdict(rule)));
-        }
-        iw_script_set_integer(L, "connection", (uint64_t)f->connection);
-        iw_script_set_integer(L, "position", f->position);
-        iw_script_set_integer(L, "got", f->got);
-        iw_script_set_integer(L, "want", f->want);
+    for (const struct iw_station_finding *f = iw_station_findings(station_of(L)); f; f = f->next) {
+        push_finding(L, &f->fault, f->connection);
         lua_rawseti(L, -2, ++n);
     }
+    return 1;
+}
+
+struct judged {
+    lua_State *L;
+    int connection;
+    lua_Integer n;
+};
+
+static void found(void *context, const struct iw_fault *fault)
+{
+    struct judged *j = context;
+    if (j->n == JUDGED)
+        return;
+    push_finding(j->L, fault, j->connection);
+    lua_rawseti(j->L, -2, ++j->n);
+}
+
+/* conn:judge(): as iw.findings(), about a connection that the observer has not followed. */
+static int c_judge(lua_State *L)
+{
+    struct iw_conn *c = conn_of(L);
+    struct iw_conn_state state;
+    iw_conn_get_state(c, &state);
+    struct judged j = {.L = L, .connection = state.number};
+    lua_newtable(L);
+    iw_conn_judge(c, found, &j);
     return 1;
 }
 
@@ -527,6 +563,7 @@ void iw_script_add_station(lua_State *L)
         {"comment_sent", c_comment_sent},
         {"comment_received", c_comment_received},
         {"state", c_state},
+        {"judge", c_judge},
         {NULL, NULL},
     };
     static const luaL_Reg listener[] = {{"accept", l_accept}, {"await", l_await}, {NULL, NULL}};

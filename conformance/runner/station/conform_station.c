@@ -53,14 +53,14 @@ void iw_station_destroy(struct iw_station *s)
     }
     iw_craft_host_free(s->host);
     while (s->findings) {
-        struct iw_finding *f = s->findings;
+        struct iw_station_finding *f = s->findings;
         s->findings = f->next;
         free(f);
     }
     free(s);
 }
 
-const struct iw_finding *iw_station_findings(const struct iw_station *s)
+const struct iw_station_finding *iw_station_findings(const struct iw_station *s)
 {
     return s->findings;
 }
@@ -375,9 +375,10 @@ void iw_conn_release(struct iw_conn *c, size_t length, uint64_t deadline)
         memmove(c->held, c->held + length, c->n_held);
 }
 
-void iw_conn_comment_sent(struct iw_conn *c, const char *text)
+uint64_t iw_conn_comment_sent(struct iw_conn *c, const char *text)
 {
     iw_exchange_comment(c->station->exchange, c->state.number, false, c->last_sent, text);
+    return c->last_sent;
 }
 
 void iw_conn_shutdown(struct iw_conn *c)

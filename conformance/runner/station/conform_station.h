@@ -53,12 +53,10 @@ struct iw_item {
 };
 
 /* A check about the peer that failed. */
-struct iw_finding {
-    struct iw_finding *next;
-    enum iw_check check;
+struct iw_station_finding {
+    struct iw_station_finding *next;
+    struct iw_fault fault; /* pos: of the peer's first octet on */
     int connection;
-    uint64_t position;
-    uint64_t got, want;
 };
 
 struct iw_station;
@@ -71,7 +69,7 @@ struct iw_station *iw_station_create(struct iw_exchange *exchange, struct iw_tun
 /* Closes what is open. */
 void iw_station_destroy(struct iw_station *s);
 /* In order of happening, over all connections. Owned by the station. */
-const struct iw_finding *iw_station_findings(const struct iw_station *s);
+const struct iw_station_finding *iw_station_findings(const struct iw_station *s);
 /* True once the peer has sent more than the log can take. */
 bool iw_station_flooded(const struct iw_station *s);
 
@@ -117,8 +115,8 @@ void iw_conn_cork(struct iw_conn *c);
 void iw_conn_uncork(struct iw_conn *c, const struct iw_writes *writes, uint64_t deadline);
 /* Writes the first `length` octets of what is collected, as one; the rest stays. */
 void iw_conn_release(struct iw_conn *c, size_t length, uint64_t deadline);
-/* A comment on the last thing sent. */
-void iw_conn_comment_sent(struct iw_conn *c, const char *text);
+/* A comment on the last thing sent. Returns its position. */
+uint64_t iw_conn_comment_sent(struct iw_conn *c, const char *text);
 /* FIN. */
 void iw_conn_shutdown(struct iw_conn *c);
 /* RST, on purpose. The connection is closed. */

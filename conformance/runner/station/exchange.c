@@ -54,7 +54,8 @@ struct iw_exchange {
     int n_connections;
     size_t octets;
     uint64_t created;
-    uint64_t epoch; /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
+    uint64_t epoch;  /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
+    uint64_t frames; /* of the capture that was saved last */
 };
 
 struct iw_exchange *iw_exchange_create(void)
@@ -208,6 +209,18 @@ const struct iw_exchange_line *iw_exchange_lines(const struct iw_exchange *x)
     return x->lines;
 }
 
+void iw_exchange_relate(const struct iw_exchange *x, int connection,
+                        void (*take)(void *context, bool from_peer, uint64_t position,
+                                     const uint8_t *octets, size_t length, bool reset),
+                        void *context)
+{
+    for (const struct event *e = x->events; e != NULL; e = e->next) {
+        bool end = e->kind == EVENT_FIN || e->kind == EVENT_RESET;
+        if (e->connection == connection && (end || (e->kind == EVENT_DATA && e->length > 0)))
+            take(context, e->from_peer, e->position, e->octets, e->length, e->kind == EVENT_RESET);
+    }
+}
+
 size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_peer,
                         uint64_t position, uint8_t *out, size_t room)
 {
@@ -227,11 +240,11 @@ size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_p
     return got;
 }
 
-const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
-                                                    const struct iw_exchange_line *line,
-                                                    const struct iw_exchange_remark *after)
+struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
+                                              const struct iw_exchange_line *line,
+                                              const struct iw_exchange_remark *after)
 {
-    const struct iw_exchange_remark *r = after ? after->next : x->remarks;
+    struct iw_exchange_remark *r = after ? after->next : x->remarks;
     while (r && (r->connection != line->connection || r->from_peer != line->from_peer ||
                  r->position < line->position ||
                  (r->position >= line->end && r->position != line->position)))
@@ -245,9 +258,11 @@ static void comment(const struct iw_exchange *x, struct iw_synth *s, const struc
 {
     const struct iw_exchange_line line = {
         .connection = e->connection, .from_peer = e->from_peer, .position = at, .end = end};
-    const struct iw_exchange_remark *r = NULL;
-    while ((r = iw_exchange_remark(x, &line, r)) != NULL)
-        iw_synth_comment(s, r->position - at < (end - at) / 2 ? span.first : span.last, r->text);
+    struct iw_exchange_remark *r = NULL;
+    while ((r = iw_exchange_remark(x, &line, r)) != NULL) {
+        r->frame = r->position - at < (end - at) / 2 ? span.first : span.last;
+        iw_synth_comment(s, r->frame, r->text);
+    }
 }
 
 static void replay_data(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,
@@ -302,7 +317,21 @@ static void replay(const struct iw_exchange *x, struct iw_synth *s, struct repla
     }
 }
 
-int iw_exchange_save(const struct iw_exchange *x, const char *path, const char *title, char *error,
+uint64_t iw_exchange_frames(const struct iw_exchange *x)
+{
+    return x->frames;
+}
+
+uint64_t iw_exchange_frame(const struct iw_exchange *x, int connection, bool from_peer,
+                           uint64_t position)
+{
+    for (const struct iw_exchange_remark *r = x->remarks; r != NULL; r = r->next)
+        if (r->connection == connection && r->from_peer == from_peer && r->position == position)
+            return r->frame;
+    return 0;
+}
+
+int iw_exchange_save(struct iw_exchange *x, const char *path, const char *title, char *error,
                      size_t room)
 {
     char what[IW_CAPTURE_ERROR] = "out of memory";
@@ -312,6 +341,7 @@ int iw_exchange_save(const struct iw_exchange *x, const char *path, const char *
     if (s != NULL) {
         replay(x, s, to);
         done = iw_synth_write(s, path, "iwarp-conform", title, what);
+        x->frames = iw_synth_frames(s);
     }
     if (!done)
         snprintf(error, room, "%s", what);

@@ -72,6 +72,13 @@ void iw_exchange_tell(struct iw_exchange *x, const struct iw_exchange_line *line
 bool iw_exchange_heard(const struct iw_exchange *x);
 /* In order of happening. */
 const struct iw_exchange_line *iw_exchange_lines(const struct iw_exchange *x);
+/* Hands over what a connection exchanged, in order of happening: octets, or with `length` 0 the end
+ * of a direction (FIN, or RST). */
+void iw_exchange_relate(const struct iw_exchange *x, int connection,
+                        void (*take)(void *context, bool from_peer, uint64_t position,
+                                     const uint8_t *octets, size_t length, bool reset),
+                        void *context);
+
 /* Up to `room` octets of one direction from `position` on, as far as they were exchanged. Returns
  * their number. */
 size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_peer,
@@ -82,16 +89,23 @@ struct iw_exchange_remark {
     int connection;
     bool from_peer;
     uint64_t position;
+    uint64_t frame; /* of the capture, from 1, once it was saved; 0: in none */
     char *text;
 };
 
 /* The next comment after `after` (NULL: the first) on this line. */
-const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
-                                                    const struct iw_exchange_line *line,
-                                                    const struct iw_exchange_remark *after);
+struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
+                                              const struct iw_exchange_line *line,
+                                              const struct iw_exchange_remark *after);
 
 /* Writes a pcapng with `title` as the comment of its section. 0, or -1 with one line in `error`. */
-int iw_exchange_save(const struct iw_exchange *x, const char *path, const char *title, char *error,
+int iw_exchange_save(struct iw_exchange *x, const char *path, const char *title, char *error,
                      size_t room);
+
+/* Returns the number of frames of the capture that was saved last. */
+uint64_t iw_exchange_frames(const struct iw_exchange *x);
+/* Returns its frame with the comment at this octet; 0 if there is none. */
+uint64_t iw_exchange_frame(const struct iw_exchange *x, int connection, bool from_peer,
+                           uint64_t position);
 
 #endif

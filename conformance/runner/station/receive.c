@@ -160,15 +160,11 @@ static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
     if (s->found[o->fault.check] == IW_STATION_FINDINGS)
         return;
     s->found[o->fault.check]++;
-    struct iw_finding *f = iw_got(malloc(sizeof(*f)));
-    *f = (struct iw_finding){.check = o->fault.check,
-                             .connection = c->state.number,
-                             .position = o->fault.pos,
-                             .got = o->fault.got,
-                             .want = o->fault.want};
+    struct iw_station_finding *f = iw_got(malloc(sizeof(*f)));
+    *f = (struct iw_station_finding){.fault = o->fault, .connection = c->state.number};
     if (s->trace)
-        fprintf(s->trace, "%d < finding: %s: %s\n", c->state.number, iw_check_info(f->check)->name,
-                iw_check_info(f->check)->text);
+        fprintf(s->trace, "%d < finding: %s: %s\n", c->state.number,
+                iw_check_info(o->fault.check)->name, iw_check_info(o->fault.check)->text);
     *s->last_finding = f;
     s->last_finding = &f->next;
 }

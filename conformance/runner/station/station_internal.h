@@ -12,7 +12,7 @@ struct iw_station {
     FILE *trace;
     struct iw_conn *conns;
     struct iw_station_listener *listeners;
-    struct iw_finding *findings, **last_finding;
+    struct iw_station_finding *findings, **last_finding;
     unsigned found[IW_CHECK_COUNT]; /* findings of each check */
     bool flooded;
 };

@@ -96,7 +96,7 @@ static void a_replay_is_repeated_into_a_folder(void **state)
 
 /* ---- what a probe has found ---- */
 
-static void assert_file(const struct iw_target_spec *spec, const struct iw_findings *f,
+static void assert_file(const struct iw_target_spec *spec, const struct iw_probed *f,
                         const char *expected)
 {
     static const char head[] = "-- What iwarp-conform probe found out about this peer (2001-09-09 "
@@ -105,7 +105,7 @@ static void assert_file(const struct iw_target_spec *spec, const struct iw_findi
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
 
-    iw_findings_write(out, spec, f, 1000000000);
+    iw_probed_write(out, spec, f, 1000000000);
     fclose(out);
     assert_memory_equal(text, head, strlen(head));
     assert_string_equal(text + strlen(head), expected);
@@ -114,19 +114,19 @@ static void assert_file(const struct iw_target_spec *spec, const struct iw_findi
 
 static void notes_are_taken_by_their_first_word(void **state)
 {
-    struct iw_findings f = {{0}};
+    struct iw_probed f = {{0}};
 
     (void)state;
-    iw_findings_take(&f, NULL);
+    iw_probed_take(&f, NULL);
     assert_null(f.lists[IW_FOUND_LINES]);
-    iw_findings_take(&f, "file: -- seen this\nfile: crc = \"on\",\ncan: read\nother: x\n"
-                         "cannot: send\nfile:x\ncan: ird.4\n");
+    iw_probed_take(&f, "file: -- seen this\nfile: crc = \"on\",\ncan: read\nother: x\n"
+                       "cannot: send\nfile:x\ncan: ird.4\n");
     /* Of what the peer does in the other role only the remarks are kept. */
-    iw_findings_take(&f, "file: -- and that\nfile: crc = \"off\",\ncan: send\ncannot: -read");
+    iw_probed_take(&f, "file: -- and that\nfile: crc = \"off\",\ncan: send\ncannot: -read");
     assert_file(&(const struct iw_target_spec){0}, &f,
                 "  -- seen this\n  crc = \"on\",\n  -- and that\n"
                 "  can = { \"read\", \"ird.4\" },\n  cannot = { \"send\" },\n}\n");
-    iw_findings_free(&f);
+    iw_probed_free(&f);
 }
 
 static void what_the_user_said_is_kept(void **state)
@@ -142,13 +142,13 @@ static void what_the_user_said_is_kept(void **state)
                                   .class = IW_TARGET_RPING};
 
     (void)state;
-    assert_file(&spec, &(const struct iw_findings){{0}},
+    assert_file(&spec, &(const struct iw_probed){{0}},
                 "  address = \"10.0.0.1\",\n  port = 7471,\n"
                 "  start = \"go \\\"x\\\\y\\\"\\010\\127.\",\n  ready = \"up\",\n"
                 "  connect = \"call\",\n  ask = \"press\",\n  connect_within = 0.5,\n"
                 "  station = \"10.0.0.2\",\n  class = \"rping\",\n}\n");
     spec = (struct iw_target_spec){.class = IW_TARGET_BARE};
-    assert_file(&spec, &(const struct iw_findings){{0}}, "}\n");
+    assert_file(&spec, &(const struct iw_probed){{0}}, "}\n");
 }
 
 /* A value that the user gave stands, and what was seen is a remark. */
@@ -162,14 +162,14 @@ static void what_was_seen_does_not_overrule_the_user(void **state)
                    (char[]){"ird.16"},
                    NULL};
     struct iw_target_spec spec = {.can = can};
-    struct iw_findings f = {{0}};
+    struct iw_probed f = {{0}};
 
     (void)state;
-    iw_findings_take(&f, "file: crc = \"off\",\nfile: crcs = 1,\nfile: markers = \"on\",\n"
-                         "file: revision = 2,\nfile: class = \"rping\",\nfile: -- crc = x\n"
-                         "can: crc.off\ncan: rtr.send\ncan: rtr.read\ncan: ird.4\ncan: read\n"
-                         "cannot: rtr.send\ncannot: rtr.write\ncannot: ird\ncannot: windows\n"
-                         "cannot: markers\ncannot: rtr");
+    iw_probed_take(&f, "file: crc = \"off\",\nfile: crcs = 1,\nfile: markers = \"on\",\n"
+                       "file: revision = 2,\nfile: class = \"rping\",\nfile: -- crc = x\n"
+                       "can: crc.off\ncan: rtr.send\ncan: rtr.read\ncan: ird.4\ncan: read\n"
+                       "cannot: rtr.send\ncannot: rtr.write\ncannot: ird\ncannot: windows\n"
+                       "cannot: markers\ncannot: rtr");
     assert_file(&spec, &f,
                 "  -- seen: crc = \"off\",\n  crcs = 1,\n  -- seen: markers = \"on\",\n"
                 "  -- seen: revision = 2,\n  class = \"rping\",\n  -- crc = x\n"
@@ -178,14 +178,14 @@ static void what_was_seen_does_not_overrule_the_user(void **state)
                 "  cannot = { \"crc.off\", \"markers.on\", \"rtr.write\", \"windows\" },\n}\n");
     spec.class = IW_TARGET_RPING;
     spec.can = NULL;
-    iw_findings_free(&f);
-    f = (struct iw_findings){{0}};
-    iw_findings_take(&f, "file: class = \"bare\",\nfile: classes = 1,\nfile: crc = \"on\",\n"
-                         "can: ird.4\n");
+    iw_probed_free(&f);
+    f = (struct iw_probed){{0}};
+    iw_probed_take(&f, "file: class = \"bare\",\nfile: classes = 1,\nfile: crc = \"on\",\n"
+                       "can: ird.4\n");
     assert_file(&spec, &f,
                 "  class = \"rping\",\n  -- seen: class = \"bare\",\n  classes = 1,\n"
                 "  crc = \"on\",\n  can = { \"ird.4\" },\n}\n");
-    iw_findings_free(&f);
+    iw_probed_free(&f);
 }
 
 int main(void)

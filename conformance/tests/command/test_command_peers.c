@@ -160,6 +160,10 @@ static void a_run_outlives_the_kernel_that_it_is_in(void **state)
                  "  rule      MPA-4.1-02 (MUST): Pad octets are zero on transmit\n"
                  "  reason    the target's kernel ended: BUG: in f\n"
                  "  again     iwarp-conform run --cases cases --target ./ends.lua --select a\n"
+                 "finding 1: FAIL MPA-4.1-02 (MUST): Pad octets are zero on transmit\n"
+                 "  what      the target's kernel ended: BUG: in f\n"
+                 "  cases     1: a\n"
+                 "  again     iwarp-conform run --cases cases --target ./ends.lua --select a\n"
                  "1 PASS, 0 NOTE, 1 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR, target ./ends.lua\n"
                  "results: r\n",
                  "iwarp-conform: a: the target's kernel ended: BUG: in f; it is started again\n");

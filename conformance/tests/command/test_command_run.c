@@ -54,6 +54,10 @@ static void verdicts_are_printed_and_written(void **state)
                  "  reason    not good\n"
                  "  capture   r/bad.pcapng\n"
                  "  again     iwarp-conform run --cases cases --select bad\n"
+                 "finding 1: FAIL MPA-4.1-02 (MUST): Pad octets are zero on transmit\n"
+                 "  what      not good\n"
+                 "  cases     1: bad\n"
+                 "  again     iwarp-conform run --cases cases --select bad\n"
                  "1 PASS, 0 NOTE, 1 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR, target embedded\n"
                  "results: r\n",
                  "");
@@ -71,7 +75,8 @@ static void tap_is_printed_instead(void **state)
                  "TAP version 14\n1..2\nnot ok 1 - bad\n  ---\n  verdict: \"FAIL\"\n"
                  "  rule: \"MPA-4.1-02\"\n  text: \"Pad octets are zero on transmit\"\n"
                  "  reason: \"not good\"\n  at: \"cases/bad.lua:4\"\n"
-                 "  capture: \"r/bad.pcapng\"\n  ...\nok 2 - good\n",
+                 "  capture: \"r/bad.pcapng\"\n  ...\nok 2 - good\n"
+                 "# finding 1: FAIL MPA-4.1-02 in 1 case, shown by bad: not good\n",
                  NULL);
 }
 

@@ -144,7 +144,7 @@ def report(conform, folder):
     return page
 
 
-SHOWN = "[...document.querySelectorAll('details.case:not(.hidden)')].map(d => d.id.slice(5)).join()"
+SHOWN = "[...document.querySelectorAll('#list details.case:not(.hidden)')].map(d => d.id.slice(5)).join()"
 FIRST = "a-failing,b-answer,c-noted,d-undecided,f-broken"
 
 
@@ -155,9 +155,22 @@ def alone(browser, page):
     check(browser.run("return performance.getEntriesByType('resource').length") == 0, "and loads nothing")
 
 
+def findings(browser):
+    check(browser.run("return document.getElementById('tab-findings').getAttribute('aria-selected')") == "true", "the findings come first")
+    lines = browser.run("return [...document.querySelectorAll('#findings details > summary')].map(e => e.innerText.split(/\\s+/).slice(0, 3).join(' '))")
+    check(lines[:1] == ["FAIL 1. MPA-8-02"] and len(lines) >= 2, "each once, the gravest first", lines)
+    text = browser.run("return document.querySelector('#finding-1 .body').innerText")
+    check("MPA-8-02 broken" in text and "--select " in text and "frame " in text, "with what shows it", text)
+    link = browser.run("return document.querySelector('#finding-1 a[href$=pcapng]').getAttribute('href')")
+    check("#" not in link and link.endswith(".pcapng"), "and a link to the capture", link)
+    browser.run("location.hash = 'finding-2'")
+    browser.until("document.querySelector('#finding-2').open", "a link to a finding opens it")
+    browser.run("location.hash = ''; document.getElementById('tab-cases').click()")
+
+
 def filters(browser):
     check(browser.run("return " + SHOWN) == FIRST, "what did not pass is shown first")
-    check(browser.run("return document.querySelectorAll('.body, #ruletable tr').length") == 0, "what nobody has opened is not made")
+    check(browser.run("return document.querySelectorAll('#list .body, #ruletable tr').length") == 0, "what nobody has opened is not made")
     browser.run("document.querySelector('#tiles [data-verdict=PASS]').click()")
     browser.until(SHOWN + ".startsWith('" + FIRST + ",g-good,z-1,z-2,')", "a click on a verdict shows its cases")
     fill = "const f = document.getElementById('%s'); f.value = '%s'; f.dispatchEvent(new Event('input'))"
@@ -217,7 +230,7 @@ def keyboard(browser):
     browser.press(ENTER)
     browser.until("document.querySelector('#case-g-good .fields').innerText.includes('PD_Length 0004')",
                   "Tab and Enter lead to a message, whose fields have names")
-    browser.press("3")
+    browser.press("4")
     browser.until("document.getElementById('tab-rules').getAttribute('aria-selected') === 'true'", "digits choose the part")
     browser.press("?")
     browser.until("document.getElementById('keys').innerText.includes('search')", "it shows the keys")
@@ -248,7 +261,7 @@ def looks(browser):
         backs.add(browser.run("return getComputedStyle(document.body).backgroundColor"))
         browser.run("location.hash = 'case-b-answer'")
         browser.until("document.querySelector('#case-b-answer svg')", "the case opens, %s" % scheme)
-        for part in ("cases", "summary", "rules", "help"):
+        for part in ("findings", "cases", "summary", "rules", "help"):
             browser.run("document.getElementById('tab-%s').click()" % part)
             wide = browser.run("return document.documentElement.scrollWidth")
             check(wide <= SMALL, "%s fits a small screen" % part, wide)
@@ -260,6 +273,7 @@ def look(browser, page):
     browser.open(page)
     check(browser.run("return document.title") == "iWARP conformance: embedded", "the page runs, and nothing else does")
     alone(browser, page)
+    findings(browser)
     filters(browser)
     one_case(browser, page)
     keyboard(browser)

@@ -45,7 +45,7 @@ def parse_tap(text):
     plan = re.fullmatch(r"1\.\.(\d+)", lines[1])
     assert plan, lines[1]
     points, at = [], 2
-    while at < len(lines):
+    while at < len(lines) and not lines[at].startswith("# finding "):
         # '#' begins a directive unless a backslash stands before it, which stands for itself if it is doubled.
         m = re.fullmatch(r"(not )?ok (\d+) - ((?:[^#\\]|\\[#\\])*?)(?: # (TODO|SKIP) ((?:[^#\\]|\\[#\\])*))?", lines[at])
         assert m, lines[at]
@@ -61,6 +61,7 @@ def parse_tap(text):
                 at += 1
             at += 1
         points.append((not m[1], int(m[2]), m[3], m[4], m[5], diagnostics))
+    assert lines[at:] and all(re.fullmatch(r"# finding \d+: (FAIL|NOTE) [A-Z0-9.-]+ in \d+ cases?, shown by [a-z-]+: .*", line) for line in lines[at:]), lines[at:]
     assert [p[1] for p in points] == list(range(1, int(plan[1]) + 1)), "the plan is fulfilled"
     return points
 

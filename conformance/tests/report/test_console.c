@@ -145,27 +145,70 @@ static void test_remarks(void **state)
     is("PASS c0: o\nPASS c0: o\n  notes     n\n            m\nPASS c1\n");
 }
 
-/* From ten on the rules are summed up. */
-static void test_ten_failures(void **state)
+static struct iw_deviation deviations[CASES];
+static char how_crc[] = "mpa-crc", how_pad[] = "mpa-pad", wrong[] = "a wrong CRC", one[] = "0x1";
+static char two[] = "0x2", capture[] = "r/c1.pcapng";
+
+/* The entries from `first` on show the same thing. */
+static void deviate(size_t first, size_t count, const char *rule)
 {
-    static const char line[] = "broken MPA-8-02 (MUST) in 10 cases (c1 ...): CRC mismatch is "
-                               "detected (code 2)\n";
+    for (size_t i = first; i < first + count; i++) {
+        deviations[i] = (struct iw_deviation){.verdict = IW_VERDICT_FAIL,
+                                              .rule = iw_rule_find(rule),
+                                              .how = how_crc,
+                                              .wire = true,
+                                              .text = wrong,
+                                              .expected = one,
+                                              .actual = two,
+                                              .frame = 3 + i};
+        entries[i].result.verdict = IW_VERDICT_FAIL;
+        entries[i].result.deviations = &deviations[i];
+        entries[i].result.n_deviations = 1;
+        entries[i].result.frames = 10;
+    }
+}
 
+/* Six cases show it, of which five are named; the baseline knows of another. */
+static void test_findings(void **state)
+{
     (void)state;
-    for (size_t n = 9; n <= 10; n++) {
-        char expected[512];
+    begin();
+    record.count = 8;
+    record.again = "run ";
+    deviate(0, 6, "MPA-4.4-11");
+    deviate(6, 1, "MPA-4.1-02");
+    deviations[6].how = how_pad;
+    entries[6].pinned = IW_PINNED_EXPECTED;
+    entries[1].result.frames = 9;
+    entries[1].result.pcap = capture;
+    iw_record_conclude(&record);
+    iw_console_summary(out, &record, false);
+    iw_findings_free(&record.findings);
+    is("finding 1: FAIL MPA-4.4-11 (MUST): With CRCs enabled the field holds CRC32c as iSCSI "
+       "digests "
+       "define it\n"
+       "  what      a wrong CRC\n"
+       "  expected  0x1\n"
+       "  actual    0x2\n"
+       "  cases     6: c0 c1 c2 c3 c4 ...\n"
+       "  shown by  frame 4 of r/c1.pcapng\n"
+       "  again     run c1\n"
+       "1 finding as the baseline says\n" SUM);
+}
 
+/* What an earlier case has shown is not printed again, unless that was no news or all is asked for.
+ */
+static void test_repeated_findings(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
         begin();
-        record.count = 12;
-        for (size_t i = 1; i <= n; i++)
-            entries[i].result.verdict = i % 2 ? IW_VERDICT_FAIL : IW_VERDICT_NOTE;
-        entries[0].result.verdict = IW_VERDICT_FAIL;
-        entries[0].pinned = IW_PINNED_EXPECTED;
-        entries[11].result.verdict = IW_VERDICT_FAIL;
-        entries[11].done = false;
-        iw_console_summary(out, &record, false);
-        snprintf(expected, sizeof(expected), "%s" SUM, n == 10 ? line : "");
-        is(expected);
+        deviate(0, 2, "MPA-4.4-11");
+        entries[0].pinned = i == 1 ? IW_PINNED_EXPECTED : IW_PINNED_NOT;
+        iw_console_entry(out, &record, &entries[1], i == 2);
+        is(i == 0 ? ""
+                  : "FAIL c1\n  case      f.lua:7\n"
+                    "  rule      MPA-8-02 (MUST): CRC mismatch is detected (code 2)\n");
     }
 }
 
@@ -187,9 +230,10 @@ static void test_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounds),       cmocka_unit_test(test_baseline),
-        cmocka_unit_test(test_skips),        cmocka_unit_test(test_remarks),
-        cmocka_unit_test(test_ten_failures), cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_rounds),   cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_skips),    cmocka_unit_test(test_remarks),
+        cmocka_unit_test(test_findings), cmocka_unit_test(test_repeated_findings),
+        cmocka_unit_test(test_progress),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -332,6 +332,7 @@ static void test_json(void **state)
                             "  \"SKIP\": 1,\n"
                             "  \"ERROR\": 1\n"
                             " },\n"
+                            " \"findings\": [],\n"
                             " \"cases\": [\n"
                             "  {\n"
                             "   \"id\": \"crc-good\",\n"
@@ -348,7 +349,8 @@ static void test_json(void **state)
                             "   \"file\": \"cases/mpa/crc.lua\",\n"
                             "   \"line\": 3,\n"
                             "   \"level\": \"must\",\n"
-                            "   \"observed\": \"close=fin\"\n"
+                            "   \"observed\": \"close=fin\",\n"
+                            "   \"findings\": []\n"
                             "  },\n"
                             "  {\n"
                             "   \"id\": \"pad-odd\",\n"
@@ -365,7 +367,8 @@ static void test_json(void **state)
                             "   \"file\": \"cases/mpa/crc.lua\",\n"
                             "   \"line\": 10,\n"
                             "   \"level\": \"must\",\n"
-                            "   \"rule\": \"MPA-4.1-02\"\n"
+                            "   \"rule\": \"MPA-4.1-02\",\n"
+                            "   \"findings\": []\n"
                             "  },\n"
                             "  {\n"
                             "   \"id\": \"crc-bad\",\n"
@@ -388,10 +391,118 @@ static void test_json(void **state)
                             "    \"one\",\n"
                             "    \"two\"\n"
                             "   ],\n"
-                            "   \"where\": \"cases/mpa/crc.lua:25\"\n"
+                            "   \"where\": \"cases/mpa/crc.lua:25\",\n"
+                            "   \"findings\": []\n"
                             "  }\n"
                             " ]\n"
                             "}\n");
+}
+
+/* ---- findings ---- */
+
+static char how_crc[] = "mpa-crc", fault_code[] = "2/0/02", wrong[] = "a wrong CRC & more";
+static char one[] = "0x1", two[] = "0x2";
+
+static void find_one(void)
+{
+    static struct iw_deviation deviation;
+
+    deviation = (struct iw_deviation){.verdict = IW_VERDICT_FAIL,
+                                      .rule = iw_rule_find("MPA-4.4-11"),
+                                      .how = how_crc,
+                                      .wire = true,
+                                      .text = wrong,
+                                      .expected = one,
+                                      .actual = two,
+                                      .frame = 7};
+    entries[2].result.deviations = &deviation;
+    entries[2].result.n_deviations = 1;
+    iw_record_conclude(&record);
+}
+
+static void write_findings(FILE *out)
+{
+    find_one();
+    iw_tap_findings(out, &record);
+    json_t *all = iw_record_to_json(&record);
+    json_dumpf(json_object_get(all, "findings"), out, JSON_COMPACT);
+    putc('\n', out);
+    json_t *c = json_array_get(json_object_get(all, "cases"), 2);
+    json_dumpf(json_object_get(c, "findings"), out, JSON_COMPACT);
+    fprintf(out, "%s\n", json_string_value(json_object_get(c, "rule")));
+    json_decref(all);
+    iw_findings_free(&record.findings);
+}
+
+static void test_findings(void **state)
+{
+    (void)state;
+    assert_text(
+        write_findings,
+        "# finding 1: FAIL MPA-4.4-11 in 1 case, shown by crc-bad: a wrong CRC & more\n"
+        "[{\"number\":1,\"rule\":\"MPA-4.4-11\",\"verdict\":\"FAIL\",\"text\":\"a wrong CRC & "
+        "more\",\"expected\":\"0x1\",\"actual\":\"0x2\",\"count\":1,\"cases\":[\"crc-bad\"],"
+        "\"exhibit\":{\"case\":\"crc-bad\",\"frame\":7,\"pcap\":\"out/crc-bad.pcapng\"},"
+        "\"known\":false}]\n"
+        "[1]MPA-4.4-11\n");
+}
+
+static void write_junit_findings(FILE *out)
+{
+    find_one();
+    iw_junit_write(out, &record);
+    iw_findings_free(&record.findings);
+}
+
+static void test_junit_names_findings(void **state)
+{
+    char *text = text_of(write_junit_findings);
+
+    (void)state;
+    assert_non_null(strstr(text,
+                           "<property name=\"finding\" value=\"FAIL MPA-4.4-11 in 1 case, shown "
+                           "by crc-bad: a wrong CRC &amp; more\"/>"));
+    assert_non_null(strstr(text, "type=\"MPA-4.4-11\">"));
+    assert_non_null(strstr(text, "\nfinding: 1, MPA-4.4-11: a wrong CRC &amp; more\n"));
+    free(text);
+}
+
+static void test_deviations_survive_json(void **state)
+{
+    struct iw_result back = {0};
+
+    (void)state;
+    fill();
+    find_one();
+    struct iw_deviation *d = entries[2].result.deviations;
+    d->fault = fault_code;
+    d->connection = 1;
+    d->position = 20;
+    d->from_target = true;
+    json_t *object = iw_result_to_json(&entries[2].result);
+    assert_true(iw_result_from_json(object, &back));
+    assert_int_equal(back.n_deviations, 1);
+    assert_int_equal(back.deviations->verdict, IW_VERDICT_FAIL);
+    assert_ptr_equal(back.deviations->rule, d->rule);
+    assert_string_equal(back.deviations->how, "mpa-crc");
+    assert_true(back.deviations->wire);
+    assert_string_equal(back.deviations->fault, "2/0/02");
+    assert_string_equal(back.deviations->text, "a wrong CRC & more");
+    assert_string_equal(back.deviations->expected, "0x1");
+    assert_string_equal(back.deviations->actual, "0x2");
+    assert_int_equal(back.deviations->connection, 1);
+    assert_true(back.deviations->from_target);
+    assert_int_equal(back.deviations->position, 20);
+    assert_int_equal(back.deviations->frame, 7);
+    iw_result_free(&back);
+    /* One without a rule that is known is left out. */
+    json_object_set_new(json_array_get(json_object_get(object, "deviations"), 0), "rule",
+                        json_string("MPA-0-00"));
+    assert_true(iw_result_from_json(object, &back));
+    assert_int_equal(back.n_deviations, 0);
+    iw_result_free(&back);
+    json_decref(object);
+    iw_findings_free(&record.findings);
 }
 
 static void test_result_survives_json(void **state)
@@ -461,36 +572,6 @@ static void test_console(void **state)
         "1 PASS, 1 NOTE, 1 FAIL, 1 INCONCLUSIVE, 1 SKIP, 1 ERROR; 5.2 s, target "
         "tcp:127.0.0.1:7471\n"
         "results: out\n");
-}
-
-static void write_many(FILE *out)
-{
-    static struct iw_entry many[12];
-
-    cases[0].rules[0] = iw_rule_find("MPA-8-02");
-    cases[1].rules[0] = iw_rule_find("MPA-4.1-02");
-    for (size_t i = 0; i < 12; i++) {
-        many[i] = entries[i < 7];
-        many[i].result.verdict = i < 11 ? IW_VERDICT_FAIL : IW_VERDICT_PASS;
-        many[i].result.rule = NULL;
-    }
-    many[0].pinned = IW_PINNED_EXPECTED; /* is known, and does not count */
-    record.entries = many;
-    record.count = 12;
-    record.verdicts[IW_VERDICT_SKIP] = 0;
-    iw_console_summary(out, &record, false);
-}
-
-static void test_console_sums_up_failures(void **state)
-{
-    char *text = text_of(write_many);
-
-    (void)state;
-    assert_non_null(strstr(text,
-                           "broken MPA-4.1-02 (MUST) in 6 cases (pad-odd ...): Pad octets are "
-                           "zero on transmit\nbroken MPA-8-02 (MUST) in 4 cases (crc-good "
-                           "...): CRC mismatch is detected (code 2)\n1 PASS,"));
-    free(text);
 }
 
 static void write_unreached(FILE *out)
@@ -574,10 +655,12 @@ int main(void)
         cmocka_unit_test(test_csv_fields),
         cmocka_unit_test(test_junit),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_findings),
+        cmocka_unit_test(test_junit_names_findings),
+        cmocka_unit_test(test_deviations_survive_json),
         cmocka_unit_test(test_result_survives_json),
         cmocka_unit_test(test_console),
         cmocka_unit_test(test_console_sums_up),
-        cmocka_unit_test(test_console_sums_up_failures),
         cmocka_unit_test(test_clean),
         cmocka_unit_test(test_shell),
         cmocka_unit_test(test_fill),

@@ -232,22 +232,23 @@ static void json_has_what_is_pinned(void **state)
     entry_is(0, "{\"id\":\"known\",\"verdict\":\"FAIL\",\"role\":\"initiator\",\"rules\":["
                 "\"MPA-8-02\"],\"seconds\":0.0,\"reason\":\"r\",\"expected\":null,\"actual\":null,"
                 "\"pcap\":null,\"file\":\"f.lua\",\"line\":7,\"level\":\"must\",\"baseline\":"
-                "\"expected\",\"known\":\"why \\\"so\\\"\",\"rounds\":{\"PASS\":2,\"FAIL\":1}}");
+                "\"expected\",\"known\":\"why "
+                "\\\"so\\\"\",\"rounds\":{\"PASS\":2,\"FAIL\":1},\"findings\":[]}");
     record.repeat = 1;
     entry_is(1, "{\"id\":\"better\",\"verdict\":\"PASS\",\"role\":\"initiator\",\"rules\":["
                 "\"MPA-8-02\"],\"seconds\":0.0,\"reason\":null,\"expected\":null,\"actual\":null,"
                 "\"pcap\":null,\"file\":\"f.lua\",\"line\":7,\"level\":\"must\",\"baseline\":"
-                "\"stale\",\"known\":\"why \\\"so\\\"\"}");
+                "\"stale\",\"known\":\"why \\\"so\\\"\",\"findings\":[]}");
     entry_is(3, "{\"id\":\"bare\",\"verdict\":\"NOTE\",\"role\":\"initiator\",\"rules\":[],"
                 "\"seconds\":0.0,\"reason\":null,\"expected\":null,\"actual\":null,\"pcap\":null,"
-                "\"file\":\"f.lua\",\"line\":7,\"level\":\"must\"}");
+                "\"file\":\"f.lua\",\"line\":7,\"level\":\"must\",\"findings\":[]}");
     entries[EXPECTED].done = false;
     entries[STALE].c = NULL;
     entries[STALE].pinned = IW_PINNED_NOT;
     entries[STALE].known = NULL;
     entry_is(0, "{\"id\":\"better\",\"verdict\":\"PASS\",\"role\":null,\"rules\":[],\"seconds\":"
                 "0.0,\"reason\":null,\"expected\":null,\"actual\":null,\"pcap\":null,\"file\":"
-                "\"f.lua\"}");
+                "\"f.lua\",\"findings\":[]}");
     fclose(out);
     free(text);
 }
@@ -266,7 +267,7 @@ static void json_names_the_target(void **state)
        "\"name\": \"t\",\n  \"class\": \"agent\",\n  \"version\": \"v <2>\"\n },\n "
        "\"started\": \"1970-01-02T00:00:00Z\",\n \"seconds\": 0.0,\n \"exit\": 3,\n "
        "\"summary\": {\n  \"PASS\": 1,\n  \"NOTE\": 1,\n  \"FAIL\": 2,\n  \"INCONCLUSIVE\": 0,\n  "
-       "\"SKIP\": 9,\n  \"ERROR\": 0\n },\n \"cases\": []\n}\n");
+       "\"SKIP\": 9,\n  \"ERROR\": 0\n },\n \"findings\": [],\n \"cases\": []\n}\n");
 }
 
 /* ---- CSV ---- */
@@ -418,26 +419,6 @@ static void every_rule_has_its_line(void **state)
     free(text);
 }
 
-/* Ten failures: nine of one rule, and one of another. */
-static void a_rule_may_be_broken_once(void **state)
-{
-    static struct iw_entry many[10];
-
-    (void)state;
-    begin();
-    for (size_t i = 0; i < 10; i++) {
-        many[i] = entries[NEW];
-        many[i].result.rule = i ? rules[0] : iw_rule_find("MPA-4.1-02");
-    }
-    many[0].result.verdict = IW_VERDICT_NOTE;
-    many[0].result.id = ids[BARE];
-    record.entries = many;
-    record.count = 10;
-    iw_console_summary(out, &record, false);
-    has("broken MPA-4.1-02 (MUST) in 1 case (bare): Pad octets are zero on transmit\n"
-        "broken MPA-8-02 (MUST) in 9 cases (worse ...): CRC mismatch is detected (code 2)\n");
-}
-
 /* The first entry counts, too. */
 static void rounds_of_the_first_case(void **state)
 {
@@ -481,7 +462,6 @@ int main(void)
         cmocka_unit_test(a_field_is_quoted_where_it_must_be),
         cmocka_unit_test(the_console_has_more_to_say),
         cmocka_unit_test(every_rule_has_its_line),
-        cmocka_unit_test(a_rule_may_be_broken_once),
         cmocka_unit_test(rounds_of_the_first_case),
     };
 

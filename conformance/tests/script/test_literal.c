@@ -34,6 +34,10 @@
     }
 #define COUNT(...) (sizeof(STEPS(__VA_ARGS__)) / sizeof(struct peer_step))
 
+/* What lets the responder send. */
+#define FIRST "literal.send_fpdu(conn, '000e c140 00000000 0000000000000000')\n"
+#define FIRST_FPDU "000ec140 00000000 00000000 00000000 a30572ab"
+
 static int remove_file(void **state)
 {
     (void)state;
@@ -113,29 +117,37 @@ static void other_octets_fail(void **state)
 /* The same header with its MSN in the other octet order. */
 static void a_field_in_the_wrong_order_fails(void **state)
 {
-    struct iw_result r = AGAINST(START "literal.expect_fpdu(conn, '" SEND "')\n",
-                                 {PEER_READ, REQUEST, 0}, {PEER_WRITE, REPLY, 0},
-                                 {PEER_WRITE,
-                                  "0015 4143 00000000 00000000 01000000 00000000 616263 00"
-                                  " 3c722a6f",
-                                  0},
-                                 {PEER_DRAIN, NULL, 0});
+    struct iw_result r =
+        AGAINST(START FIRST "literal.expect_fpdu(conn, '" SEND "')\n", {PEER_READ, REQUEST, 0},
+                {PEER_WRITE, REPLY, 0}, {PEER_READ, FIRST_FPDU, 0},
+                {PEER_WRITE,
+                 "0015 4143 00000000 00000000 01000000 00000000 616263 00"
+                 " 3c722a6f",
+                 0},
+                {PEER_DRAIN, NULL, 0});
 
     (void)state;
-    expect_fail(r, "the target sent other octets than expected", SEND,
-                "0015414300000000000000000100000000000000"
-                "61626300");
+    assert_non_null(strstr(r.notes,
+                           "follows from ddp-msn (DDP-4.3-08): the target sent other octets "
+                           "than expected: 0015414300000000000000000100000000000000"
+                           "61626300"));
+    expect_fail(r, "the MSN is not the one expected on its queue", "0x1",
+                "0x1000000 at octet 32 of connection 0");
 }
 
 static void a_wrong_crc_fails(void **state)
 {
     struct iw_result r =
-        AGAINST(START "literal.expect_fpdu(conn, '" SEND "')\n", {PEER_READ, REQUEST, 0},
-                {PEER_WRITE, REPLY, 0}, {PEER_WRITE, SEND "00000000", 0}, {PEER_DRAIN, NULL, 0});
+        AGAINST(START FIRST "literal.expect_fpdu(conn, '" SEND "')\n", {PEER_READ, REQUEST, 0},
+                {PEER_WRITE, REPLY, 0}, {PEER_READ, FIRST_FPDU, 0},
+                {PEER_WRITE, SEND "00000000", 0}, {PEER_DRAIN, NULL, 0});
 
     (void)state;
     assert_int_equal(r.verdict, IW_VERDICT_FAIL);
-    assert_string_equal(r.reason, "the target sent a CRC field without the CRC32c of the FPDU");
+    assert_string_equal(r.reason, "the CRC of an FPDU does not match its octets");
+    assert_non_null(strstr(r.notes,
+                           "follows from mpa-crc (MPA-4.4-11): the target sent a CRC field "
+                           "without the CRC32c of the FPDU"));
     assert_string_equal(r.rule->id, "MPA-4.4-11");
     iw_result_free(&r);
 }

@@ -215,7 +215,7 @@ static void octets_that_are_no_frame_are_lost(void **state)
     const struct iw_exchange_line *line = iw_exchange_lines(x)->next;
     assert_int_equal(line->kind, IW_LINE_OCTETS);
     assert_int_equal(iw_station_findings(s)->connection, 0);
-    assert_true(iw_station_findings(s)->position >= 15);
+    assert_true(iw_station_findings(s)->fault.pos >= 15);
 }
 
 /* The whole text is longer than the room. */
@@ -286,8 +286,8 @@ static void findings_are_bounded(void **state)
     (void)state;
     for (size_t i = 0; i < 2 * IW_STATION_FINDINGS; i++)
         seen(IW_OBSERVED_FINDING, 0, false);
-    for (const struct iw_finding *f = iw_station_findings(s); f; f = f->next, n++)
-        assert_int_equal(f->check, IW_CHECK_MPA_CRC);
+    for (const struct iw_station_finding *f = iw_station_findings(s); f; f = f->next, n++)
+        assert_int_equal(f->fault.check, IW_CHECK_MPA_CRC);
     assert_int_equal(n, 8);
     fflush(trace);
     assert_non_null(strstr(trace_text, "\n0 < finding: mpa-crc: "));
@@ -299,13 +299,13 @@ static void findings_are_bounded(void **state)
     own.fault = (struct iw_fault){IW_CHECK_DDP_STAG, 5, 6, 7};
     c->peer_base = 100;
     iw_conn_seen(c, &own);
-    const struct iw_finding *last = iw_station_findings(s);
+    const struct iw_station_finding *last = iw_station_findings(s);
     while (last->next)
         last = last->next;
-    assert_int_equal(last->check, IW_CHECK_DDP_STAG);
-    assert_int_equal(last->position, 105);
-    assert_int_equal(last->got, 6);
-    assert_int_equal(last->want, 7);
+    assert_int_equal(last->fault.check, IW_CHECK_DDP_STAG);
+    assert_int_equal(last->fault.pos, 105);
+    assert_int_equal(last->fault.got, 6);
+    assert_int_equal(last->fault.want, 7);
 }
 
 static void a_message_is_bounded_in_octets(void **state)
@@ -383,8 +383,9 @@ static void an_end_waits_until_mpa_begins(void **state)
     iw_conn_begin(c);
     comes("4..4 fin");
     assert_null(c->items);
-    assert_int_equal(iw_station_findings(s)->position, 4);
-    assert_string_equal(iw_check_info(iw_station_findings(s)->check)->name, "mpa-startup-cut");
+    assert_int_equal(iw_station_findings(s)->fault.pos, 4);
+    assert_string_equal(iw_check_info(iw_station_findings(s)->fault.check)->name,
+                        "mpa-startup-cut");
 }
 
 static void streamed_octets_are_bounded(void **state)

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "findings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/text.h"
+#include "run_record.h"
+
+static bool serves(const struct iw_check_info *info, const struct iw_rule *rule)
+{
+    bool found = iw_rule_at(info->rule) == rule;
+    for (size_t i = 0; !found && i < info->n_others; i++)
+        found = iw_rule_at(info->others[i]) == rule;
+    return found;
+}
+
+/* Whether a failure of the check leads to this Terminate ("1/1/00"); any does for NULL. */
+static bool leads_to(const struct iw_check_info *info, const char *fault)
+{
+    char code[16];
+    snprintf(code, sizeof(code), "%x/%x/%02x", info->layer, info->etype, info->code);
+    return fault == NULL || (info->reaction == IW_REACTION_TERMINATE && strcmp(code, fault) == 0);
+}
+
+/* The check that a deviation is about: one that names its rule first, or else any that serves it.
+ * Rules of one check are one requirement, said of either side or in several places. */
+static enum iw_check check_of(const struct iw_deviation *d)
+{
+    enum iw_check other = IW_CHECK_NONE;
+    for (int i = IW_CHECK_NONE + 1; i < IW_CHECK_COUNT; i++) {
+        const struct iw_check_info *info = iw_check_info((enum iw_check)i);
+        if (!leads_to(info, d->fault) || !serves(info, d->rule))
+            continue;
+        if (iw_rule_at(info->rule) == d->rule)
+            return (enum iw_check)i;
+        if (other == IW_CHECK_NONE)
+            other = (enum iw_check)i;
+    }
+    return other;
+}
+
+/* Whether some check that leads to this Terminate serves both rules. */
+static bool one_check(const struct iw_rule *a, const struct iw_rule *b, const char *fault)
+{
+    for (int i = IW_CHECK_NONE + 1; i < IW_CHECK_COUNT; i++) {
+        const struct iw_check_info *info = iw_check_info((enum iw_check)i);
+        if (leads_to(info, fault) && serves(info, a) && serves(info, b))
+            return true;
+    }
+    return false;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation *b)
+{
+    if (a->wire != b->wire || strcmp(a->how, b->how) != 0)
+        return false;
+    if (a->wire || a->rule == b->rule)
+        return true;
+    if (!same_text(a->fault, b->fault))
+        return false;
+    enum iw_check check = check_of(a);
+    return check != IW_CHECK_NONE &&
+           (check == check_of(b) || (a->fault != NULL && one_check(a->rule, b->rule, a->fault)));
+}
+
+/* Whether `d` follows from what a finding shows although another rule is accused: no check joins
+ * its rule with the error that the target should have reported, so its rule is about what comes of
+ * an error once it is detected: the form of the Terminate ("For errors detected on an incoming RDMA
+ * Write [...] the Terminate Message MUST be sent", RFC 5040 §7.1), the segments after it ("DDP MUST
+ * silently drop any subsequent Untagged DDP segments", RFC 5041 §7.1), the report to the ULP. Who
+ * treats the error itself in the same wrong way never gets there. */
+static bool follows(const struct iw_deviation *d, const struct iw_deviation *from)
+{
+    return !d->wire && !from->wire && d->fault != NULL && same_text(d->fault, from->fault) &&
+           strcmp(d->how, from->how) == 0 && check_of(d) == IW_CHECK_NONE &&
+           check_of(from) != IW_CHECK_NONE;
+}
+
+/* ---- grouping ---- */
+
+const struct iw_deviation *iw_finding_deviation(const struct iw_finding *f,
+                                                const struct iw_record *record)
+{
+    return &record->entries[f->exhibit].result.deviations[f->shown];
+}
+
+bool iw_finding_has(const struct iw_finding *f, size_t entry)
+{
+    for (size_t i = 0; i < f->n_cases; i++)
+        if (f->cases[i] == entry)
+            return true;
+    return false;
+}
+
+/* The finding to which a deviation belongs: one of its like, or of those from which it follows, the
+ * one of most cases. */
+static struct iw_finding *find(struct iw_findings *all, const struct iw_record *record,
+                               const struct iw_deviation *d)
+{
+    struct iw_finding *cause = NULL;
+    for (size_t i = 0; i < all->count; i++) {
+        struct iw_finding *f = &all->list[i];
+        const struct iw_deviation *model = iw_finding_deviation(f, record);
+        if (iw_deviations_alike(model, d))
+            return f;
+        if (follows(d, model) && (cause == NULL || f->n_cases > cause->n_cases))
+            cause = f;
+    }
+    return cause;
+}
+
+static void begin(struct iw_findings *all, size_t entry, size_t shown)
+{
+    all->list = iw_got(realloc(all->list, (all->count + 1) * sizeof(*all->list)));
+    all->list[all->count++] = (struct iw_finding){.exhibit = entry, .shown = shown, .known = true};
+}
+
+/* Adds a deviation of the case at `entry` to its finding. */
+static void add(struct iw_findings *all, const struct iw_record *record, size_t entry, size_t shown)
+{
+    const struct iw_entry *e = &record->entries[entry];
+    const struct iw_deviation *d = &e->result.deviations[shown];
+    struct iw_finding *f = find(all, record, d);
+    if (f == NULL) {
+        begin(all, entry, shown);
+        f = &all->list[all->count - 1];
+    }
+    const struct iw_entry *exhibit = &record->entries[f->exhibit];
+    if (iw_verdict_gravity(d->verdict) > iw_verdict_gravity(f->verdict))
+        f->verdict = d->verdict;
+    f->known = f->known && e->pinned == IW_PINNED_EXPECTED;
+    if (e->result.frames < exhibit->result.frames &&
+        iw_deviations_alike(d, iw_finding_deviation(f, record))) {
+        f->exhibit = entry;
+        f->shown = shown;
+    }
+    size_t place = f->n_cases;
+    while (place > 0 && f->cases[place - 1] > entry)
+        place--;
+    if (place > 0 && f->cases[place - 1] == entry)
+        return;
+    f->cases = iw_got(realloc(f->cases, (f->n_cases + 1) * sizeof(*f->cases)));
+    memmove(&f->cases[place + 1], &f->cases[place], (f->n_cases - place) * sizeof(*f->cases));
+    f->cases[place] = entry;
+    f->n_cases++;
+}
+
+/* ---- what a finding says ---- */
+
+/* The rule that most of its cases accuse; of equals, the first in the catalogue. */
+static const struct iw_rule *accused(const struct iw_finding *f, const struct iw_record *record)
+{
+    const struct iw_deviation *model = iw_finding_deviation(f, record);
+    size_t counts[IW_RULE_COUNT] = {0}, most = iw_rule_index(model->rule);
+    for (size_t i = 0; i < f->n_cases; i++) {
+        const struct iw_result *r = &record->entries[f->cases[i]].result;
+        for (size_t k = 0; k < r->n_deviations; k++)
+            if (iw_deviations_alike(&r->deviations[k], model))
+                counts[iw_rule_index(r->deviations[k].rule)]++;
+    }
+    for (size_t i = 0; i < IW_RULE_COUNT; i++)
+        if (counts[i] > counts[most])
+            most = i;
+    return iw_rule_at(most);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct iw_finding *a = left, *b = right;
+    int graver = iw_verdict_gravity(b->verdict) - iw_verdict_gravity(a->verdict);
+    if (graver != 0)
+        return graver;
+    if (a->n_cases != b->n_cases)
+        return a->n_cases > b->n_cases ? -1 : 1;
+    return a->cases[0] < b->cases[0] ? -1 : a->cases[0] > b->cases[0];
+}
+
+/* First what stands for itself, then what may follow from that. */
+static void add_all(struct iw_findings *all, const struct iw_record *record, bool may_follow)
+{
+    for (size_t i = 0; i < record->count; i++) {
+        const struct iw_result *r = &record->entries[i].result;
+        for (size_t k = 0; record->entries[i].done && k < r->n_deviations; k++) {
+            const struct iw_deviation *d = &r->deviations[k];
+            bool follows_perhaps = !d->wire && d->fault != NULL && check_of(d) == IW_CHECK_NONE;
+            if (follows_perhaps == may_follow)
+                add(all, record, i, k);
+        }
+    }
+}
+
+void iw_findings_build(struct iw_findings *out, const struct iw_record *record)
+{
+    *out = (struct iw_findings){0};
+    add_all(out, record, false);
+    add_all(out, record, true);
+    for (size_t i = 0; i < out->count; i++)
+        out->list[i].rule = accused(&out->list[i], record);
+    if (out->count > 0)
+        qsort(out->list, out->count, sizeof(*out->list), compare);
+}
+
+void iw_findings_free(struct iw_findings *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        free(f->list[i].cases);
+    free(f->list);
+    *f = (struct iw_findings){0};
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "judge.h"
+
+#include "host/text.h"
+#include "iwarp/crc32c.h"
+#include "station_internal.h"
+
+struct judge {
+    struct iw_observer *observer;
+    enum iw_side peer;
+    void (*found)(void *context, const struct iw_fault *fault);
+    void *context;
+};
+
+static void seen(void *context, const struct iw_observation *o)
+{
+    const struct judge *j = context;
+    if (o->kind == IW_OBSERVED_FINDING && o->side == j->peer)
+        j->found(j->context, &o->fault);
+}
+
+static void take(void *context, bool from_peer, uint64_t position, const uint8_t *octets,
+                 size_t length, bool reset)
+{
+    struct judge *j = context;
+    enum iw_side side = from_peer ? j->peer : iw_observed_other(j->peer);
+    if (length > 0)
+        iw_observer_input(j->observer, side, position, octets, length);
+    else
+        iw_observer_end(j->observer, side, position, reset);
+}
+
+void iw_conn_judge(const struct iw_conn *c,
+                   void (*found)(void *context, const struct iw_fault *fault), void *context)
+{
+    struct judge j = {.peer = iw_conn_peer_side(c), .found = found, .context = context};
+    const struct iw_observer_config config = {
+        .crc32c = iw_crc32c_best(), .context = &j, .seen = seen, .extensions = true};
+    j.observer = iw_got(iw_observer_new(&config));
+    iw_exchange_relate(c->station->exchange, c->state.number, take, &j);
+    iw_observer_free(j.observer);
+}

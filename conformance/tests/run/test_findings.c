@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which deviations are one finding, what it accuses, and which case shows it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/run_record.h"
+
+enum { MOST = 6 };
+
+static struct iw_entry entries[MOST];
+static struct iw_deviation deviations[MOST][2];
+static struct iw_record record;
+
+static struct iw_deviation by_case(const char *rule, char *how, char *fault)
+{
+    return (struct iw_deviation){.verdict = iw_rule_verdict(iw_rule_find(rule)),
+                                 .rule = iw_rule_find(rule),
+                                 .how = how,
+                                 .fault = fault,
+                                 .connection = -1};
+}
+
+static struct iw_deviation on_wire(const char *rule, char *check)
+{
+    struct iw_deviation d = by_case(rule, check, NULL);
+    d.wire = true;
+    return d;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    memset(entries, 0, sizeof(entries));
+    record = (struct iw_record){.entries = entries};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    iw_findings_free(&record.findings);
+    return 0;
+}
+
+/* Adds a case that is done, with a capture of `frames`, and one deviation. */
+static void add(struct iw_deviation d, uint64_t frames)
+{
+    size_t i = record.count++;
+    deviations[i][0] = d;
+    entries[i] = (struct iw_entry){.done = true,
+                                   .result = {.verdict = d.verdict,
+                                              .deviations = deviations[i],
+                                              .n_deviations = 1,
+                                              .frames = frames}};
+}
+
+static void build(size_t findings)
+{
+    iw_findings_build(&record.findings, &record);
+    assert_int_equal(record.findings.count, findings);
+}
+
+static void is(size_t place, const char *rule, enum iw_verdict verdict, size_t cases,
+               size_t exhibit)
+{
+    const struct iw_finding *f = &record.findings.list[place];
+    assert_string_equal(f->rule->id, rule);
+    assert_int_equal(f->verdict, verdict);
+    assert_int_equal(f->n_cases, cases);
+    assert_int_equal(f->exhibit, exhibit);
+}
+
+static void nothing_wrong(void **state)
+{
+    (void)state;
+    entries[record.count++].done = true;
+    build(0);
+}
+
+static void one_check_on_the_wire_is_one_finding(void **state)
+{
+    (void)state;
+    add(on_wire("MPA-4.4-11", "mpa-crc"), 9);
+    add(on_wire("DDP-4.3-08", "ddp-msn"), 7);
+    add(on_wire("MPA-4.4-11", "mpa-crc"), 6);
+    add(on_wire("MPA-4.4-11", "mpa-crc"), 6);
+    build(2);
+    is(0, "MPA-4.4-11", IW_VERDICT_FAIL, 3, 2);
+    is(1, "DDP-4.3-08", IW_VERDICT_FAIL, 1, 1);
+    assert_true(iw_finding_has(&record.findings.list[0], 0));
+    assert_false(iw_finding_has(&record.findings.list[0], 1));
+    assert_true(iw_finding_has(&record.findings.list[0], 3));
+    assert_ptr_equal(iw_finding_deviation(&record.findings.list[0], &record), deviations[2]);
+}
+
+/* Two rules of one check (ddp-stag), and most cases accuse the second. */
+static void rules_of_one_check_are_one_finding(void **state)
+{
+    (void)state;
+    add(by_case("DDP-8.3.1-07", "missed", "1/1/00"), 5);
+    add(by_case("DDP-7.1-10", "missed", "1/1/00"), 5);
+    add(by_case("DDP-7.1-10", "missed", "1/1/00"), 8);
+    build(1);
+    is(0, "DDP-7.1-10", IW_VERDICT_FAIL, 3, 0);
+}
+
+static void another_answer_is_another_finding(void **state)
+{
+    (void)state;
+    add(by_case("DDP-7.1-10", "missed", "1/1/00"), 5);
+    add(by_case("DDP-7.1-10", "closed", "1/1/00"), 5);
+    add(on_wire("DDP-7.1-10", "missed"), 5);
+    build(3);
+}
+
+/* The form of a Terminate (RDMAP-7.1-03) that is due for an invalid STag, and does not come. */
+static void what_is_due_after_an_error_follows_from_its_detection(void **state)
+{
+    (void)state;
+    add(by_case("RDMAP-7.1-03", "missed", "1/1/00"), 2);
+    add(by_case("RDMAP-7.1-03", "missed", "1/1/00"), 2);
+    add(by_case("DDP-7.1-10", "missed", "1/1/00"), 5);
+    build(1);
+    is(0, "DDP-7.1-10", IW_VERDICT_FAIL, 3, 2);
+    assert_int_equal(record.findings.list[0].cases[0], 0);
+    assert_int_equal(record.findings.list[0].cases[2], 2);
+}
+
+/* No finding explains it: neither one about another error, nor one with another answer. */
+static void what_nothing_explains_stands_for_itself(void **state)
+{
+    (void)state;
+    add(by_case("RDMAP-7.1-03", "missed", "1/1/00"), 2);
+    add(by_case("DDP-7.1-13", "missed", "1/1/01"), 5);
+    add(by_case("DDP-7.1-10", "closed", "1/1/00"), 5);
+    build(3);
+    is(0, "RDMAP-7.1-03", IW_VERDICT_FAIL, 1, 0);
+    is(1, "DDP-7.1-13", IW_VERDICT_FAIL, 1, 1);
+    is(2, "DDP-7.1-10", IW_VERDICT_FAIL, 1, 2);
+}
+
+static void the_gravest_comes_first(void **state)
+{
+    (void)state;
+    add(by_case("MPA-5.1-03", "otherwise", NULL), 5); /* a SHOULD */
+    add(by_case("MPA-5.1-03", "otherwise", NULL), 5);
+    add(on_wire("MPA-4.4-11", "mpa-crc"), 5);
+    build(2);
+    is(0, "MPA-4.4-11", IW_VERDICT_FAIL, 1, 2);
+    is(1, "MPA-5.1-03", IW_VERDICT_NOTE, 2, 0);
+}
+
+static void a_case_counts_once_in_a_finding(void **state)
+{
+    (void)state;
+    add(on_wire("MPA-4.4-11", "mpa-crc"), 5);
+    deviations[0][1] = on_wire("MPA-4.4-11", "mpa-crc");
+    entries[0].result.n_deviations = 2;
+    build(1);
+    is(0, "MPA-4.4-11", IW_VERDICT_FAIL, 1, 0);
+}
+
+static void cases_that_are_not_done_do_not_count(void **state)
+{
+    (void)state;
+    add(on_wire("MPA-4.4-11", "mpa-crc"), 5);
+    entries[0].done = false;
+    build(0);
+}
+
+static void a_finding_is_known_if_all_its_cases_are(void **state)
+{
+    (void)state;
+    add(on_wire("MPA-4.4-11", "mpa-crc"), 5);
+    add(on_wire("MPA-4.4-11", "mpa-crc"), 5);
+    add(on_wire("DDP-4.3-08", "ddp-msn"), 5);
+    entries[0].pinned = entries[2].pinned = IW_PINNED_EXPECTED;
+    entries[1].pinned = IW_PINNED_NEW;
+    build(2);
+    assert_false(record.findings.list[0].known);
+    assert_true(record.findings.list[1].known);
+}
+
+/* A case's rule is that of its first finding. */
+static void a_case_accuses_what_its_finding_accuses(void **state)
+{
+    (void)state;
+    add(by_case("RDMAP-7.1-03", "missed", "1/1/00"), 2);
+    add(by_case("DDP-7.1-10", "missed", "1/1/00"), 5);
+    entries[0].result.rule = iw_rule_find("RDMAP-7.1-03");
+    iw_record_conclude(&record);
+    assert_string_equal(entries[0].result.rule->id, "DDP-7.1-10");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_wrong),
+        TEST(one_check_on_the_wire_is_one_finding),
+        TEST(rules_of_one_check_are_one_finding),
+        TEST(another_answer_is_another_finding),
+        TEST(what_is_due_after_an_error_follows_from_its_detection),
+        TEST(what_nothing_explains_stands_for_itself),
+        TEST(the_gravest_comes_first),
+        TEST(a_case_counts_once_in_a_finding),
+        TEST(cases_that_are_not_done_do_not_count),
+        TEST(a_finding_is_known_if_all_its_cases_are),
+        TEST(a_case_accuses_what_its_finding_accuses),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
