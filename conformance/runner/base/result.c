@@ -57,10 +57,10 @@ static void add(json_t *object, const char *name, const char *text)
 
 static json_t *deviation_json(const struct iw_deviation *d)
 {
-    json_t *object = iw_got(json_pack("{s:s, s:s, s:s, s:b, s:i, s:b, s:I, s:I}", "verdict",
+    json_t *object = iw_got(json_pack("{s:s, s:s, s:o, s:b, s:i, s:b, s:I, s:I}", "verdict",
                                       iw_verdict_name(d->verdict), "rule", d->rule->id, "how",
-                                      d->how, "wire", (int)d->wire, "connection", d->connection,
-                                      "from_target", (int)d->from_target, "position",
+                                      iw_json_text(d->how), "wire", (int)d->wire, "connection",
+                                      d->connection, "from_target", (int)d->from_target, "position",
                                       (json_int_t)d->position, "frame", (json_int_t)d->frame));
     add(object, "fault", d->fault);
     add(object, "text", d->text);
@@ -122,7 +122,9 @@ static char *joined(const json_t *list)
 /* What is no deviation is left out. */
 static void take_deviations(const json_t *list, struct iw_result *out)
 {
-    out->deviations = iw_got(calloc(json_array_size(list) + 1, sizeof(*out->deviations)));
+    if (json_array_size(list) == 0)
+        return;
+    out->deviations = iw_got(calloc(json_array_size(list), sizeof(*out->deviations)));
     size_t i;
     json_t *one;
     json_array_foreach(list, i, one)

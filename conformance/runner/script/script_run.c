@@ -103,7 +103,8 @@ static void take_deviations(lua_State *L, struct iw_result *out)
 {
     if (lua_getfield(L, -1, "deviations") == LUA_TTABLE) {
         size_t count = (size_t)luaL_len(L, -1);
-        out->deviations = iw_got(calloc(count + 1, sizeof(*out->deviations)));
+        if (count > 0)
+            out->deviations = iw_got(calloc(count, sizeof(*out->deviations)));
         while (out->n_deviations < count) {
             lua_rawgeti(L, -1, (lua_Integer)out->n_deviations + 1);
             out->deviations[out->n_deviations++] = deviation(L);

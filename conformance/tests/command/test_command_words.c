@@ -16,7 +16,7 @@
 
 /* ---- what is read ---- */
 
-static char *argv_of[16];
+static char *argv_of[32];
 
 static int parse(struct iw_command *c, const char *words)
 {

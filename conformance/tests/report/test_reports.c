@@ -502,6 +502,14 @@ static void test_deviations_survive_json(void **state)
     assert_int_equal(back.n_deviations, 0);
     iw_result_free(&back);
     json_decref(object);
+    /* A word that is no UTF-8 is made such. */
+    static char odd[] = "\xff";
+    d->how = odd;
+    object = iw_result_to_json(&entries[2].result);
+    assert_true(iw_result_from_json(object, &back));
+    assert_string_equal(back.deviations->how, "\xef\xbf\xbd");
+    iw_result_free(&back);
+    json_decref(object);
     iw_findings_free(&record.findings);
 }
 
