@@ -250,9 +250,10 @@ static void what_was_agreed_is_told(void **state)
     AGAINST("local r = all(conn:drain(60)) conn:shutdown() local s = conn:state() "
             "return all(r, s.ended, s.reset, s.shut)",
             "true true false true", {PEER_FIN, NULL, 0});
-    AGAINST("local r = all(conn:drain(60)) local s = conn:state() "
+    /* A RST may outrun the end of connect(): it comes after an octet. */
+    AGAINST("conn:write 'x' local r = all(conn:drain(60)) local s = conn:state() "
             "return all(r, s.ended, s.reset, s.shut)",
-            "true true true false", {PEER_RESET, NULL, 0});
+            "true true true false", {PEER_READ, "78", 0}, {PEER_RESET, NULL, 0});
     AGAINST("return conn:drain(0)", "false", {PEER_DRAIN, NULL, 0});
 }
 
