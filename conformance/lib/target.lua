@@ -42,7 +42,7 @@ local function deviation(t, verdict, rule, reason, why)
   local conn = why.item and why.item.conn or t.asked
   local latest = conn or t.conns[#t.conns]
   return {
-    verdict = verdict, rule = verdict ~= "PASS" and rule or nil, reason = reason, how = why.how or reason,
+    verdict = verdict, rule = verdict ~= "PASS" and rule or nil, reason = reason, how = tostring(why.how or reason),
     expected = why.expected, actual = why.actual, item = why.item, first = why.first,
     time = #iw.findings(), connection = conn and conn.number, fault = why.fault,
     received = latest and latest:state().received,

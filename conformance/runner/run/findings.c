@@ -72,10 +72,11 @@ bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation
 
 /* Whether `d` follows from what a finding shows although another rule is accused: no check joins
  * its rule with the error that the target should have reported, so its rule is about what comes of
- * an error once it is detected: the form of the Terminate ("For errors detected on an incoming RDMA
- * Write [...] the Terminate Message MUST be sent", RFC 5040 §7.1), the segments after it ("DDP MUST
- * silently drop any subsequent Untagged DDP segments", RFC 5041 §7.1), the report to the ULP. Who
- * treats the error itself in the same wrong way never gets there. */
+ * an error once it is detected: the Terminate ("For errors detected on an incoming RDMA Write [...]
+ * the Terminate Message is sent at the earliest possible opportunity", RFC 5040 §7.1), the segments
+ * after it and the report to the ULP ("If the DDP layer detects any of the receive errors listed in
+ * this section, it MUST cease placing the remainder of the DDP Segment and report the error(s) to
+ * the ULP", RFC 5041 §7.1). Who treats the error itself in the same wrong way never gets there. */
 static bool follows(const struct iw_deviation *d, const struct iw_deviation *from)
 {
     return !d->wire && !from->wire && d->fault != NULL && same_text(d->fault, from->fault) &&

@@ -363,6 +363,21 @@ static void an_unasked_finding_is_a_failure(void **state)
     iw_result_free(&r);
 }
 
+/* A case may say anything. */
+static void a_word_of_a_deviation_is_text(void **state)
+{
+    struct iw_result r =
+        AGAINST("local conn = t:connect { revision = 1 }\n"
+                "t:fail('why', { how = 5 })\n",
+                {PEER_READ, REQUEST_1, 0}, {PEER_WRITE, REPLY_1, 0}, {PEER_DRAIN, NULL, 0});
+
+    (void)state;
+    assert_int_equal(r.n_deviations, 1);
+    assert_string_equal(r.deviations->how, "5");
+    assert_string_equal(r.deviations->text, "why");
+    iw_result_free(&r);
+}
+
 /* DV is a MUST of the sender; that a receiver has to notice a wrong one is only implied. */
 static void a_wrong_version_is_a_failure(void **state)
 {
@@ -579,6 +594,7 @@ int main(void)
         cmocka_unit_test(a_terminate_cuts_a_message_short),
         cmocka_unit_test(an_unasked_terminate_is_a_failure),
         cmocka_unit_test(an_unasked_finding_is_a_failure),
+        cmocka_unit_test(a_word_of_a_deviation_is_text),
         cmocka_unit_test(a_wrong_version_is_a_failure),
         cmocka_unit_test(an_end_while_streaming_is_judged),
         cmocka_unit_test(a_silent_peer_is_inconclusive_within_patience),
