@@ -50,7 +50,7 @@ static void seen_finding(struct iw_hunt_slot *s, enum iw_check check)
 {
     const struct iw_rule *rule = iw_check_sender_rule(check);
 
-    if (!rule || iw_rule_verdict(rule) != IW_VERDICT_FAIL)
+    if (rule == NULL || iw_rule_verdict(rule) != IW_VERDICT_FAIL)
         return;
     for (size_t i = 0; i < s->done.n_findings; i++)
         if (s->done.findings[i] == check)

@@ -38,7 +38,7 @@ bool iw_hunt_deadly(struct iw_hunt *h, const struct iw_hunt_input *in)
 {
     uint16_t own[2 * IW_HUNT_PATTERN];
     size_t n = 0, alike = 0;
-    for (const struct iw_hunt_finding *f = h->findings; f; f = f->next) {
+    for (const struct iw_hunt_finding *f = h->findings; f != NULL; f = f->next) {
         size_t k = 0;
 
         if (f->n_pattern < LEAST)

@@ -22,7 +22,7 @@ int iw_hunt_open(struct iw_hunt *h)
 {
     enum iw_target_opened opened = IW_TARGET_UNREACHED;
 
-    if (h->world.instance)
+    if (h->world.instance != NULL)
         return 0;
     for (int i = 0; i < OPENED_TRIES && opened; i++)
         opened = iw_hunt_world_open(&h->world);
@@ -55,7 +55,7 @@ static void keep(struct iw_hunt *h, const struct iw_hunt_done *d)
  */
 static bool count_known(struct iw_hunt *h, enum iw_check check)
 {
-    for (struct iw_hunt_finding *f = h->findings; f; f = f->next)
+    for (struct iw_hunt_finding *f = h->findings; f != NULL; f = f->next)
         if (f->event.kind == IW_HUNT_RULE && f->event.check == check &&
             (f->times >= IW_HUNT_OFTEN || strncmp(f->key, "unexplained ", 12) != 0)) {
             f->times++;
@@ -92,7 +92,7 @@ static void done(void *context, struct iw_hunt_done *d)
     if (refused)
         h->suspicious = true;
     else if (iw_hunt_graph_add(h->graph, &d->row) +
-                 (h->coverage ? iw_hunt_coverage_fresh(h->coverage) : 0) &&
+                 (h->coverage != NULL ? iw_hunt_coverage_fresh(h->coverage) : 0) &&
              !h->o->blind)
         keep(h, d);
     take_findings(h, d);
@@ -176,7 +176,7 @@ static bool start_one(struct iw_hunt *h)
 
 static void quiesce(struct iw_hunt *h)
 {
-    while (iw_hunt_loop_busy(h->loop) && !iw_hunt_world_death(&h->world))
+    while (iw_hunt_loop_busy(h->loop) && iw_hunt_world_death(&h->world) == NULL)
         iw_hunt_loop_step(h->loop, 50);
     iw_hunt_loop_abort(h->loop);
 }
@@ -210,7 +210,7 @@ static void glance(struct iw_hunt *h)
 
     h->last_glance = h->over;
     char text[128];
-    if (iw_hunt_world_stray(&h->world, text, sizeof(text)))
+    if (iw_hunt_world_stray(&h->world, text, sizeof(text)) != NULL)
         h->suspicious = true;
     else
         h->well = oldest ? oldest - 1 : h->started;
@@ -297,16 +297,16 @@ int iw_hunt_go(struct iw_hunt *h)
         iw_hunt_loop_step(h->loop, 10);
         if (h->n_broken)
             look_into_broken(h);
-        if (!h->world.instance)
+        if (h->world.instance == NULL)
             continue;
         if (h->world.n_memories && h->over - h->last_glance >= IW_HUNT_GLANCE)
             glance(h);
         if (h->suspicious || h->over - h->last_look >= IW_HUNT_LOOK ||
-            iw_transport_now() > h->look_at || iw_hunt_world_death(&h->world))
+            iw_transport_now() > h->look_at || iw_hunt_world_death(&h->world) != NULL)
             look_after(h);
         iw_hunt_progress(h, false);
     }
-    if (!status && h->world.instance)
+    if (!status && h->world.instance != NULL)
         look_after(h);
     if (status && h->over) /* report earlier findings all the same */
         status = iw_hunt_counted(h, false) ? IW_EXIT_FAILURE : status;

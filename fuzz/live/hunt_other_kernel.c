@@ -33,7 +33,7 @@ enum {
 static int run_inside(struct iw_hunt *h, char *command, struct iw_shell_watch *w)
 {
     char *folder = realpath(h->dir, NULL);
-    char *inside = iw_target_inside(h->spec, command, folder ? folder : h->dir);
+    char *inside = iw_target_inside(h->spec, command, folder != NULL ? folder : h->dir);
     int status = iw_shell_run(inside, h->stop, w);
     free(folder);
     free(inside);
@@ -89,7 +89,7 @@ static bool there(struct iw_hunt *h)
 static bool restart(struct iw_hunt *h)
 {
     h->restarts++;
-    if (!h->spec->restart) {
+    if (h->spec->restart == NULL) {
         iw_complain("--target %s: it has ended, and no command brings it back", h->spec->text);
         return false;
     }
@@ -119,7 +119,7 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
                                    (TRY_SECONDS + (double)n * SEQUENCE_SECONDS) * h->o->time_scale};
 
     unlink(out);
-    if (f) {
+    if (f != NULL) {
         iw_hunt_write_inputs(f, inputs, n);
         fclose(f);
     }
@@ -130,7 +130,7 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
         json_t *o = json_load_file(out, 0, NULL);
 
         e = iw_hunt_event_read(o);
-        for (size_t i = 0; requested && i < n; i++)
+        for (size_t i = 0; requested != NULL && i < n; i++)
             requested[i] = json_is_true(json_array_get(json_object_get(o, "requested"), i));
         json_decref(o);
     } else if (!*h->stop && (w.stuck || !there(h))) {
@@ -147,8 +147,8 @@ int iw_hunt_try_file(struct iw_hunt *h)
 {
     FILE *f = fopen(h->o->try, "re");
     struct iw_hunt_input *inputs[IW_HUNT_RECENT];
-    size_t n = f ? iw_hunt_read_inputs(f, inputs, IW_HUNT_RECENT) : 0;
-    if (f)
+    size_t n = f != NULL ? iw_hunt_read_inputs(f, inputs, IW_HUNT_RECENT) : 0;
+    if (f != NULL)
         fclose(f);
     iw_hunt_make_parts(h);
     bool requested[IW_HUNT_RECENT] = {false};
@@ -181,7 +181,7 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
     add(&command, "--allow-hazard --time-scale", "%g", h->o->time_scale);
     iw_text_join(&command, " ", ">/dev/null 2>&1");
     /* The effect of the last try may show only now. */
-    for (unsigned tries = 0; !played && tries < 2; tries++) {
+    for (unsigned tries = 0; played == NULL && tries < 2; tries++) {
         if (tries && (there(h) || !restart(h)))
             break;
         unlink(report);
@@ -190,11 +190,11 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
         o = json_load_file(report, 0, NULL);
         played = json_array_get(json_object_get(o, "cases"), 0);
     }
-    if (played) {
+    if (played != NULL) {
         const char *reason = json_string_value(json_object_get(played, "reason"));
 
         verdict = iw_text_format("%s%s%s", json_string_value(json_object_get(played, "verdict")),
-                                 reason ? " " : "", reason ? reason : "");
+                                 reason != NULL ? " " : "", reason != NULL ? reason : "");
         *pcap = iw_text_copy(json_string_value(json_object_get(played, "pcap")));
     }
     json_decref(o);
@@ -222,7 +222,7 @@ static char *session_command(const struct iw_hunt *h, unsigned session)
         add(&command, "--time", "%.1f", left < SOON ? SOON : left);
     if (h->o->count)
         add(&command, "--count", "%" PRIu64, h->o->count - h->over);
-    if (h->o->graph)
+    if (h->o->graph != NULL)
         add(&command, "--graph", "%s/%s", h->dir, graph_name(h));
     return command;
 }
@@ -278,7 +278,7 @@ static int explain(struct iw_hunt *h, bool stuck)
  * useless. */
 static int again(struct iw_hunt *h, int status, unsigned fruitless)
 {
-    bool tries = h->spec->restart && fruitless < FRUITLESS && status != IW_EXIT_USAGE &&
+    bool tries = h->spec->restart != NULL && fruitless < FRUITLESS && status != IW_EXIT_USAGE &&
                  status != IW_EXIT_TESTER && status != IW_SHELL_NOT_STARTED;
 
     iw_complain("the hunt inside ended with status %d%s", status,
@@ -331,7 +331,7 @@ int iw_hunt_watch(struct iw_hunt *h)
         else if (status)
             status = again(h, status, fruitless);
     }
-    if (h->o->graph && !status)
+    if (h->o->graph != NULL && !status)
         status = take_graph(h);
     if (!status && !iw_hunt_is_over(h))
         status = iw_complain_exit(IW_EXIT_TESTER,

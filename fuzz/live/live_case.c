@@ -139,7 +139,7 @@ static void put_head(struct writer *w, const struct iw_hunt_finding *f, const ch
     fprintf(w->f, "return case {\n  id = \"%s\",\n  purpose = ", id);
     put_text(w->f, f->event.text);
     fprintf(w->f, ",\n  rules = { \"%s\" },\n  role = \"%s\",\n",
-            rule                             ? rule->id
+            rule != NULL                     ? rule->id
             : f->event.kind == IW_HUNT_STRAY ? stray
                                              : fallback,
             calls(w) ? "initiator" : "responder");
@@ -314,7 +314,7 @@ static bool write_file(struct iw_hunt *h, struct iw_hunt_finding *f, const char 
         iw_complain("cannot write %s: %s", path, strerror(errno));
     else
         file = iw_open_output(path);
-    if (!file) {
+    if (file == NULL) {
         free(path);
         return false;
     }
@@ -361,13 +361,14 @@ static char *play(struct iw_hunt *h, const char *path, const char *folder, char 
         const char *how = iw_target_check(instance, trouble, sizeof(trouble));
 
         text = *trouble ? iw_text_format("ERROR a sanitizer stopped the target: %s", trouble)
-               : how    ? iw_text_format("FAIL the target ended: %s", how)
-                        : iw_text_format("%s%s%s", iw_verdict_name(r.verdict), r.reason ? " " : "",
-                                      r.reason ? r.reason : "");
+               : how != NULL
+                   ? iw_text_format("FAIL the target ended: %s", how)
+                   : iw_text_format("%s%s%s", iw_verdict_name(r.verdict),
+                                    r.reason != NULL ? " " : "", r.reason != NULL ? r.reason : "");
         *pcap = iw_text_copy(r.pcap);
         iw_result_free(&r);
     }
-    if (instance)
+    if (instance != NULL)
         iw_target_close(instance, trouble, sizeof(trouble));
     iw_case_free_all(cases, n);
     free(library);
@@ -390,13 +391,13 @@ bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned n
     char *folder = iw_text_format("%s/findings", h->dir);
     if (write_file(h, f, folder, id) && h->outside) {
         f->verdict = iw_hunt_play_inside(h, f->file, folder, &f->pcap);
-    } else if (f->file) {
+    } else if (f->file != NULL) {
         iw_hunt_close(h); /* the case has the target for itself */
         f->verdict = play(h, f->file, folder, &f->pcap);
     }
     free(id);
     free(folder);
-    return f->verdict &&
+    return f->verdict != NULL &&
            (!strncmp(f->verdict, "FAIL", 4) || !strncmp(f->verdict, "ERROR a san", 11));
 }
 

@@ -36,8 +36,8 @@ struct iw_hunt_coverage *iw_hunt_coverage_open(const char *path, const char *dir
 {
     struct iw_hunt_coverage *c = iw_got(calloc(1, sizeof(*c)));
 
-    c->own = !path;
-    c->path = path ? iw_text_copy(path) : iw_text_format("%s/coverage.map", dir);
+    c->own = path == NULL;
+    c->path = path != NULL ? iw_text_copy(path) : iw_text_format("%s/coverage.map", dir);
     int fd = open(c->path, O_RDWR | O_CLOEXEC | (c->own ? O_CREAT | O_TRUNC : 0), 0600);
     void *memory = MAP_FAILED;
     if (fd >= 0 && whole(fd))
@@ -57,7 +57,7 @@ struct iw_hunt_coverage *iw_hunt_coverage_open(const char *path, const char *dir
 
 void iw_hunt_coverage_close(struct iw_hunt_coverage *c)
 {
-    if (!c)
+    if (c == NULL)
         return;
     munmap(c->map, IW_HUNT_COVERAGE_PLACES);
     if (c->own)

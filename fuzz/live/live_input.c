@@ -16,7 +16,7 @@ struct iw_hunt_input *iw_hunt_input_new(void)
 
 void iw_hunt_input_free(struct iw_hunt_input *in)
 {
-    if (!in)
+    if (in == NULL)
         return;
     for (size_t i = 0; i < in->n; i++)
         free(in->steps[i].octets);

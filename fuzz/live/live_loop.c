@@ -157,7 +157,7 @@ static void render_until(struct iw_hunt_slot *s, size_t until)
             s->at = s->plan.length;
             return;
         }
-        if (!s->piece) {
+        if (s->piece == NULL) {
             s->said = iw_hunt_said(&s->plan, u);
             s->piece_length = iw_hunt_render(&s->plan, u, &s->known, &s->piece);
             s->piece_sent = 0;
@@ -270,7 +270,7 @@ static void give_up_call(struct iw_hunt_slot *s, bool late)
     struct iw_hunt_world *w = s->loop->world;
     const char *why = w->target->not_called(w->target, late);
 
-    if (!why)
+    if (why == NULL)
         return;
     snprintf(w->why, sizeof(w->why), "%s", why);
     refused(s);
@@ -313,7 +313,7 @@ struct iw_hunt_loop *iw_hunt_loop_new(struct iw_hunt_world *world,
 
 void iw_hunt_loop_free(struct iw_hunt_loop *l)
 {
-    if (!l)
+    if (l == NULL)
         return;
     iw_hunt_loop_abort(l);
     for (unsigned i = 0; i < IW_HUNT_SLOTS; i++) {
@@ -457,7 +457,7 @@ void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms)
     for (int i = 0; i < n; i++) {
         struct iw_hunt_slot *s = events[i].data.ptr;
 
-        if (!s)
+        if (s == NULL)
             iw_hunt_world_serve(l->world, requested, l);
         else if (events[i].data.ptr == l)
             take_call(l);

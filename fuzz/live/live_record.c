@@ -41,7 +41,7 @@ static int segment(void *context, const struct iw_segment *s)
 
     if (s->kind != IW_SEGMENT_DATA)
         return 0;
-    if (!p) {
+    if (p == NULL) {
         p = iw_got(calloc(1, sizeof(*p)));
         p->next = r->pairs;
         r->pairs = s->connection->user = p;
@@ -137,11 +137,11 @@ int iw_hunt_seeds_record(struct iw_hunt_seeds *seeds, const char *path, char *er
     if (status < 0)
         snprintf(error, room, "%s", why);
     int taken = 0;
-    while (r.pairs) {
+    while (r.pairs != NULL) {
         struct pair *p = r.pairs;
         struct iw_hunt_input *in = status < 0 ? NULL : input_of(p, seeds->side);
 
-        if (in) {
+        if (in != NULL) {
             iw_hunt_seeds_add(seeds, in);
             taken++;
         }

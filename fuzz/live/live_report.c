@@ -18,19 +18,19 @@ struct iw_hunt_counts iw_hunt_counts(const struct iw_hunt *h)
 {
     if (h->outside)
         return h->inside;
-    return (struct iw_hunt_counts){.states = iw_hunt_graph_states(h->graph),
-                                   .edges = iw_hunt_graph_edges(h->graph),
-                                   .kept = h->n_corpus,
-                                   .places =
-                                       h->coverage ? iw_hunt_coverage_places(h->coverage) : 0};
+    return (struct iw_hunt_counts){
+        .states = iw_hunt_graph_states(h->graph),
+        .edges = iw_hunt_graph_edges(h->graph),
+        .kept = h->n_corpus,
+        .places = h->coverage != NULL ? iw_hunt_coverage_places(h->coverage) : 0};
 }
 
 size_t iw_hunt_counted(const struct iw_hunt *h, bool all)
 {
     size_t n = 0;
 
-    for (const struct iw_hunt_finding *f = h->findings; f; f = f->next)
-        n += all || !f->suppressed;
+    for (const struct iw_hunt_finding *f = h->findings; f != NULL; f = f->next)
+        n += all || f->suppressed == NULL;
     return n;
 }
 
@@ -47,7 +47,7 @@ static void screen(const struct iw_hunt *h, bool first)
     const struct iw_hunt_finding *last = h->findings;
     struct iw_hunt_counts c = iw_hunt_counts(h);
 
-    while (last && last->next)
+    while (last != NULL && last->next != NULL)
         last = last->next;
     if (!first)
         fprintf(stderr, "\033[%dA", ROWS);
@@ -61,7 +61,8 @@ static void screen(const struct iw_hunt *h, bool first)
     fprintf(stderr, "\033[K  target     started %u times, %zu KiB\n", h->world.starts,
             iw_hunt_world_resident(&h->world));
     fprintf(stderr, "\033[K  findings   %zu, %zu of them known%s%.60s\n", all,
-            all - iw_hunt_counted(h, false), last ? "; last: " : "", last ? last->key : "");
+            all - iw_hunt_counted(h, false), last != NULL ? "; last: " : "",
+            last != NULL ? last->key : "");
 }
 
 static void line(const struct iw_hunt *h)
@@ -109,7 +110,7 @@ void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
 
     if (isatty(2))
         h->next_line = 0; /* the screen begins again below */
-    printf("%s %s\n", f->suppressed ? "known" : "FOUND", iw_hunt_kind_name(f->event.kind));
+    printf("%s %s\n", f->suppressed != NULL ? "known" : "FOUND", iw_hunt_kind_name(f->event.kind));
     printf("  what      %s\n", f->event.text);
     printf("  when      sequence %" PRIu64 ", after %.1f s\n", f->number, f->seconds);
     if (f->n_inputs)
@@ -118,7 +119,7 @@ void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
     else
         printf("  how       not found: what was sent before does not do it again\n");
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (known[i][1])
+        if (known[i][1] != NULL)
             printf("  %-9s %s\n", known[i][0], known[i][1]);
     fflush(stdout);
     iw_hunt_save_finding(h, f);
@@ -133,7 +134,7 @@ json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
         const struct iw_rule *broken = iw_check_sender_rule(f->event.check);
 
         check = iw_check_info(f->event.check)->name;
-        rule = broken ? json_string(broken->id) : json_null();
+        rule = broken != NULL ? json_string(broken->id) : json_null();
     }
     for (size_t i = 0; i < f->n_pattern; i++)
         json_array_append_new(pattern, json_integer(f->pattern[i]));
@@ -153,7 +154,7 @@ static json_t *whole(const struct iw_hunt *h)
     struct iw_hunt_counts c = iw_hunt_counts(h);
     json_t *list = iw_got(json_array());
 
-    for (const struct iw_hunt_finding *f = h->findings; f; f = f->next)
+    for (const struct iw_hunt_finding *f = h->findings; f != NULL; f = f->next)
         json_array_append_new(list, iw_hunt_finding_json(f));
     char digest[20];
     snprintf(digest, sizeof(digest), "%016" PRIx64, h->digest);
@@ -173,14 +174,14 @@ bool iw_hunt_graph_is_json(const char *path)
 {
     const char *end = strrchr(path, '.');
 
-    return end && !strcmp(end, ".json");
+    return end != NULL && !strcmp(end, ".json");
 }
 
 static bool write_graph(const struct iw_hunt *h)
 {
     FILE *f = iw_open_output(h->o->graph);
 
-    if (!f)
+    if (f == NULL)
         return false;
     iw_hunt_graph_write(h->graph, f, iw_hunt_graph_is_json(h->o->graph));
     return iw_close_output(f, h->o->graph);
@@ -201,9 +202,9 @@ bool iw_hunt_report(struct iw_hunt *h)
     size_t all = iw_hunt_counted(h, true), known = all - iw_hunt_counted(h, false);
     bool good = true;
 
-    if (h->o->json)
+    if (h->o->json != NULL)
         good = iw_hunt_write_json(whole(h), h->o->json);
-    if (h->o->graph && !h->outside && !write_graph(h))
+    if (h->o->graph != NULL && !h->outside && !write_graph(h))
         good = false;
     if (h->o->resume)
         return good; /* the watching program reports the rest */

@@ -21,7 +21,7 @@ enum { ELSEWHERE = 8 /* connections at a time */ };
 /* Returns true if the peer is the initiator: it has no listener. */
 static bool connects(const struct iw_target_spec *s)
 {
-    return s->connect && !s->host && !s->embedded && s->class != IW_TARGET_AGENT;
+    return s->connect != NULL && s->host == NULL && !s->embedded && s->class != IW_TARGET_AGENT;
 }
 
 static int read_target(struct iw_hunt *h)
@@ -31,17 +31,17 @@ static int read_target(struct iw_hunt *h)
     char error[1024];
     h->spec = iw_target_parse(h->o->target, agent, targets, error, sizeof(error));
     int status = 0;
-    if (!h->spec)
+    if (h->spec == NULL)
         status = iw_complain_exit(IW_EXIT_USAGE, "%s", error);
     else if (h->spec->embedded && access(agent, X_OK))
         status = iw_complain_exit(IW_EXIT_TESTER, "cannot start the embedded target %s: %s", agent,
                                   strerror(errno));
-    else if (h->spec->ask && !h->spec->host)
+    else if (h->spec->ask != NULL && h->spec->host == NULL)
         status = iw_complain_exit(
             IW_EXIT_USAGE,
             "--target %s: somebody has to make it connect: expected a command that does",
             h->o->target);
-    else if (h->o->coverage && h->spec->inside && !h->spec->coverage)
+    else if (h->o->coverage && h->spec->inside != NULL && h->spec->coverage == NULL)
         status = iw_complain_exit(
             IW_EXIT_USAGE,
             "--coverage: expected a target file that says where it is told (coverage)");
@@ -57,7 +57,7 @@ static bool on_loopback(const char *host)
 {
     char text[64];
     struct addrinfo *list = iw_address_resolve(host, 0, false, text, sizeof(text));
-    if (!list)
+    if (list == NULL)
         return false; /* will be said when it is reached */
     iw_address_numeric(list->ai_addr, list->ai_addrlen, text, sizeof(text));
     freeaddrinfo(list);
@@ -68,9 +68,10 @@ static bool on_loopback(const char *host)
 static bool on_this_host(const struct iw_target_spec *s)
 {
     if (connects(s))
-        return s->inside || !s->station_host || on_loopback(s->station_host);
-    return (s->host || s->agent_host) && (!s->host || on_loopback(s->host)) &&
-           (!s->agent_host || on_loopback(s->agent_host));
+        return s->inside != NULL || s->station_host == NULL || on_loopback(s->station_host);
+    return (s->host != NULL || s->agent_host != NULL) &&
+           (s->host == NULL || on_loopback(s->host)) &&
+           (s->agent_host == NULL || on_loopback(s->agent_host));
 }
 
 /* Requires consent, as another host may be lost for good. */
@@ -78,7 +79,7 @@ static int ask_consent(const struct iw_hunt *h)
 {
     const struct iw_target_spec *s = h->spec;
 
-    if (s->embedded || s->start || h->o->hazards || on_this_host(s))
+    if (s->embedded || s->start != NULL || h->o->hazards || on_this_host(s))
         return 0;
     return iw_complain_exit(IW_EXIT_USAGE,
                             "--target %s: a peer on another host that is not started from here "
@@ -89,12 +90,12 @@ static int ask_consent(const struct iw_hunt *h)
 static char *make_folder(const struct iw_hunt *h)
 {
     static const char parent[] = "iwarp-fuzz-results";
-    const char *wanted = h->o->results ? h->o->results : parent;
+    const char *wanted = h->o->results != NULL ? h->o->results : parent;
     char *path = NULL;
 
     if (!iw_folder_create(wanted))
-        path = h->o->results ? iw_text_copy(wanted) : iw_folder_new(parent, h->spec->name);
-    if (!path)
+        path = h->o->results != NULL ? iw_text_copy(wanted) : iw_folder_new(parent, h->spec->name);
+    if (path == NULL)
         iw_complain("cannot make the folder %s: %s", wanted, strerror(errno));
     return path;
 }
@@ -116,7 +117,7 @@ static int prepare(struct iw_hunt *h)
     free(iw_hunt_known(h, "", &bad));
     if (!status)
         status = bad ? IW_EXIT_USAGE : ask_consent(h);
-    return status || h->o->try ? status : read_seeds(h);
+    return status || h->o->try != NULL ? status : read_seeds(h);
 }
 
 static void dispose(struct iw_hunt *h)
@@ -128,7 +129,7 @@ static void dispose(struct iw_hunt *h)
         iw_hunt_input_free(h->corpus[i].input);
     free(h->corpus);
     iw_hunt_recent_clear(&h->recent);
-    while (h->findings) {
+    while (h->findings != NULL) {
         struct iw_hunt_finding *f = h->findings;
 
         h->findings = f->next;
@@ -150,7 +151,7 @@ static unsigned jobs(const struct iw_hunt *h)
         return h->o->jobs;
     if (h->spec->class == IW_TARGET_RPING)
         return 1;
-    bool near = (h->spec->embedded || on_this_host(h->spec)) && !h->spec->inside;
+    bool near = (h->spec->embedded || on_this_host(h->spec)) && h->spec->inside == NULL;
     return near ? IW_HUNT_SLOTS : ELSEWHERE;
 }
 
@@ -158,11 +159,11 @@ static unsigned jobs(const struct iw_hunt *h)
 static bool writable(const char *path)
 {
     struct stat at;
-    bool there = path && !stat(path, &at);
-    if (!path || (there && !S_ISREG(at.st_mode) && !S_ISDIR(at.st_mode)))
+    bool there = path != NULL && !stat(path, &at);
+    if (path == NULL || (there && !S_ISREG(at.st_mode) && !S_ISDIR(at.st_mode)))
         return true;
     FILE *f = fopen(path, "ae");
-    if (!f) {
+    if (f == NULL) {
         iw_complain("cannot write %s: %s", path, strerror(errno));
         return false;
     }
@@ -174,11 +175,11 @@ static bool writable(const char *path)
 
 static int run(struct iw_hunt *h)
 {
-    if (h->o->try)
+    if (h->o->try != NULL)
         return iw_hunt_try_file(h);
     if (h->o->coverage && !h->outside) {
         h->coverage = iw_hunt_coverage_open(h->spec->coverage, h->dir);
-        if (!h->coverage)
+        if (h->coverage == NULL)
             return IW_EXIT_TESTER;
     }
     if (!h->o->resume)
@@ -191,10 +192,11 @@ static int run(struct iw_hunt *h)
 static int hunt(struct iw_hunt *h)
 {
     /* A hunt inside reports its end by writing its report, and a try writes none. */
-    bool good = h->o->resume || h->o->try || (writable(h->o->json) && writable(h->o->graph));
+    bool good =
+        h->o->resume || h->o->try != NULL || (writable(h->o->json) && writable(h->o->graph));
     char *dir = good ? make_folder(h) : NULL;
 
-    if (!dir)
+    if (dir == NULL)
         return IW_EXIT_TESTER;
     h->dir = dir;
     char *log = iw_text_format("%s/target.log", dir);
@@ -207,7 +209,7 @@ static int hunt(struct iw_hunt *h)
     h->outside = iw_target_elsewhere(h->spec, IW_HUNT_INSIDE);
     int status = run(h);
     bool ran = status <= IW_EXIT_FAILURE;
-    if (!h->o->try && (ran || h->over || h->findings)) {
+    if (h->o->try == NULL && (ran || h->over || h->findings != NULL)) {
         if (ran)
             status = iw_hunt_counted(h, false) ? IW_EXIT_FAILURE : IW_EXIT_GOOD;
         if (!iw_hunt_report(h))

@@ -22,7 +22,7 @@ _Static_assert((int)RECORDS <= (int)IW_HUNT_RECENT, "what is loaded has room");
 
 static bool lasts(const struct iw_hunt *h)
 {
-    return h->o->resume && h->dir;
+    return h->o->resume && h->dir != NULL;
 }
 
 /* Opens a file in the folder of results. */
@@ -70,7 +70,7 @@ void iw_hunt_save_kept(struct iw_hunt *h, size_t i)
     snprintf(name, sizeof(name), "corpus/%016" PRIx64,
              iw_hunt_input_digest(IW_HUNT_DIGEST, h->corpus[i].input));
     FILE *f = open_in(h->dir, name, "we");
-    if (f) {
+    if (f != NULL) {
         iw_hunt_write_inputs(f, &h->corpus[i].input, 1);
         fclose(f);
     }
@@ -96,7 +96,7 @@ size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
     FILE *f = open_in(dir, "started", "re");
     uint64_t numbers[RECORDS];
     size_t n = 0;
-    for (size_t i = 0; f && i < RECORDS; i++) {
+    for (size_t i = 0; f != NULL && i < RECORDS; i++) {
         if (fseek(f, (long)(i * RECORD), SEEK_SET))
             break;
         static uint8_t record[RECORD];
@@ -118,7 +118,7 @@ size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
         inputs[at] = iw_hunt_input_read(record + HEAD, length);
         n++;
     }
-    if (f)
+    if (f != NULL)
         fclose(f);
     return n;
 }
@@ -127,12 +127,12 @@ size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
 
 void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f)
 {
-    if (!h->dir)
+    if (h->dir == NULL)
         return;
     FILE *out = open_in(h->dir, "findings.jsonl", "ae");
     json_t *o = iw_hunt_finding_json(f);
-    bool good = out && !json_dumpf(o, out, JSON_COMPACT) && fputc('\n', out) != EOF;
-    if (out)
+    bool good = out != NULL && !json_dumpf(o, out, JSON_COMPACT) && fputc('\n', out) != EOF;
+    if (out != NULL)
         good = !fclose(out) && good;
     if (!good)
         iw_complain("cannot write %s/findings.jsonl: %s", h->dir, strerror(errno));
@@ -156,10 +156,10 @@ struct iw_hunt_event iw_hunt_event_read(const json_t *o)
     const char *text = json_string_value(json_object_get(o, "text"));
     struct iw_hunt_event e = {.check = check ? iw_check_find(check) : IW_CHECK_NONE};
 
-    for (int k = IW_HUNT_NOTHING; kind && k <= IW_HUNT_REFUSAL; k++)
+    for (int k = IW_HUNT_NOTHING; kind != NULL && k <= IW_HUNT_REFUSAL; k++)
         if (!strcmp(kind, iw_hunt_kind_name((enum iw_hunt_kind)k)))
             e.kind = (enum iw_hunt_kind)k;
-    snprintf(e.text, sizeof(e.text), "%s", text ? text : "");
+    snprintf(e.text, sizeof(e.text), "%s", text != NULL ? text : "");
     return e;
 }
 
@@ -180,7 +180,7 @@ void iw_hunt_finding_add(struct iw_hunt *h, struct iw_hunt_finding *f)
 {
     struct iw_hunt_finding **last = &h->findings;
 
-    while (*last)
+    while (*last != NULL)
         last = &(*last)->next;
     *last = f;
 }
@@ -225,19 +225,19 @@ void iw_hunt_load_findings(struct iw_hunt *h)
     char *line = NULL;
     size_t room = 0, n = 0;
 
-    for (struct iw_hunt_finding *have = h->findings; have; have = have->next)
+    for (struct iw_hunt_finding *have = h->findings; have != NULL; have = have->next)
         n++; /* these are in the file, too */
-    while (f && getline(&line, &room, f) >= 0) {
+    while (f != NULL && getline(&line, &room, f) >= 0) {
         json_t *o = json_loads(line, 0, NULL);
 
-        if (o && !n)
+        if (o != NULL && !n)
             take_finding(h, o);
         else if (n)
             n--;
         json_decref(o);
     }
     free(line);
-    if (f)
+    if (f != NULL)
         fclose(f);
 }
 
@@ -249,7 +249,7 @@ void iw_hunt_save_progress(struct iw_hunt *h)
         return;
     char *path = iw_text_format("%s/progress.json", h->dir);
     struct iw_hunt_counts c = iw_hunt_counts(h);
-    json_t *places = h->coverage ? json_integer((json_int_t)c.places) : NULL;
+    json_t *places = h->coverage != NULL ? json_integer((json_int_t)c.places) : NULL;
     json_t *o = iw_got(json_pack("{s:I, s:I, s:I, s:I, s:I, s:o*}", "sequences",
                                  (json_int_t)h->over, "states", (json_int_t)c.states, "edges",
                                  (json_int_t)c.edges, "kept", (json_int_t)c.kept, "starts",
@@ -264,15 +264,15 @@ static void load_corpus(struct iw_hunt *h, const char *folder)
 {
     DIR *d = opendir(folder);
     const struct dirent *entry;
-    while (d && (entry = readdir(d))) {
+    while (d != NULL && ((entry = readdir(d)) != NULL)) {
         FILE *f = *entry->d_name == '.' ? NULL : open_in(folder, entry->d_name, "re");
         struct iw_hunt_input *in;
-        if (f && iw_hunt_read_inputs(f, &in, 1) == 1)
+        if (f != NULL && iw_hunt_read_inputs(f, &in, 1) == 1)
             iw_hunt_seeds_add(&h->seeds, in);
-        if (f)
+        if (f != NULL)
             fclose(f);
     }
-    if (d)
+    if (d != NULL)
         closedir(d);
 }
 

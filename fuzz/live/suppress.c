@@ -17,7 +17,7 @@ static bool cut(char *line, char **glob, char **reason)
 {
     size_t n = strlen(line);
 
-    while (n && strchr(" \t\r\n", line[n - 1]))
+    while (n && strchr(" \t\r\n", line[n - 1]) != NULL)
         line[--n] = 0;
     line += strspn(line, " \t");
     *glob = *reason = line;
@@ -27,7 +27,7 @@ static bool cut(char *line, char **glob, char **reason)
     }
     *reason = strstr(line, " \"");
     n = strlen(line);
-    if (!*reason || line[n - 1] != '"' || line + n - 1 < *reason + 3)
+    if (*reason == NULL || line[n - 1] != '"' || line + n - 1 < *reason + 3)
         return false;
     line[n - 1] = 0;
     for (char *end = *reason; *end == ' '; end--) /* the line begins with another character */
@@ -38,30 +38,30 @@ static bool cut(char *line, char **glob, char **reason)
 
 char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad)
 {
-    FILE *f = h->o->suppress ? fopen(h->o->suppress, "re") : NULL;
+    FILE *f = h->o->suppress != NULL ? fopen(h->o->suppress, "re") : NULL;
     char *line = NULL, *glob, *reason, *found = NULL;
     size_t room = 0;
-    bool wrong = h->o->suppress && !f;
+    bool wrong = h->o->suppress != NULL && f == NULL;
 
     if (wrong)
         iw_complain("--suppress %s: %s", h->o->suppress, strerror(errno));
-    for (unsigned n = 1; f && getline(&line, &room, f) >= 0; n++) {
+    for (unsigned n = 1; f != NULL && getline(&line, &room, f) >= 0; n++) {
         if (!cut(line, &glob, &reason)) {
             iw_complain("%s:%u: expected GLOB \"reason\"", h->o->suppress, n);
             wrong = true;
             break;
         }
-        if (*glob && !found && !fnmatch(glob, key, 0))
+        if (*glob && found == NULL && !fnmatch(glob, key, 0))
             found = iw_text_copy(reason);
     }
-    if (f && ferror(f)) {
+    if (f != NULL && ferror(f)) {
         iw_complain("--suppress %s: %s", h->o->suppress, strerror(errno));
         wrong = true;
     }
-    if (bad)
+    if (bad != NULL)
         *bad = wrong;
     free(line);
-    if (f)
+    if (f != NULL)
         fclose(f);
     return found;
 }

@@ -20,7 +20,7 @@ enum {
 /* Counts a finding that is known already. Returns false if it is not. */
 static bool count_known(struct iw_hunt *h, const char *key)
 {
-    for (struct iw_hunt_finding *f = h->findings; f; f = f->next)
+    for (struct iw_hunt_finding *f = h->findings; f != NULL; f = f->next)
         if (!strcmp(f->key, key)) {
             f->times++;
             return true;
@@ -135,7 +135,7 @@ static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_e
     if (found)
         return finding_of(h, &s.again, suspects + from, count);
     struct iw_hunt_input *quick = hurried(&s);
-    struct iw_hunt_finding *f = quick ? finding_of(h, &s.again, &quick, 1) : NULL;
+    struct iw_hunt_finding *f = quick != NULL ? finding_of(h, &s.again, &quick, 1) : NULL;
     iw_hunt_input_free(quick);
     return f;
 }
@@ -187,13 +187,13 @@ static bool count_seen_often(struct iw_hunt *h, const struct iw_hunt_event *even
     iw_hunt_key(event, own, sizeof(own));
     struct iw_hunt_finding *last = NULL;
     uint64_t times = 0;
-    for (struct iw_hunt_finding *f = h->findings; f; f = f->next) {
+    for (struct iw_hunt_finding *f = h->findings; f != NULL; f = f->next) {
         char other[IW_HUNT_KEY];
         iw_hunt_key(&f->event, other, sizeof(other));
         if (strcmp(own, other) != 0)
             continue;
         last = f;
-        if (!f->suppressed || known_anyway(h, own))
+        if (f->suppressed == NULL || known_anyway(h, own))
             times += f->times;
     }
     if (times < IW_HUNT_OFTEN)
@@ -244,7 +244,7 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
         return;
     }
     struct iw_hunt_finding *f = isolate(h, event, suspects, n);
-    if (!f) { /* Interrupted, what did it may be among them. */
+    if (f == NULL) { /* Interrupted, what did it may be among them. */
         if (!h->outside && *h->stop)
             iw_hunt_close(h);
         iw_hunt_unexplained(h, event, suspects, *h->stop ? n : 0);

@@ -67,8 +67,8 @@ bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
 {
     if (a->kind != b->kind || (a->kind == IW_HUNT_RULE && a->check != b->check))
         return false;
-    if (a->kind != IW_HUNT_CRASH ||
-        (!strstr(a->text, IW_TARGET_KERNEL_ENDED) && !strstr(b->text, IW_TARGET_KERNEL_ENDED)))
+    if (a->kind != IW_HUNT_CRASH || (strstr(a->text, IW_TARGET_KERNEL_ENDED) == NULL &&
+                                     strstr(b->text, IW_TARGET_KERNEL_ENDED) == NULL))
         return true;
     char own[IW_HUNT_KEY], other[IW_HUNT_KEY];
     iw_hunt_key(a, own, sizeof(own));
@@ -115,12 +115,12 @@ static void run(struct iw_hunt *h, const struct iw_hunt_input *input)
 /* Runs a long row as in the hunt: several at a time, with no more patience than there. */
 static void run_row(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n)
 {
-    for (size_t i = 0; i < n && !iw_hunt_world_death(&h->world) && !*h->stop;)
+    for (size_t i = 0; i < n && iw_hunt_world_death(&h->world) == NULL && !*h->stop;)
         if (iw_hunt_loop_busy(h->loop) < h->world.slots && start(h, inputs[i]))
             i++;
         else
             iw_hunt_loop_step(h->loop, 10);
-    while (iw_hunt_loop_busy(h->loop) && !iw_hunt_world_death(&h->world))
+    while (iw_hunt_loop_busy(h->loop) && iw_hunt_world_death(&h->world) == NULL)
         iw_hunt_loop_step(h->loop, 10);
     iw_hunt_loop_abort(h->loop);
 }
@@ -134,13 +134,13 @@ static const char *dying(struct iw_hunt *h, bool accepts)
     uint64_t until = iw_transport_now() + wait;
     const char *how = iw_hunt_world_death(&h->world);
 
-    if (!h->world.target->death) /* nobody would learn of it */
+    if (h->world.target->death == NULL) /* nobody would learn of it */
         return how;
-    while (!how && iw_transport_now() < until) {
+    while (how == NULL && iw_transport_now() < until) {
         poll(NULL, 0, STEP_MS);
         how = iw_hunt_world_death(&h->world);
     }
-    if (!how)
+    if (how == NULL)
         h->waited += wait;
     return how;
 }
@@ -180,13 +180,13 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging)
         [IW_SIDE_INITIATOR] = {"connections are not accepted any more",
                                "a right Request is not answered any more"},
         [IW_SIDE_RESPONDER] = {"it does not connect any more", "no Request comes any more"}};
-    bool first_of_all = !h->over && !h->o->try && !iw_hunt_loop_answer_time(h->loop);
+    bool first_of_all = !h->over && h->o->try == NULL && !iw_hunt_loop_answer_time(h->loop);
     uint64_t wait =
         patience(h, first_of_all ? FIRST_MS : PATIENCE_MS, SLOWER, hanging ? TRIED_MS : MOST_MS);
 
     iw_hunt_world_settle(&h->world);
     const char *how = iw_hunt_world_death(&h->world);
-    if (how)
+    if (how != NULL)
         return crashed(h, how);
     /* Wait for the Reply, or the Request, and after that not long for the peer's end, which proves
      * nothing. */
@@ -200,11 +200,12 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging)
     if (first(&h->trial.row) == IW_ANSWER_STARTUP) {
         char text[128];
         how = iw_hunt_world_stray(&h->world, text, sizeof(text));
-        return iw_hunt_event_of(how ? IW_HUNT_STRAY : IW_HUNT_NOTHING, how ? how : "");
+        return iw_hunt_event_of(how != NULL ? IW_HUNT_STRAY : IW_HUNT_NOTHING,
+                                how != NULL ? how : "");
     }
     bool connected = h->trial.connected;
     how = hanging && connected ? NULL : dying(h, connected);
-    if (how)
+    if (how != NULL)
         return crashed(h, how);
     return iw_hunt_event_of(connected ? IW_HUNT_HANG : IW_HUNT_REFUSAL,
                             unanswered[h->world.side][connected]);
@@ -220,7 +221,7 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
     iw_hunt_progress(h, false); /* it may take many tries, and who watches waits for that */
     if (iw_hunt_open(h))
         return e;
-    if (n > IW_HUNT_ROW && !requested) {
+    if (n > IW_HUNT_ROW && requested == NULL) {
         run_row(h, inputs, n);
         n = 0;
     }
@@ -235,7 +236,7 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
             run(h, inputs[i]);
         }
         iw_hunt_loop_patience(h->loop, 0, 0);
-        if (requested)
+        if (requested != NULL)
             requested[i] = h->trial.requested;
         for (size_t k = 0; wanted->kind == IW_HUNT_RULE && k < h->trial.n_findings; k++)
             if (h->trial.findings[k] == wanted->check)
@@ -243,7 +244,7 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
         if (first(&h->trial.row) == IW_ANSWER_REFUSED)
             break;
     }
-    if (wanted->kind == IW_HUNT_RULE && !iw_hunt_world_death(&h->world))
+    if (wanted->kind == IW_HUNT_RULE && iw_hunt_world_death(&h->world) == NULL)
         return e;
     e = iw_hunt_look(h, wanted->kind == IW_HUNT_HANG);
     if (e.kind == IW_HUNT_HANG)

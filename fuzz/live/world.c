@@ -43,9 +43,9 @@ static json_t *call(struct iw_hunt_world *w, json_t *request)
         iw_control_call(w->target->control, iw_got(request), deadline, w->error, sizeof(w->error));
     const char *why = json_string_value(json_object_get(reply, "error"));
 
-    if (!reply || json_is_true(json_object_get(reply, "ok")))
+    if (reply == NULL || json_is_true(json_object_get(reply, "ok")))
         return reply;
-    snprintf(w->error, sizeof(w->error), "the agent: %s", why ? why : "no");
+    snprintf(w->error, sizeof(w->error), "the agent: %s", why != NULL ? why : "no");
     json_decref(reply);
     return NULL;
 }
@@ -74,7 +74,7 @@ static char *look(struct iw_hunt_world *w, const struct iw_hunt_memory *m)
                                       -IW_HUNT_GUARD, "length", octets));
     char *text = iw_text_copy(json_string_value(json_object_get(reply, "hex")));
 
-    if (reply && (!text || strlen(text) != 2 * (size_t)octets)) {
+    if (reply != NULL && (text == NULL || strlen(text) != 2 * (size_t)octets)) {
         snprintf(w->error, sizeof(w->error), "the agent: read: expected %d octets", octets);
         free(text);
         text = NULL;
@@ -88,14 +88,14 @@ static bool make_memory(struct iw_hunt_world *w, size_t k)
     struct iw_hunt_memory *m = &w->memories[k];
     json_t *rights = iw_got(json_array());
 
-    for (size_t i = 0; i < 4 && kinds[k].rights[i]; i++)
+    for (size_t i = 0; i < 4 && kinds[k].rights[i] != NULL; i++)
         if (strcmp(kinds[k].rights[i], "remote-atomic") != 0 ||
             w->target->can(w->target, "extensions"))
             json_array_append_new(rights, iw_got(json_string(kinds[k].rights[i])));
     json_t *reply =
         call(w, json_pack("{s:s, s:i, s:o, s:i}", "do", "register", "length", (int)kinds[k].length,
                           "access", rights, "guard", IW_HUNT_GUARD));
-    if (!reply)
+    if (reply == NULL)
         return false;
     *m = (struct iw_hunt_memory){.mem = number(reply, "mem"),
                                  .stag = (uint32_t)number(reply, "stag"),
@@ -119,7 +119,7 @@ static bool resolve(struct iw_hunt_world *w, const char *host, uint16_t port,
 {
     struct addrinfo *list = iw_address_resolve(host, port, false, w->error, sizeof(w->error));
 
-    if (!list)
+    if (list == NULL)
         return false;
     memcpy(to, list->ai_addr, list->ai_addrlen);
     w->to_length = list->ai_addrlen;
@@ -137,7 +137,7 @@ static bool make_listeners(struct iw_hunt_world *w)
 
         w->listen[i] = number(reply, "listen");
         json_decref(reply);
-        if (!reply || !resolve(w, w->target->host, port, &w->to[i]))
+        if (reply == NULL || !resolve(w, w->target->host, port, &w->to[i]))
             return false;
     }
     return true;
@@ -148,9 +148,9 @@ static bool prepare_agent(struct iw_hunt_world *w)
     json_t *reply = call(w, json_pack("{s:s}", "do", "hello"));
     const char *backend = json_string_value(json_object_get(reply, "backend"));
 
-    w->late_receives = backend && !strcmp(backend, "verbs");
+    w->late_receives = backend != NULL && !strcmp(backend, "verbs");
     json_decref(reply);
-    if (!reply)
+    if (reply == NULL)
         return false;
     for (w->n_memories = 0; w->n_memories < IW_HUNT_MEMORIES; w->n_memories++)
         if (!make_memory(w, w->n_memories))
@@ -159,7 +159,7 @@ static bool prepare_agent(struct iw_hunt_world *w)
                               IW_HUNT_RECEIVES * IW_HUNT_RECEIVE, "access", "local-write"));
     w->receives = number(reply, "mem");
     json_decref(reply);
-    return reply && make_listeners(w);
+    return reply != NULL && make_listeners(w);
 }
 
 static void post_receives(struct iw_hunt_world *w, json_int_t conn)
@@ -174,12 +174,13 @@ void iw_hunt_world_serve(struct iw_hunt_world *w, void (*requested)(void *contex
                          void *context)
 {
     json_t *event;
-    while (w->instance && (event = iw_control_event(w->target->control, 0))) {
+    while (w->instance != NULL && ((event = iw_control_event(w->target->control, 0)) != NULL)) {
         const char *kind = json_string_value(json_object_get(event, "event"));
         json_int_t conn = number(event, "conn"), listen = number(event, "listen");
-        bool asks = kind && !strcmp(kind, "request");
+        bool asks = kind != NULL && !strcmp(kind, "request");
 
-        if (asks ? !w->late_receives : w->late_receives && kind && !strcmp(kind, "established"))
+        if (asks ? !w->late_receives
+                 : w->late_receives && kind != NULL && !strcmp(kind, "established"))
             post_receives(w, conn);
         if (asks) {
             submit(w, json_pack("{s:s, s:I}", "do", "accept", "conn", conn));
@@ -193,7 +194,8 @@ void iw_hunt_world_serve(struct iw_hunt_world *w, void (*requested)(void *contex
 
 int iw_hunt_world_fd(const struct iw_hunt_world *w)
 {
-    return w->instance && w->target->control ? iw_control_fd(w->target->control) : -1;
+    return w->instance != NULL && w->target->control != NULL ? iw_control_fd(w->target->control)
+                                                             : -1;
 }
 
 /* Returns true if the peer may change this digit of memory `k`. */
@@ -209,9 +211,9 @@ const char *iw_hunt_world_stray(struct iw_hunt_world *w, char *text, size_t room
         char *now = look(w, m);
         size_t at = 0;
 
-        while (now && now[at] && (now[at] == m->content[at] || peers_own(k, at)))
+        while (now != NULL && now[at] && (now[at] == m->content[at] || peers_own(k, at)))
             at++;
-        bool changed = now && now[at];
+        bool changed = now != NULL && now[at];
         free(now);
         if (changed) {
             snprintf(text, room, "memory %zu (%s) has changed at octet %ld", k,
@@ -257,11 +259,12 @@ bool iw_hunt_world_ready(struct iw_hunt_world *w)
 {
     if (!iw_hunt_called(w->side))
         return true;
-    if (!iw_hunt_world_death(w) && iw_target_calling(w->instance) && iw_transport_now() < w->grace)
+    if (iw_hunt_world_death(w) == NULL && iw_target_calling(w->instance) &&
+        iw_transport_now() < w->grace)
         return false;
     const char *how = iw_target_check(w->instance, w->trouble, sizeof(w->trouble));
-    if ((how || *w->trouble) && !*w->dead)
-        snprintf(w->dead, sizeof(w->dead), "%s", how ? how : "a sanitizer stopped it");
+    if ((how != NULL || *w->trouble) && !*w->dead)
+        snprintf(w->dead, sizeof(w->dead), "%s", how != NULL ? how : "a sanitizer stopped it");
     return true;
 }
 
@@ -298,7 +301,7 @@ enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w)
     w->starts++;
     w->target = iw_target_of(w->instance);
     bool calls = iw_hunt_called(w->side);
-    if (w->target->control ? prepare_agent(w) : calls ? listen_for_it(w) : find_peer(w))
+    if (w->target->control != NULL ? prepare_agent(w) : calls ? listen_for_it(w) : find_peer(w))
         return opened;
     iw_hunt_world_close(w);
     return calls ? IW_TARGET_BROKEN : IW_TARGET_UNREACHED;
@@ -311,7 +314,7 @@ void iw_hunt_world_close(struct iw_hunt_world *w)
         w->memories[i].content = NULL;
     }
     w->n_memories = 0;
-    if (!w->instance)
+    if (w->instance == NULL)
         return;
     if (w->listener >= 0)
         close(w->listener);
@@ -325,7 +328,7 @@ void iw_hunt_world_close(struct iw_hunt_world *w)
 
 void iw_hunt_world_kill(struct iw_hunt_world *w)
 {
-    pid_t group = w->instance ? iw_target_group(w->instance) : 0;
+    pid_t group = w->instance != NULL ? iw_target_group(w->instance) : 0;
 
     if (group > 0)
         kill(-group, SIGKILL);
@@ -335,14 +338,14 @@ const char *iw_hunt_world_death(struct iw_hunt_world *w)
 {
     if (*w->dead)
         return w->dead;
-    const char *how = w->target->death ? w->target->death(w->target) : NULL;
-    if (!how && !(w->target->control && iw_control_lost(w->target->control)))
+    const char *how = w->target->death != NULL ? w->target->death(w->target) : NULL;
+    if (how == NULL && !(w->target->control != NULL && iw_control_lost(w->target->control)))
         return NULL;
     char trouble[sizeof(w->trouble)];
     how = iw_target_check(w->instance, trouble, sizeof(trouble));
     if (*trouble)
         memcpy(w->trouble, trouble, sizeof(trouble));
-    if (how && iw_hunt_called(w->side)) {
+    if (how != NULL && iw_hunt_called(w->side)) {
         snprintf(w->dead, sizeof(w->dead), "%s", how);
         how = w->dead;
     }
@@ -351,7 +354,7 @@ const char *iw_hunt_world_death(struct iw_hunt_world *w)
 
 size_t iw_hunt_world_resident(const struct iw_hunt_world *w)
 {
-    pid_t pid = w->instance ? iw_target_group(w->instance) : 0;
+    pid_t pid = w->instance != NULL ? iw_target_group(w->instance) : 0;
 
     if (pid <= 0)
         return 0;
@@ -359,9 +362,9 @@ size_t iw_hunt_world_resident(const struct iw_hunt_world *w)
     snprintf(path, sizeof(path), "/proc/%ld/statm", (long)pid);
     FILE *f = fopen(path, "re");
     unsigned long total = 0, resident = 0;
-    if (!f || fscanf(f, "%lu %lu", &total, &resident) != 2)
+    if (f == NULL || fscanf(f, "%lu %lu", &total, &resident) != 2)
         resident = 0;
-    if (f)
+    if (f != NULL)
         fclose(f);
     return resident * (size_t)sysconf(_SC_PAGESIZE) / 1024;
 }

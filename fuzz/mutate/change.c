@@ -57,7 +57,7 @@ static size_t loosen(struct iw_mutate_script *s, struct iw_mutate_part *p,
 static void change_fields(struct iw_mutate_script *s, struct change *c)
 {
     struct iw_mutate_part *p = any_part(s, c->r, IW_MUTATE_FPDU);
-    size_t most = p ? loosen(s, p, c->r) : 0;
+    size_t most = p != NULL ? loosen(s, p, c->r) : 0;
 
     if (most == 0)
         return;
@@ -75,7 +75,7 @@ static void change_fields(struct iw_mutate_script *s, struct change *c)
 static void change_startup(struct iw_mutate_script *s, struct change *c)
 {
     struct iw_mutate_part *p = any_part(s, c->r, IW_MUTATE_STARTUP);
-    size_t most = p ? loosen(s, p, c->r) : 0;
+    size_t most = p != NULL ? loosen(s, p, c->r) : 0;
 
     if (most == 0)
         return;
@@ -90,7 +90,7 @@ static void change_startup(struct iw_mutate_script *s, struct change *c)
 static void change_octets(struct iw_mutate_script *s, struct change *c)
 {
     struct iw_mutate_part *p = any_part(s, c->r, ANY);
-    size_t most = p ? loosen(s, p, c->r) : 0;
+    size_t most = p != NULL ? loosen(s, p, c->r) : 0;
     uint8_t *o = s->octets + s->used;
 
     if (most == 0)
@@ -99,7 +99,7 @@ static void change_octets(struct iw_mutate_script *s, struct change *c)
         size_t size = p->length;
         iw_mutate_ulpdu(c->r, s, o, &size, most);
         p->length = (uint32_t)size;
-    } else if (c->octets)
+    } else if (c->octets != NULL)
         p->length = (uint32_t)c->octets(o, p->length, most);
     else
         p->length = (uint32_t)iw_mutate_havoc(c->r, o, p->length, most);
@@ -113,7 +113,7 @@ static void bend_frame(struct iw_mutate_script *s, struct change *c)
     static const uint16_t stated[] = {1, 2, 4, 0xffff, 0xfffe, 0xfffc, 0x8000, 508, 512};
     struct iw_mutate_part *p = any_part(s, c->r, IW_MUTATE_FPDU);
 
-    if (!p)
+    if (p == NULL)
         return;
     c->frame = true;
     switch (iw_mutate_below(c->r, 5)) {
@@ -143,7 +143,7 @@ static void cut(struct iw_mutate_script *s, struct change *c)
 {
     struct iw_mutate_part *p = any_part(s, c->r, ANY);
 
-    if (!p)
+    if (p == NULL)
         return;
     switch (iw_mutate_below(c->r, 4)) {
     case 0:
@@ -196,10 +196,11 @@ static uint64_t position(const struct iw_mutate_script *s, size_t at, uint8_t *s
 static void interleave(struct iw_mutate_script *s, struct change *c)
 {
     struct iw_mutate_part *p = any_part(s, c->r, IW_MUTATE_FPDU);
-    size_t at = p ? (size_t)(p - s->part) : 0, room = IW_MUTATE_ARENA - s->used;
+    size_t at = p != NULL ? (size_t)(p - s->part) : 0, room = IW_MUTATE_ARENA - s->used;
     uint8_t *frame = s->octets + s->used;
 
-    if (!p || at + 1 >= s->count || same_stream(s, at + 1, p) || s->count + 1 > IW_MUTATE_PARTS)
+    if (p == NULL || at + 1 >= s->count || same_stream(s, at + 1, p) ||
+        s->count + 1 > IW_MUTATE_PARTS)
         return;
     size_t size = iw_mutate_frame(s, p, position(s, at, frame, room), frame, room);
     if (size < 2)
@@ -259,9 +260,9 @@ static void insert_fpdu(struct iw_mutate_script *s, struct change *c)
     const struct iw_mutate_part *like = any_part(s, c->r, IW_MUTATE_FPDU);
     uint8_t ulpdu[256];
     size_t size = iw_mutate_make(c->r, s, ulpdu, sizeof ulpdu);
-    unsigned side = like ? like->step : iw_mutate_chance(c->r, 4) ? IW_FUZZ_B : IW_FUZZ_A;
-    size_t at = like && iw_mutate_chance(c->r, 2) ? (size_t)(like - s->part) + 1
-                                                  : iw_mutate_below(c->r, s->count + 1);
+    unsigned side = like != NULL ? like->step : iw_mutate_chance(c->r, 4) ? IW_FUZZ_B : IW_FUZZ_A;
+    size_t at = like != NULL && iw_mutate_chance(c->r, 2) ? (size_t)(like - s->part) + 1
+                                                          : iw_mutate_below(c->r, s->count + 1);
 
     (void)iw_mutate_insert(s, at, IW_MUTATE_FPDU, side, ulpdu, size);
 }
@@ -296,7 +297,7 @@ static void change_local(struct iw_mutate_script *s, struct change *c)
 {
     struct iw_mutate_part *p = any_part(s, c->r, IW_MUTATE_OTHER);
 
-    if (!p || (p->step & IW_FUZZ_KIND) != IW_FUZZ_LOCAL || p->length < IW_FUZZ_OP)
+    if (p == NULL || (p->step & IW_FUZZ_KIND) != IW_FUZZ_LOCAL || p->length < IW_FUZZ_OP)
         return;
     uint8_t *op = s->octets + p->at + IW_FUZZ_OP * iw_mutate_below(c->r, p->length / IW_FUZZ_OP);
     if (iw_mutate_chance(c->r, 4)) {
@@ -358,9 +359,9 @@ static void repeat(struct iw_mutate_script *s, struct change *c)
 static void split(struct iw_mutate_script *s, struct change *c)
 {
     struct iw_mutate_part *p = any_part(s, c->r, IW_MUTATE_FPDU);
-    size_t at = p ? (size_t)(p - s->part) : 0;
+    size_t at = p != NULL ? (size_t)(p - s->part) : 0;
 
-    if (!p || p->length == 0)
+    if (p == NULL || p->length == 0)
         return;
     uint8_t *o = s->octets + p->at;
     size_t header = o[IW_AT_DDP_CONTROL] & IW_DDP_T ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;

@@ -38,7 +38,7 @@ static void save(const char *path, const uint8_t *octets, size_t size)
 {
     FILE *f = fopen(path, "wb");
 
-    if (!f || fwrite(octets, 1, size, f) != size || fclose(f) != 0)
+    if (f == NULL || fwrite(octets, 1, size, f) != size || fclose(f) != 0)
         die(path);
 }
 
@@ -48,9 +48,9 @@ static void keep_line(struct failure *f, const char *line)
     const char *from = strstr(line, "SUMMARY: ");
     size_t n = 0;
 
-    if (!from && strncmp(line, "fuzz: ", 6) == 0)
+    if (from == NULL && strncmp(line, "fuzz: ", 6) == 0)
         from = line;
-    if (!from || f->line[0] != '\0')
+    if (from == NULL || f->line[0] != '\0')
         return;
     for (; *from != '\0' && *from != '\n' && n + 1 < sizeof f->line; from++)
         if (!isdigit((unsigned char)*from))
@@ -76,11 +76,11 @@ static struct failure replay(const char *program, const uint8_t *octets, size_t 
     }
     close(ends[1]);
     FILE *in = fdopen(ends[0], "r");
-    if (!in)
+    if (in == NULL)
         die("cannot read from a pipe");
     struct failure f = {0};
     char line[4096];
-    while (fgets(line, sizeof line, in))
+    while (fgets(line, sizeof line, in) != NULL)
         keep_line(&f, line);
     fclose(in);
     if (waitpid(pid, &f.status, 0) != pid)
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
     }
     argv += argc - 4;
     FILE *f = fopen(argv[2], "rb");
-    if (!f)
+    if (f == NULL)
         die(argv[2]);
     size_t size = fread(input, 1, sizeof input, f);
     fclose(f);

@@ -27,7 +27,7 @@ void *afl_custom_init(void *afl, unsigned seed)
     struct mutator *m = calloc(1, sizeof *m);
 
     (void)afl;
-    if (m) {
+    if (m != NULL) {
         m->random.state = seed;
         m->script.single = m->other.single = m->trim.best.single = getenv("IW_FUZZ_SINGLE") != NULL;
         m->script.commands = m->other.commands = m->trim.best.commands =
@@ -50,7 +50,7 @@ size_t afl_custom_fuzz(void *data, uint8_t *octets, size_t size, uint8_t **out, 
         *out = octets;
         return size;
     }
-    if (add && iw_mutate_chance(&m->random, 8) && iw_mutate_read(&m->other, add, add_size))
+    if (add != NULL && iw_mutate_chance(&m->random, 8) && iw_mutate_read(&m->other, add, add_size))
         iw_mutate_cross(&m->script, &m->other, &m->random);
     else
         iw_mutate_change(&m->script, &m->random, NULL);

@@ -69,7 +69,7 @@ static void put(uint8_t *o, unsigned size, uint64_t v)
 static const uint8_t *any_ulpdu(struct iw_mutate_random *r, const struct iw_mutate_script *s,
                                 size_t least, size_t *length)
 {
-    for (int tries = 0; s && tries < 3; tries++) {
+    for (int tries = 0; s != NULL && tries < 3; tries++) {
         const struct iw_mutate_part *p = &s->part[iw_mutate_below(r, s->count)];
         if (s->count == 0 || p->kind != IW_MUTATE_FPDU || p->length < least)
             continue;
@@ -129,7 +129,7 @@ static uint64_t regional(struct iw_mutate_random *r, const struct iw_mutate_scri
                                    0x1ffc, 0x2000,           0x23ff,           0x11fc,
                                    512,    UINT64_MAX - 512, UINT64_MAX - 516, UINT64_MAX - 8};
 
-    if (s && s->n_regions)
+    if (s != NULL && s->n_regions)
         return of_region(r, &s->regions[iw_mutate_below(r, s->n_regions)], size);
     if (size == 4)
         return IW_FUZZ_STAG + iw_mutate_below(r, iw_mutate_chance(r, 4) ? 24 : IW_FUZZ_REGIONS);
@@ -146,10 +146,10 @@ static uint64_t known(struct iw_mutate_random *r, const struct iw_mutate_script 
     for (int tries = 0; tries < 4; tries++) {
         size_t length;
         const uint8_t *o = any_ulpdu(r, s, IW_DDP_TAGGED_HEADER, &length);
-        if (!o)
+        if (o == NULL)
             return old;
         const struct field *f = iw_mutate_chance(r, 2) ? any_rdmap_field(r, o, length) : NULL;
-        if (!f)
+        if (f == NULL)
             f = any_ddp_field(r, o, length);
         if (f->size == size)
             return get(o + f->at, size);
@@ -317,9 +317,9 @@ void iw_mutate_ulpdu(struct iw_mutate_random *r, const struct iw_mutate_script *
     default:
         break;
     }
-    if (!f)
+    if (f == NULL)
         f = any_ddp_field(r, ulpdu, *size);
-    if (f)
+    if (f != NULL)
         change_field(r, s, ulpdu, f);
     else
         *size = iw_mutate_havoc(r, ulpdu, *size, most);

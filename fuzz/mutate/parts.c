@@ -86,7 +86,7 @@ void iw_mutate_renumber(struct iw_mutate_script *s)
 
     for (const struct iw_mutate_part *p = s->part; p < s->part + s->count; p++) {
         uint8_t *o = untagged(s, p, &qn);
-        if (!o)
+        if (o == NULL)
             continue;
         (void)iw_put32(o + IW_AT_MSN, msn[iw_mutate_side(s, p)][qn]);
         if (o[IW_AT_DDP_CONTROL] & IW_DDP_L)
@@ -100,7 +100,7 @@ void iw_mutate_reoffset(struct iw_mutate_script *s)
 
     for (const struct iw_mutate_part *p = s->part; p < s->part + s->count; p++) {
         uint8_t *o = untagged(s, p, &qn);
-        if (!o)
+        if (o == NULL)
             continue;
         (void)iw_put32(o + IW_AT_MO, mo[iw_mutate_side(s, p)][qn]);
         mo[iw_mutate_side(s, p)][qn] += p->length - IW_DDP_UNTAGGED_HEADER;

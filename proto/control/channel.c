@@ -28,7 +28,7 @@ struct iw_control_channel {
 struct iw_control_channel *iw_control_channel_create(int fd)
 {
     struct iw_control_channel *ch = calloc(1, sizeof(*ch));
-    if (!ch)
+    if (ch == NULL)
         return NULL;
     ch->fd = fd;
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -40,7 +40,7 @@ struct iw_control_channel *iw_control_channel_create(int fd)
 
 void iw_control_channel_destroy(struct iw_control_channel *ch)
 {
-    if (!ch)
+    if (ch == NULL)
         return;
     close(ch->fd);
     free(ch->out);
@@ -91,7 +91,7 @@ static bool too_deep(const char *line, size_t length)
 int iw_control_channel_next(struct iw_control_channel *ch, json_t **out, char *error, size_t room)
 {
     const char *newline = memchr(ch->in + ch->in_scanned, '\n', ch->in_end - ch->in_scanned);
-    if (!newline) {
+    if (newline == NULL) {
         ch->in_scanned = ch->in_end;
         if (ch->in_end - ch->in_start < sizeof(ch->in))
             return 0;
@@ -109,7 +109,7 @@ int iw_control_channel_next(struct iw_control_channel *ch, json_t **out, char *e
     }
     json_error_t detail;
     json_t *value = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &detail);
-    if (!value) {
+    if (value == NULL) {
         snprintf(error, room, "a line is not JSON: %s at octet %d", detail.text, detail.position);
         iw_text_printable(error); /* the parser may quote the line */
         return -1;
@@ -141,7 +141,7 @@ static int reserve(struct iw_control_channel *ch, size_t length)
     if (need > ch->out_room) {
         size_t more = need < 4096 ? 4096 : 2 * need;
         char *out = realloc(ch->out, more);
-        if (!out)
+        if (out == NULL)
             return -1;
         ch->out = out;
         ch->out_room = more;

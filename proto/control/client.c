@@ -67,7 +67,7 @@ static int connect_one(const struct addrinfo *a, uint64_t deadline)
 static void send_token(int fd, const struct iw_control_token *token)
 {
     char line[IW_CONTROL_TOKEN_MAX + 1];
-    if (!token || token->length == 0)
+    if (token == NULL || token->length == 0)
         return;
     memcpy(line, token->text, token->length);
     line[token->length] = '\n';
@@ -79,19 +79,19 @@ struct iw_control *iw_control_connect(const char *host, uint16_t port,
                                       char *error, size_t room)
 {
     struct addrinfo *addresses = iw_address_resolve(host, port, false, error, room);
-    if (!addresses)
+    if (addresses == NULL)
         return NULL;
     int fd = -1;
-    for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
+    for (const struct addrinfo *a = addresses; a != NULL && fd < 0; a = a->ai_next)
         fd = connect_one(a, deadline);
     struct iw_control *c = NULL;
     if (fd >= 0) {
         send_token(fd, token);
         c = iw_control_adopt(fd);
-        if (!c)
+        if (c == NULL)
             close(fd);
     }
-    if (!c)
+    if (c == NULL)
         snprintf(error, room, "cannot reach the agent at %s port %u: %s", host, (unsigned)port,
                  strerror(errno));
     freeaddrinfo(addresses);
@@ -101,11 +101,11 @@ struct iw_control *iw_control_connect(const char *host, uint16_t port,
 struct iw_control *iw_control_adopt(int fd)
 {
     struct iw_control *c = calloc(1, sizeof(*c));
-    if (!c)
+    if (c == NULL)
         return NULL;
     STAILQ_INIT(&c->events);
     c->channel = iw_control_channel_create(fd);
-    if (!c->channel) {
+    if (c->channel == NULL) {
         free(c);
         return NULL;
     }
@@ -115,7 +115,7 @@ struct iw_control *iw_control_adopt(int fd)
 static json_t *pop_event(struct iw_control *c)
 {
     struct held_event *held = STAILQ_FIRST(&c->events);
-    if (!held)
+    if (held == NULL)
         return NULL;
     json_t *event = held->event;
     STAILQ_REMOVE_HEAD(&c->events, entry);
@@ -127,7 +127,7 @@ static json_t *pop_event(struct iw_control *c)
 
 void iw_control_close(struct iw_control *c)
 {
-    if (!c)
+    if (c == NULL)
         return;
     while (!STAILQ_EMPTY(&c->events))
         json_decref(pop_event(c));
@@ -158,7 +158,7 @@ static void hold(struct iw_control *c, json_t *event, size_t octets)
 {
     bool room = c->held < IW_CONTROL_EVENTS && c->held_octets + octets <= IW_CONTROL_HELD;
     struct held_event *held = room ? malloc(sizeof(*held)) : NULL;
-    if (!held) {
+    if (held == NULL) {
         json_decref(event);
         lose(c, "too many events were not taken");
         return;
@@ -184,10 +184,10 @@ static json_t *take(struct iw_control *c, json_int_t id, bool *more)
         return NULL;
     }
     const char *event = json_string_value(json_object_get(message, "event"));
-    if (event) {
+    if (event != NULL) {
         if (strcmp(event, "refused") == 0) {
             const char *text = json_string_value(json_object_get(message, "error"));
-            snprintf(c->reason, sizeof(c->reason), "%.190s", text ? text : "refused");
+            snprintf(c->reason, sizeof(c->reason), "%.190s", text != NULL ? text : "refused");
         }
         hold(c, message, iw_control_channel_line(c->channel));
         return NULL;
@@ -224,7 +224,7 @@ json_t *iw_control_call(struct iw_control *c, json_t *request, uint64_t deadline
     json_int_t id = ++c->id;
     const char *verb = json_string_value(json_object_get(request, "do"));
     char name[40];
-    snprintf(name, sizeof(name), "%s", verb ? verb : "?");
+    snprintf(name, sizeof(name), "%s", verb != NULL ? verb : "?");
     bool numbered = json_object_set_new(request, "id", json_integer(id)) == 0;
     /* On a broken socket the agent's last words may still be readable. */
     int sent = c->lost || !numbered ? 0 : iw_control_channel_write(c->channel, request);
@@ -242,7 +242,7 @@ json_t *iw_control_call(struct iw_control *c, json_t *request, uint64_t deadline
         bool more = true;
         while (more && !c->lost) {
             json_t *reply = take(c, id, &more);
-            if (reply)
+            if (reply != NULL)
                 return reply;
         }
     } while (more_input(c, deadline, &late));

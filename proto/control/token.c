@@ -34,7 +34,7 @@ int iw_control_token_read(struct iw_control_token *t, const char *path, char *er
 {
     char text[IW_CONTROL_TOKEN_MAX + 3], why[120];
     FILE *f = fopen(path, "re");
-    if (!f) {
+    if (f == NULL) {
         snprintf(error, room, "token file %s: %s", path, strerror(errno));
         return -1;
     }
@@ -58,9 +58,9 @@ int iw_control_token_find(struct iw_control_token *t, const char *path, char *er
     char why[120];
     const char *text = getenv(IW_CONTROL_TOKEN_ENV);
     *t = (struct iw_control_token){0};
-    if (path)
+    if (path != NULL)
         return iw_control_token_read(t, path, error, room);
-    if (!text || iw_control_token_set(t, text, strlen(text), why, sizeof(why)) == 0)
+    if (text == NULL || iw_control_token_set(t, text, strlen(text), why, sizeof(why)) == 0)
         return 0;
     snprintf(error, room, "environment variable %s: %s", IW_CONTROL_TOKEN_ENV, why);
     return -1;

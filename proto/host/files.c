@@ -32,7 +32,7 @@ int iw_folder_create(const char *path)
     if (status && errno == ENOENT) {
         char *above = iw_text_copy(path);
         char *slash = strrchr(above, '/');
-        if (slash) {
+        if (slash != NULL) {
             *slash = 0;
             status = iw_folder_create(above);
             if (!status)
@@ -53,7 +53,7 @@ char *iw_folder_new(const char *parent, const char *name)
     time_t now = time(NULL);
     struct tm utc;
     char stamp[32] = "";
-    if (gmtime_r(&now, &utc))
+    if (gmtime_r(&now, &utc) != NULL)
         strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
     char *safe = iw_text_file_name(name);
     char *path = NULL;
@@ -75,7 +75,7 @@ FILE *iw_open_output(const char *path)
 {
     FILE *f = fopen(path, "we");
 
-    if (!f)
+    if (f == NULL)
         iw_complain("cannot write %s: %s", path, strerror(errno));
     return f;
 }

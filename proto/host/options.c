@@ -116,7 +116,7 @@ static const struct iw_option *option_at(const struct iw_command_line *line, siz
         const struct iw_option_table *t = &line->tables[i];
 
         if (index < t->count) {
-            if (context)
+            if (context != NULL)
                 *context = t->context;
             return &t->options[index];
         }
@@ -149,8 +149,8 @@ static void print_option(const struct iw_option *o)
 {
     char left[60];
     snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ',
-             o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name, o->argument ? " " : "",
-             o->argument ? o->argument : "");
+             o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
+             o->argument != NULL ? " " : "", o->argument != NULL ? o->argument : "");
     printf("  %-*s ", WIDTH, left);
     for (const char *at = o->help; *at; at += strcspn(at, "\n")) {
         if (*at == '\n')
@@ -164,22 +164,22 @@ static void print_table(const struct iw_command_line *line, const struct iw_opti
                         size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (options[i].help && belongs(line, &options[i]))
+        if (options[i].help != NULL && belongs(line, &options[i]))
             print_option(&options[i]);
 }
 
 static void print_help(const struct iw_command_line *line)
 {
     fputs(line->usage, stdout);
-    if (line->more_help)
+    if (line->more_help != NULL)
         line->more_help();
     for (size_t i = 0; i < line->n_tables; i++) {
-        if (line->tables[i].title)
+        if (line->tables[i].title != NULL)
             printf("\n%s\n", line->tables[i].title);
         print_table(line, line->tables[i].options, line->tables[i].count);
     }
     print_table(line, standard, sizeof(standard) / sizeof(*standard));
-    if (line->ending)
+    if (line->ending != NULL)
         fputs(line->ending, stdout);
 }
 
@@ -195,9 +195,9 @@ static int unknown(const struct iw_command_line *line, const char *word)
     iw_nearest_begin(&n, name);
     const struct iw_option *o;
     for (size_t i = 0; (o = option_at(line, i, NULL)); i++)
-        if (o->help && belongs(line, o))
+        if (o->help != NULL && belongs(line, o))
             iw_nearest_offer(&n, o->name);
-    if (n.best)
+    if (n.best != NULL)
         return iw_complain_exit(IW_EXIT_USAGE, "%.*s: unknown option (did you mean --%s?)",
                                 (int)length, word, n.best);
     return iw_complain_exit(IW_EXIT_USAGE, "%.*s: unknown option; see --help", (int)length, word);
@@ -234,16 +234,17 @@ static int carry_out(const struct iw_command_line *line, size_t index)
     if (!belongs(line, o))
         return iw_complain_exit(IW_EXIT_USAGE, "--%s: of no use with %s", o->name,
                                 line->command_name);
-    switch (take(o, context, o->argument ? optarg : NULL, error, sizeof(error))) {
+    switch (take(o, context, o->argument != NULL ? optarg : NULL, error, sizeof(error))) {
     case IW_OPTION_TAKEN:
         return -1;
     case IW_OPTION_END:
         return IW_EXIT_GOOD;
     default:
-        return iw_complain_exit(IW_EXIT_USAGE, "--%s%s%.200s: %s", o->name, o->argument ? " " : "",
-                                !o->argument ? ""
-                                : *optarg    ? optarg
-                                             : "\"\"",
+        return iw_complain_exit(IW_EXIT_USAGE, "--%s%s%.200s: %s", o->name,
+                                o->argument != NULL ? " " : "",
+                                o->argument == NULL ? ""
+                                : *optarg           ? optarg
+                                                    : "\"\"",
                                 error);
     }
 }
@@ -254,7 +255,7 @@ static size_t index_of(const struct iw_command_line *line, int got)
         return (size_t)got - FIRST;
     const struct iw_option *o;
     size_t i = 0;
-    while ((o = option_at(line, i, NULL)) && o->letter != got)
+    while (((o = option_at(line, i, NULL)) != NULL) && o->letter != got)
         i++;
     return i;
 }
@@ -262,7 +263,7 @@ static size_t index_of(const struct iw_command_line *line, int got)
 int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *first)
 {
     size_t count = 0;
-    while (option_at(line, count, NULL))
+    while (option_at(line, count, NULL) != NULL)
         count++;
     struct option *names = iw_got(calloc(count + 1, sizeof(*names)));
     char *letters = iw_got(calloc(2 * count + 2, 1));
@@ -272,12 +273,13 @@ int iw_options_read(const struct iw_command_line *line, int argc, char **argv, i
     for (size_t i = 0; (o = option_at(line, i, NULL)); i++) {
         if (!meant(line, o))
             continue;
-        names[n++] = (struct option){.name = o->name,
-                                     .has_arg = o->argument ? required_argument : no_argument,
-                                     .val = FIRST + (int)i};
+        names[n++] =
+            (struct option){.name = o->name,
+                            .has_arg = o->argument != NULL ? required_argument : no_argument,
+                            .val = FIRST + (int)i};
         if (o->letter)
             letters[at++] = o->letter;
-        if (o->letter && o->argument)
+        if (o->letter && o->argument != NULL)
             letters[at++] = ':';
     }
     opterr = 0;

@@ -13,14 +13,14 @@
 
 void *iw_got(void *block)
 {
-    if (!block)
+    if (block == NULL)
         iw_complain_memory();
     return block;
 }
 
 char *iw_text_copy(const char *text)
 {
-    return text ? iw_got(strdup(text)) : NULL;
+    return text != NULL ? iw_got(strdup(text)) : NULL;
 }
 
 char *iw_text_format(const char *format, ...)
@@ -67,7 +67,7 @@ char *iw_text_clean(const char *text)
 {
     char *out = NULL;
     size_t size = 0;
-    if (!text)
+    if (text == NULL)
         return NULL;
     FILE *f = iw_got(open_memstream(&out, &size));
     while (*text) {
@@ -82,7 +82,7 @@ char *iw_text_clean(const char *text)
 static bool plain(const char *text)
 {
     for (const char *s = text; *s; s++)
-        if (!isalnum((unsigned char)*s) && !strchr("_-./:=,@%+", *s))
+        if (!isalnum((unsigned char)*s) && strchr("_-./:=,@%+", *s) == NULL)
             return false;
     return *text;
 }
@@ -110,7 +110,7 @@ char *iw_text_file_name(const char *text)
     char *out = iw_text_copy(text);
 
     for (char *s = out; *s; s++)
-        if (!isalnum((unsigned char)*s) && !strchr("._-", *s))
+        if (!isalnum((unsigned char)*s) && strchr("._-", *s) == NULL)
             *s = '-';
     if (*out == '.')
         *out = '-';
@@ -137,7 +137,7 @@ void iw_text_hex(char *out, const uint8_t *octets, size_t length)
  * is; NULL if none of the pairs fits. */
 static const char *replacement(const char *text, const char *const *pairs, size_t *length)
 {
-    for (; *pairs; pairs += 2) {
+    for (; *pairs != NULL; pairs += 2) {
         *length = strlen(*pairs);
         if (!strncmp(text + 1, *pairs, *length) && text[1 + *length] == '}') {
             *length += 2;
@@ -157,7 +157,7 @@ char *iw_text_fill(const char *text, const char *const *pairs)
         size_t length = 0;
         const char *with = *text == '{' ? replacement(text, pairs, &length) : NULL;
 
-        if (with) {
+        if (with != NULL) {
             fputs(with, f);
             text += length;
         } else {

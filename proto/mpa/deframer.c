@@ -25,7 +25,7 @@ static void set_up(struct iw_deframer *d)
 
 void iw_deframer_lend(struct iw_deframer *d, void *buffer, size_t size)
 {
-    if (!buffer || size < IW_DEFRAMER_BUFFER)
+    if (buffer == NULL || size < IW_DEFRAMER_BUFFER)
         return;
     d->room = buffer;
     d->room_size = size;
@@ -36,7 +36,7 @@ static bool holds(const struct iw_deframer *d)
 {
     const struct iw_deframer_room *r = d->room;
 
-    return r && iw_stream_islands(&r->held) > 0;
+    return r != NULL && iw_stream_islands(&r->held) > 0;
 }
 
 bool iw_deframer_idle(const struct iw_deframer *d)
@@ -279,14 +279,14 @@ int iw_deframer_input(struct iw_deframer *d, uint64_t pos, const struct iw_iov *
     if (d->stopped)
         return -1;
     struct iw_cursor c = iw_cursor_at(data, pieces, pos);
-    if (c.left > 0 && (!d->room || c.left > UINT64_MAX - pos))
+    if (c.left > 0 && (d->room == NULL || c.left > UINT64_MAX - pos))
         return -2;
     if (c.left == 0)
         return 0;
     int result = take(d, &c);
     if (result == -1)
         set_up(d); /* nothing is handed out any more */
-    else if (d->sink->early && holds(d))
+    else if (d->sink->early != NULL && holds(d))
         iw_resync_search(d, pos, c.pos, result == 0);
     return result;
 }
@@ -317,7 +317,7 @@ void iw_deframer_pass(struct iw_deframer *d, uint32_t size)
 {
     iw_deframer_move(d, d->next + size);
     d->fpdus++;
-    if (d->room)
+    if (d->room != NULL)
         set_up(d);
 }
 

@@ -29,10 +29,10 @@ static void append(struct build *b, void *base, size_t length)
 {
     struct iw_iov *last = b->pieces > 0 && b->pieces <= b->room ? &b->out[b->pieces - 1] : NULL;
 
-    if (b->crc32c)
+    if (b->crc32c != NULL)
         b->state = b->crc32c(b->state, base, length);
     b->pos += length;
-    if (last && (uint8_t *)last->base + last->length == (uint8_t *)base) {
+    if (last != NULL && (uint8_t *)last->base + last->length == (uint8_t *)base) {
         last->length += length;
         return;
     }

@@ -26,10 +26,10 @@ void iw_rdmap_terminate_for(enum iw_check check, const struct iw_ddp_header *hea
     out->layer = info->layer;
     out->etype = info->etype;
     out->code = info->code;
-    if (!header)
+    if (header == NULL)
         return;
     out->flags = iw_rdmap_terminate_flags(info->layer, info->etype, iw_rdmap_op(header));
-    if (!read_request)
+    if (read_request == NULL)
         out->flags &= (uint8_t)~IW_TERM_R;
     if (out->flags & IW_TERM_D) {
         out->ddp = *header;

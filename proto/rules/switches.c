@@ -101,7 +101,7 @@ int iw_switches_set(struct iw_switches *switches, enum iw_switch kind, const cha
     size_t n_checks = 1;
     if (single == IW_CHECK_NONE) {
         const struct iw_rule *rule = iw_rule_find(name);
-        if (!rule)
+        if (rule == NULL)
             return -1;
         *error = "no check serves this rule";
         if (rule->n_checks == 0)
@@ -113,10 +113,10 @@ int iw_switches_set(struct iw_switches *switches, enum iw_switch kind, const cha
     enum iw_botch botch = IW_BOTCH_NONE;
     if (kind == IW_SWITCH_BOTCH) {
         *error = "expected NAME=layer|type|code|place|close|silent|again";
-        botch = reaction ? iw_botch_find(reaction) : IW_BOTCH_NONE;
+        botch = reaction != NULL ? iw_botch_find(reaction) : IW_BOTCH_NONE;
         if (botch == IW_BOTCH_NONE)
             return -1;
-    } else if (reaction) {
+    } else if (reaction != NULL) {
         *error = "only --botch takes NAME=REACTION";
         return -1;
     }

@@ -34,7 +34,7 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
                                            const struct iw_connection_ops *ops, void *context)
 {
     struct iw_connection *c = calloc(1, sizeof(*c));
-    if (!c)
+    if (c == NULL)
         return NULL;
     struct iw_endpoint_config config = *endpoint;
     config.in_place = true;
@@ -154,7 +154,7 @@ static void lose(struct iw_connection *c, int error)
 /* Tries the remaining addresses until one accepts or is under way. */
 static void try_addresses(struct iw_connection *c)
 {
-    for (; c->address; c->address = c->address->ai_next) {
+    for (; c->address != NULL; c->address = c->address->ai_next) {
         const struct addrinfo *a = c->address;
         c->fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
         if (c->fd < 0) {
@@ -193,11 +193,12 @@ struct iw_connection *iw_transport_connect(struct iw_reactor *r, struct iw_domai
                                            char *error, size_t room)
 {
     struct addrinfo *addresses = iw_address_resolve(to->host, to->port, false, error, room);
-    if (!addresses)
+    if (addresses == NULL)
         return NULL;
     char *name = malloc(IW_TRANSPORT_TEXT);
-    struct iw_connection *c = name ? iw_connection_create(r, domain, endpoint, ops, context) : NULL;
-    if (!c) {
+    struct iw_connection *c =
+        name != NULL ? iw_connection_create(r, domain, endpoint, ops, context) : NULL;
+    if (c == NULL) {
         snprintf(error, room, "cannot make an endpoint: %s",
                  errno == EINVAL
                      ? "its configuration contradicts itself or its private data is too long"
@@ -220,7 +221,7 @@ struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain 
                                          const struct iw_connection_ops *ops, void *context)
 {
     struct iw_connection *c = iw_connection_create(r, domain, endpoint, ops, context);
-    if (!c)
+    if (c == NULL)
         return NULL;
     if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) || iw_connection_attach(c, fd)) {
         int saved = errno;
@@ -584,7 +585,7 @@ void iw_connection_local(const struct iw_connection *c, char *text)
 
 void iw_connection_remote(const struct iw_connection *c, char *text)
 {
-    if (c->name)
+    if (c->name != NULL)
         snprintf(text, IW_TRANSPORT_TEXT, "%s", c->name);
     else
         iw_address_numeric(&c->remote.any, sizeof(c->remote), text, IW_TRANSPORT_TEXT);
@@ -592,7 +593,7 @@ void iw_connection_remote(const struct iw_connection *c, char *text)
 
 void iw_connection_destroy(struct iw_connection *c)
 {
-    if (!c || c->ending || c->source.dead)
+    if (c == NULL || c->ending || c->source.dead)
         return;
     struct iw_reactor *r = c->source.reactor;
     close_socket(c, true);
@@ -601,7 +602,7 @@ void iw_connection_destroy(struct iw_connection *c)
     iw_endpoint_destroy(c->ep);
     free(c->stream);
     free(c->name);
-    if (c->addresses)
+    if (c->addresses != NULL)
         freeaddrinfo(c->addresses);
     iw_listener_forget(c);
     iw_source_kill(&c->source);

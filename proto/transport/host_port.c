@@ -13,14 +13,14 @@ int iw_transport_parse(const char *text, struct iw_host_port *out, char *error, 
     if (text[0] == '[') {
         host = text + 1;
         end = strchr(host, ']');
-        if (!end || end[1] != ':') {
+        if (end == NULL || end[1] != ':') {
             snprintf(error, room, "bad address \"%s\": expected [IPV6-ADDRESS]:PORT", text);
             return -1;
         }
         colon = end + 1;
-    } else if (!colon || memchr(text, ':', (size_t)(colon - text))) {
+    } else if (colon == NULL || memchr(text, ':', (size_t)(colon - text)) != NULL) {
         snprintf(error, room, "bad address \"%s\": expected HOST:PORT%s", text,
-                 colon ? ", an IPv6 address in brackets" : "");
+                 colon != NULL ? ", an IPv6 address in brackets" : "");
         return -1;
     }
     size_t length = (size_t)(end - host);
@@ -44,5 +44,6 @@ int iw_transport_parse(const char *text, struct iw_host_port *out, char *error, 
 
 void iw_transport_print_host_port(const struct iw_host_port *at, char *text, size_t room)
 {
-    snprintf(text, room, strchr(at->host, ':') ? "[%s]:%u" : "%s:%u", at->host, (unsigned)at->port);
+    snprintf(text, room, strchr(at->host, ':') != NULL ? "[%s]:%u" : "%s:%u", at->host,
+             (unsigned)at->port);
 }

@@ -33,13 +33,13 @@ void iw_listener_resume(struct iw_listener *l)
 void iw_listener_forget(struct iw_connection *c)
 {
     struct iw_listener *l = c->listener;
-    if (l) {
+    if (l != NULL) {
         LIST_REMOVE(c, listener_entry);
         l->live--;
         c->listener = NULL;
     }
     /* Its descriptor is free for any listener that lacked one. */
-    for (l = LIST_FIRST(&c->source.reactor->listeners); l; l = LIST_NEXT(l, entry))
+    for (l = LIST_FIRST(&c->source.reactor->listeners); l != NULL; l = LIST_NEXT(l, entry))
         iw_listener_resume(l);
 }
 
@@ -47,11 +47,11 @@ static void admit(struct iw_listener *l, int fd)
 {
     const struct iw_listener_config *config = &l->config;
     struct iw_endpoint_config endpoint = config->endpoint;
-    if (config->configure)
+    if (config->configure != NULL)
         config->configure(config->context, &endpoint);
     struct iw_connection *c = iw_connection_create(l->source.reactor, config->domain, &endpoint,
                                                    &config->ops, config->context);
-    if (!c || iw_connection_attach(c, fd)) {
+    if (c == NULL || iw_connection_attach(c, fd)) {
         iw_connection_destroy(c);
         close(fd);
         return;
@@ -129,9 +129,9 @@ static int bind_to(const struct iw_host_port *at, bool shared, char *error, size
 {
     struct addrinfo *addresses = iw_address_resolve(at->host, at->port, true, error, room);
     int fd = -1;
-    if (!addresses)
+    if (addresses == NULL)
         return -1;
-    for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
+    for (const struct addrinfo *a = addresses; a != NULL && fd < 0; a = a->ai_next)
         fd = open_listener(a, shared);
     if (fd < 0)
         cannot_listen(at, errno, error, room);
@@ -142,7 +142,7 @@ static int bind_to(const struct iw_host_port *at, bool shared, char *error, size
 int iw_transport_bind(const struct iw_host_port *at, char *address, char *error, size_t room)
 {
     int fd = bind_to(at, false, error, room);
-    if (fd >= 0 && address)
+    if (fd >= 0 && address != NULL)
         print_socket(fd, address);
     return fd;
 }
@@ -157,7 +157,7 @@ struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_ho
     if (config->defer) /* for one second */
         setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &(int){1}, sizeof(int));
     struct iw_listener *l = calloc(1, sizeof(*l));
-    if (!l || iw_source_add(r, &l->source, fd, EPOLLIN)) {
+    if (l == NULL || iw_source_add(r, &l->source, fd, EPOLLIN)) {
         cannot_listen(at, errno, error, room);
         close(fd);
         free(l);
@@ -187,9 +187,10 @@ uint16_t iw_listener_port(const struct iw_listener *l)
 
 void iw_listener_destroy(struct iw_listener *l)
 {
-    if (!l || l->source.dead)
+    if (l == NULL || l->source.dead)
         return;
-    for (struct iw_connection *c = LIST_FIRST(&l->connections); c; c = LIST_NEXT(c, listener_entry))
+    for (struct iw_connection *c = LIST_FIRST(&l->connections); c != NULL;
+         c = LIST_NEXT(c, listener_entry))
         c->listener = NULL;
     LIST_REMOVE(l, entry);
     close(l->fd);

@@ -17,12 +17,12 @@ enum {
 struct iw_reactor *iw_reactor_create(void)
 {
     struct iw_reactor *r = calloc(1, sizeof(*r));
-    if (!r)
+    if (r == NULL)
         return NULL;
     TAILQ_INIT(&r->pending);
     r->buffer = malloc(IW_TRANSPORT_READ);
     r->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (!r->buffer || r->epoll < 0) {
+    if (r->buffer == NULL || r->epoll < 0) {
         int saved = errno;
         iw_reactor_destroy(r);
         errno = saved;
@@ -42,7 +42,7 @@ static void free_dead(struct iw_reactor *r)
 
 void iw_reactor_destroy(struct iw_reactor *r)
 {
-    if (!r)
+    if (r == NULL)
         return;
     while (!LIST_EMPTY(&r->live))
         LIST_FIRST(&r->live)->release(LIST_FIRST(&r->live));
@@ -122,7 +122,7 @@ int iw_heap_reserve(struct iw_reactor *r)
         return 0;
     size_t room = r->heap_room ? 2 * r->heap_room : 16;
     struct iw_connection **heap = realloc(r->heap, room * sizeof(struct iw_connection *));
-    if (!heap)
+    if (heap == NULL)
         return -1;
     r->heap = heap;
     r->heap_room = room;
@@ -155,7 +155,8 @@ void iw_heap_remove(struct iw_reactor *r, struct iw_connection *c)
 static uint64_t next_deadline(const struct iw_reactor *r)
 {
     uint64_t next = r->heap_count > 0 ? r->heap[1]->deadline : UINT64_MAX;
-    for (const struct iw_listener *l = LIST_FIRST(&r->listeners); l; l = LIST_NEXT(l, entry))
+    for (const struct iw_listener *l = LIST_FIRST(&r->listeners); l != NULL;
+         l = LIST_NEXT(l, entry))
         if (l->paused && l->resume_at < next)
             next = l->resume_at;
     return next;
@@ -220,16 +221,16 @@ static void serve_deadlines(struct iw_reactor *r)
             break;
         iw_connection_serve(r->heap[1], true);
     }
-    for (struct iw_listener *l = LIST_FIRST(&r->listeners); l; l = LIST_NEXT(l, entry))
+    for (struct iw_listener *l = LIST_FIRST(&r->listeners); l != NULL; l = LIST_NEXT(l, entry))
         if (l->paused && l->resume_at <= now)
             iw_listener_resume(l);
 }
 
 static void ask_busily(struct iw_reactor *r)
 {
-    for (struct iw_source *s = LIST_FIRST(&r->live), *next; s && !s->dead; s = next) {
+    for (struct iw_source *s = LIST_FIRST(&r->live), *next; s != NULL && !s->dead; s = next) {
         next = LIST_NEXT(s, entry);
-        if (s->ask)
+        if (s->ask != NULL)
             s->ask(s);
     }
 }
@@ -272,7 +273,7 @@ static int ask_epoll(struct iw_reactor *r, int timeout_ms)
 static bool ask_alone(struct iw_reactor *r, int timeout_ms)
 {
     struct iw_source *s = LIST_FIRST(&r->live);
-    return r->live_count == 1 && s->wait_alone && s->wait_alone(s, timeout_ms);
+    return r->live_count == 1 && s->wait_alone != NULL && s->wait_alone(s, timeout_ms);
 }
 
 int iw_reactor_step(struct iw_reactor *r, int timeout_ms)
@@ -315,7 +316,7 @@ struct iw_watch *iw_watch_create(struct iw_reactor *r, int fd, uint32_t events, 
                                  void *context)
 {
     struct iw_watch *w = calloc(1, sizeof(*w));
-    if (!w || iw_source_add(r, &w->source, fd, events)) {
+    if (w == NULL || iw_source_add(r, &w->source, fd, events)) {
         int saved = errno;
         free(w);
         errno = saved;
@@ -337,7 +338,7 @@ int iw_watch_set(struct iw_watch *w, uint32_t events)
 
 void iw_watch_destroy(struct iw_watch *w)
 {
-    if (!w)
+    if (w == NULL)
         return;
     epoll_ctl(w->source.reactor->epoll, EPOLL_CTL_DEL, w->fd, NULL);
     iw_source_kill(&w->source);

@@ -37,7 +37,7 @@ int iw_connection_stream(struct iw_connection *c, const void *octets, size_t len
     if (length == 0)
         return 0;
     uint8_t *grown = realloc(c->stream, c->stream_length + length);
-    if (!grown)
+    if (grown == NULL)
         return -1;
     memcpy(grown + c->stream_length, octets, length);
     c->stream = grown;

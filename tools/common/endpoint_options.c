@@ -61,9 +61,9 @@ static int read_private(struct iw_endpoint_options *o, const char *path, char *e
 {
     uint8_t octets[IW_MPA_PRIVATE_MAX + 1];
     FILE *f = fopen(path, "rb");
-    size_t length = f ? fread(octets, 1, sizeof(octets), f) : 0;
-    bool failed = !f || ferror(f);
-    if (f)
+    size_t length = f != NULL ? fread(octets, 1, sizeof(octets), f) : 0;
+    bool failed = f == NULL || ferror(f);
+    if (f != NULL)
         fclose(f);
     if (failed)
         return iw_option_wrong(error, room, "cannot read \"%.200s\"", path);
@@ -95,7 +95,7 @@ static const char *suggestion(const char *value)
     memcpy(name, value, length);
     if (iw_check_find(name) != IW_CHECK_NONE || iw_rule_find(name))
         return NULL;
-    return iw_nearest_check(name) ? iw_nearest_check(name) : iw_nearest_rule(name);
+    return iw_nearest_check(name) != NULL ? iw_nearest_check(name) : iw_nearest_rule(name);
 }
 
 static int set_switch(void *context, enum iw_switch kind, const char *value, char *error,
@@ -106,8 +106,8 @@ static int set_switch(void *context, enum iw_switch kind, const char *value, cha
     if (iw_switches_set(&o->switches, kind, value, &why) > 0)
         return IW_OPTION_TAKEN;
     const char *near = suggestion(value);
-    return iw_option_wrong(error, room, "%s%s%s%s", why, near ? " (did you mean " : "",
-                           near ? near : "", near ? "?)" : "");
+    return iw_option_wrong(error, room, "%s%s%s%s", why, near != NULL ? " (did you mean " : "",
+                           near != NULL ? near : "", near != NULL ? "?)" : "");
 }
 
 static int set_ignore(void *context, const char *value, char *error, size_t room)

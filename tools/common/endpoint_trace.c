@@ -64,8 +64,8 @@ static void add_fpdu(json_t *line, const struct iw_trace *t)
     iw_wire_print_segment(text, sizeof(text), t->octets, t->length);
     /* The text counts the octets that are here; the segment may be longer. */
     char *len = strstr(text, " len ");
-    size_t used = len ? (size_t)(len - text) : 0;
-    if (len && t->length < t->ulpdu_length) {
+    size_t used = len != NULL ? (size_t)(len - text) : 0;
+    if (len != NULL && t->length < t->ulpdu_length) {
         size_t header = (t->octets[IW_AT_DDP_CONTROL] & IW_DDP_T) ? IW_DDP_TAGGED_HEADER
                                                                   : IW_DDP_UNTAGGED_HEADER;
         snprintf(len, sizeof(text) - used, " len %zu", t->ulpdu_length - header);
@@ -82,8 +82,8 @@ static void add_fault(json_t *line, const struct iw_fault *f)
     const struct iw_rule *rule = iw_check_rule(f->check);
     const struct iw_check_info *info = iw_check_info(f->check);
     json_object_update_new(line, json_pack("{s:s, s:s, s:I, s:o, s:o, s:s}", "check", info->name,
-                                           "rule", rule ? rule->id : "", "pos", (json_int_t)f->pos,
-                                           "got", iw_json_wide(f->got), "want",
+                                           "rule", rule != NULL ? rule->id : "", "pos",
+                                           (json_int_t)f->pos, "got", iw_json_wide(f->got), "want",
                                            iw_json_wide(f->want), "text", info->text));
 }
 
@@ -113,7 +113,7 @@ void iw_trace_json(void *context, const struct iw_trace *t)
         break;
     }
     char *text = json_dumps(line, JSON_COMPACT);
-    fprintf(tracer->out, "%s\n", text ? text : "{}");
+    fprintf(tracer->out, "%s\n", text != NULL ? text : "{}");
     fflush(tracer->out);
     free(text);
     json_decref(line);

@@ -9,7 +9,7 @@
 json_t *iw_json_hex(const uint8_t *octets, size_t length)
 {
     char *text = malloc(2 * length + 1);
-    if (!text)
+    if (text == NULL)
         return NULL;
     iw_text_hex(text, octets, length);
     json_t *hex = json_stringn(text, 2 * length);

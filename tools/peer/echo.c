@@ -39,13 +39,13 @@ static int echo_open(struct peer_connection *pc)
     size_t size = (size_t)p->size;
     uint64_t buffers = p->listens ? p->buffers : 1;
     struct echo *e = calloc(1, sizeof(*e));
-    if (!e)
+    if (e == NULL)
         return -1;
     pc->state = e;
     e->size = size;
     e->octets = (size_t)(p->listens ? buffers : buffers + 1) * size;
     e->memory = take(e->octets);
-    if (!e->memory)
+    if (e->memory == NULL)
         return -1;
     e->out = e->memory + size;
     for (uint64_t i = 0; i < buffers; i++)
@@ -101,11 +101,11 @@ static void client_completed(struct peer_connection *pc, const struct iw_complet
 static void echo_close(struct peer_connection *pc)
 {
     struct echo *e = pc->state;
-    if (!e)
+    if (e == NULL)
         return;
     if (e->octets < LARGE)
         free(e->memory);
-    else if (e->memory)
+    else if (e->memory != NULL)
         munmap(e->memory, e->octets);
     free(e);
 }

@@ -32,7 +32,7 @@ static int set_trace(void *context, const char *value, char *error, size_t room)
 /* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
 static int set_stream(void *context, const char *value, char *error, size_t room)
 {
-    if (strlen(value) > LONGEST_LINE || strchr(value, '\n'))
+    if (strlen(value) > LONGEST_LINE || strchr(value, '\n') != NULL)
         return iw_option_wrong(error, room, "expected one line of at most %d octets", LONGEST_LINE);
     ((struct peer *)context)->stream = value;
     return 0;
@@ -108,9 +108,9 @@ static int read_command_line(struct peer *p, int argc, char **argv)
     if (iw_transport_parse(operands[1], &p->address, error, sizeof(error)))
         return iw_complain_exit(IW_EXIT_USAGE, "%s", error);
     const char *wrong = contradiction(p);
-    if (wrong)
+    if (wrong != NULL)
         return iw_complain_exit(IW_EXIT_USAGE, "%s", wrong);
-    if (p->trace_path && !(p->trace = fopen(p->trace_path, "w")))
+    if (p->trace_path != NULL && (p->trace = fopen(p->trace_path, "w")) == NULL)
         return iw_complain_exit(IW_EXIT_FAILURE, "--trace-file: cannot write \"%s\": %s",
                                 p->trace_path, strerror(errno));
     if (p->size == 0)
@@ -135,7 +135,7 @@ static void report(struct peer_connection *pc, const char *format, va_list argum
 {
     char text[300], remote[IW_TRANSPORT_TEXT] = "-";
     vsnprintf(text, sizeof(text), format, arguments);
-    if (pc->c)
+    if (pc->c != NULL)
         iw_connection_remote(pc->c, remote);
     fprintf(stderr, "iwarp-peer: connection %u with %s: %s\n", pc->tracer.connection, remote, text);
     pc->failed = true;
@@ -212,7 +212,7 @@ static void handle_event(struct peer_connection *pc, const struct iw_event *even
     case IW_EVENT_FAULT:
         info = iw_check_info(event->fault.check);
         rule = iw_check_rule(event->fault.check);
-        peer_fail(pc, "fault %s (%s) at octet %llu: %s", info->name, rule ? rule->id : "-",
+        peer_fail(pc, "fault %s (%s) at octet %llu: %s", info->name, rule != NULL ? rule->id : "-",
                   (unsigned long long)event->fault.pos, info->text);
         break;
     case IW_EVENT_TERMINATED:
@@ -297,12 +297,12 @@ static size_t connection_stream(void *context, struct iw_connection *c, const ui
 {
     struct peer_connection *pc = context;
     const uint8_t *end = memchr(octets, '\n', length);
-    pc->line_length += end ? (size_t)(end - octets) : length;
+    pc->line_length += end != NULL ? (size_t)(end - octets) : length;
     if (pc->line_length > LONGEST_LINE) {
         peer_abort(pc, "the line before MPA is longer than %d octets", LONGEST_LINE);
         return length;
     }
-    if (!end)
+    if (end == NULL)
         return length;
     if (pc->peer->listens)
         say(pc);
@@ -316,13 +316,13 @@ static const struct iw_connection_ops stream_ops = {
 static struct peer_connection *new_connection(struct peer *p, struct iw_endpoint_config *config)
 {
     struct peer_connection *pc = calloc(1, sizeof(*pc));
-    if (!pc)
+    if (pc == NULL)
         return NULL;
     pc->peer = p;
     pc->tracer = (struct iw_tracer){.out = p->trace,
                                     .connection = p->made++ * (unsigned)p->threads + p->number + 1};
     atomic_fetch_add(&p->living, 1);
-    if (p->trace) {
+    if (p->trace != NULL) {
         config->trace = iw_trace_json;
         config->trace_context = &pc->tracer;
     }
@@ -333,7 +333,7 @@ static struct peer_connection *new_connection(struct peer *p, struct iw_endpoint
 static void configure(void *context, struct iw_endpoint_config *config)
 {
     struct peer *p = context;
-    if (p->coming) /* the one before it found no memory */
+    if (p->coming != NULL) /* the one before it found no memory */
         peer_forget(p->coming);
     p->coming = new_connection(p, config);
 }
@@ -354,7 +354,7 @@ static bool accepted(void *context, struct iw_connection *c)
     struct peer *p = context;
     struct peer_connection *pc = p->coming;
     p->coming = NULL;
-    if (!pc)
+    if (pc == NULL)
         return false;
     bool good = open_connection(pc, c);
     if (!good)
@@ -371,7 +371,7 @@ static int start_listening(struct peer *p)
     char error[400], text[IW_TRANSPORT_TEXT];
     struct iw_listener_config config = {.domain = p->domain,
                                         .endpoint = p->options.endpoint,
-                                        .ops = p->stream ? stream_ops : connection_ops,
+                                        .ops = p->stream != NULL ? stream_ops : connection_ops,
                                         .configure = configure,
                                         .accepted = accepted,
                                         .context = p,
@@ -379,7 +379,7 @@ static int start_listening(struct peer *p)
                                         .shared = p->threads > 1,
                                         .defer = true};
     p->listener = iw_transport_listen(p->reactor, &p->address, &config, error, sizeof(error));
-    if (!p->listener)
+    if (p->listener == NULL)
         return iw_complain_exit(IW_EXIT_UNAVAILABLE, "%s", error);
     p->address.port = iw_listener_port(p->listener); /* of the other threads' listeners, too */
     if (p->number > 0)
@@ -395,15 +395,15 @@ static int start_connecting(struct peer *p)
     struct iw_endpoint_config config = p->options.endpoint;
     struct peer_connection *pc = new_connection(p, &config);
     struct iw_connection *c = NULL;
-    if (pc)
+    if (pc != NULL)
         c = iw_transport_connect(p->reactor, p->domain, &p->address, &config,
-                                 p->stream ? &stream_ops : &connection_ops, pc, error,
+                                 p->stream != NULL ? &stream_ops : &connection_ops, pc, error,
                                  sizeof(error));
-    if (!c)
-        return iw_complain_exit(IW_EXIT_UNAVAILABLE, "%s", pc ? error : "no memory");
+    if (c == NULL)
+        return iw_complain_exit(IW_EXIT_UNAVAILABLE, "%s", pc != NULL ? error : "no memory");
     if (!open_connection(pc, c))
         return IW_EXIT_FAILURE;
-    if (p->stream)
+    if (p->stream != NULL)
         say(pc);
     return IW_EXIT_GOOD;
 }
@@ -416,7 +416,7 @@ int peer_start(struct peer *p)
 /* Returns the exit status: `status`, unless lines of the trace are lost. */
 static int close_trace(const struct peer *p, int status)
 {
-    if (!p->trace_path)
+    if (p->trace_path == NULL)
         return status;
     bool lost = ferror(p->trace);
     errno = 0;

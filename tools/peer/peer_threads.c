@@ -36,8 +36,8 @@ static size_t resident(void)
 {
     unsigned long long pages = 0, shared = 0;
     FILE *f = fopen("/proc/self/statm", "r");
-    bool known = f && fscanf(f, "%*u %llu %llu", &pages, &shared) == 2;
-    if (f)
+    bool known = f != NULL && fscanf(f, "%*u %llu %llu", &pages, &shared) == 2;
+    if (f != NULL)
         fclose(f);
     return known ? (size_t)(pages - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
@@ -110,7 +110,7 @@ static void turn(struct peer *p)
 static void interrupted(struct peer *p)
 {
     struct peer_connection *pc = LIST_FIRST(&p->connections);
-    if (p->listens || !pc || pc->done || p->status != IW_EXIT_GOOD)
+    if (p->listens || pc == NULL || pc->done || p->status != IW_EXIT_GOOD)
         return;
     peer_fail(pc, "interrupted before everything was done");
     p->status = IW_EXIT_FAILURE;
@@ -136,9 +136,9 @@ static int prepare(struct worker *w)
     w->stop = first ? iw_standard_signals(SIGUSR1) : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     p->reactor = iw_reactor_create();
     p->domain = iw_domain_create(&p->host.env, &limits);
-    if (w->stop < 0 || !p->reactor || !p->domain ||
-        !iw_watch_create(p->reactor, w->stop, EPOLLIN, first ? on_signal : on_stop,
-                         first ? (void *)w->crew : (void *)p))
+    if (w->stop < 0 || p->reactor == NULL || p->domain == NULL ||
+        iw_watch_create(p->reactor, w->stop, EPOLLIN, first ? on_signal : on_stop,
+                        first ? (void *)w->crew : (void *)p) == NULL)
         return iw_complain_exit(IW_EXIT_FAILURE, "no memory or descriptors to start with");
     p->options.endpoint.pd = iw_domain_pd(p->domain);
     return peer_start(p);
@@ -173,7 +173,7 @@ int peer_run(struct peer *p)
     struct crew crew = {.count = (unsigned)p->threads};
     int status = IW_EXIT_GOOD;
     crew.workers = calloc(crew.count, sizeof(*crew.workers));
-    if (!crew.workers)
+    if (crew.workers == NULL)
         return iw_complain_exit(IW_EXIT_FAILURE, "no memory or descriptors to start with");
     raise_descriptors(p);
     unsigned ready = 0;

@@ -44,7 +44,7 @@ static int register_buffer(struct peer_connection *pc, struct iw_region *region,
                            uint32_t access)
 {
     uint8_t *memory = calloc(1, length);
-    if (!memory)
+    if (memory == NULL)
         return -1;
     *region = (struct iw_region){.base = memory,
                                  .length = length,
@@ -61,7 +61,7 @@ static int register_buffer(struct peer_connection *pc, struct iw_region *region,
 
 static void release_buffer(struct peer_connection *pc, struct iw_region *region)
 {
-    if (region->base) {
+    if (region->base != NULL) {
         iw_domain_deregister(pc->peer->domain, region->stag);
         free(region->base);
     }
@@ -156,9 +156,9 @@ static void server_verify(struct peer_connection *pc)
 {
     struct rping *r = pc->state;
     uint8_t *expected = malloc(r->length);
-    if (expected)
+    if (expected != NULL)
         fill_pattern(expected, r->length, r->exchanges);
-    bool same = expected && memcmp(expected, r->sink.base, r->length) == 0;
+    bool same = expected != NULL && memcmp(expected, r->sink.base, r->length) == 0;
     free(expected);
     if (!same)
         peer_abort(pc, "exchange %llu: not the data of rping", (unsigned long long)r->exchanges);
@@ -182,7 +182,7 @@ static int rping_open(struct peer_connection *pc)
 {
     const struct peer *p = pc->peer;
     struct rping *r = calloc(1, sizeof(*r));
-    if (!r)
+    if (r == NULL)
         return -1;
     pc->state = r;
     if (p->listens ? register_buffer(pc, &r->sink, LARGEST, IW_ACCESS_LOCAL_WRITE)
@@ -223,7 +223,7 @@ static void rping_completed(struct peer_connection *pc, const struct iw_completi
 static void rping_close(struct peer_connection *pc)
 {
     struct rping *r = pc->state;
-    if (!r)
+    if (r == NULL)
         return;
     release_buffer(pc, &r->source);
     release_buffer(pc, &r->sink);

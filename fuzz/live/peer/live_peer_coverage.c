@@ -24,7 +24,7 @@ static uint8_t *map;
 __attribute__((constructor)) static void share(void)
 {
     const char *path = getenv(IW_HUNT_COVERAGE_FILE);
-    int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    int fd = path != NULL ? open(path, O_RDWR | O_CLOEXEC) : -1;
     void *memory =
         fd < 0 ? MAP_FAILED
                : mmap(NULL, IW_HUNT_COVERAGE_PLACES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -45,7 +45,7 @@ void __sanitizer_cov_trace_pc_guard_init(uint32_t *start, uint32_t *stop)
 
 void __sanitizer_cov_trace_pc_guard(uint32_t *guard)
 {
-    if (map)
+    if (map != NULL)
         map[*guard % IW_HUNT_COVERAGE_PLACES] = 1;
 }
 
@@ -53,6 +53,6 @@ void __sanitizer_cov_trace_pc(void)
 {
     uintptr_t at = (uintptr_t)__builtin_return_address(0);
 
-    if (map)
+    if (map != NULL)
         map[(at ^ at >> 16) % IW_HUNT_COVERAGE_PLACES] = 1;
 }

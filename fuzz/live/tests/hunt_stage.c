@@ -18,7 +18,7 @@ void stage_note(const char *format, ...)
     size_t n = strlen(stage.noted);
     va_list arguments;
 
-    if (stage.only && !strchr(stage.only, format[1]))
+    if (stage.only != NULL && strchr(stage.only, format[1]) == NULL)
         return;
     va_start(arguments, format);
     vsnprintf(stage.noted + n, sizeof(stage.noted) - n, format, arguments);

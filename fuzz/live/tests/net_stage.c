@@ -110,7 +110,7 @@ ssize_t __wrap_recv(int fd, void *octets, size_t room, int flags)
         return -1;
     }
     int length = net.heard_length < net.heard_most ? net.heard_length : net.heard_most;
-    if (net.heard)
+    if (net.heard != NULL)
         memcpy(octets, net.heard, (size_t)length);
     else
         memset(octets, 0, (size_t)length);
@@ -159,7 +159,7 @@ int __wrap_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *e)
     assert_int_equal(epoll, 66);
     net_note(operation == EPOLL_CTL_ADD ? " add%d:" : " mod%d:", fd);
     net_note(e->events == EPOLLIN ? "in" : e->events == (EPOLLIN | EPOLLOUT) ? "inout" : "?");
-    if (!s)
+    if (s == NULL)
         net_note("/none");
     else if ((const void *)s == loop)
         net_note("/loop");

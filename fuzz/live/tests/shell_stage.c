@@ -85,16 +85,16 @@ int __wrap_iw_shell_run(const char *command, const volatile int *s, struct iw_sh
     assert_ptr_equal(s, &shell.stop);
     shell_note(" | ");
     note_command(command);
-    if (w) {
+    if (w != NULL) {
         shell_note(" #%g", w->seconds);
-        if (w->path)
+        if (w->path != NULL)
             note_command(w->path);
         w->stuck = a->stuck;
     }
     assert_true(a->status >= 0);
-    if (a->progress)
+    if (a->progress != NULL)
         shell_file("progress.json", a->progress);
-    if (a->file)
+    if (a->file != NULL)
         shell_file(a->file, a->text);
     if (a->stops)
         shell.stop = 2;
@@ -186,10 +186,10 @@ struct iw_hunt_event __wrap_iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input 
 {
     assert_ptr_equal(h, &hunt);
     assert_int_equal(wanted->kind, IW_HUNT_CRASH);
-    shell_note(" try(%zu%s)", n, requested ? "" : " together");
+    shell_note(" try(%zu%s)", n, requested != NULL ? "" : " together");
     if (n)
         support_is(inputs[n - 1], n == 1 ? "a00" : "a01");
-    if (requested && n)
+    if (requested != NULL && n)
         requested[n - 1] = true;
     return iw_hunt_event_of(IW_HUNT_HANG, "no answer");
 }

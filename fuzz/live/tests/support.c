@@ -148,7 +148,7 @@ int support_clean(void **state)
     bool good = true;
 
     (void)state;
-    if (printed.file) { /* the test failed in what it ran */
+    if (printed.file != NULL) { /* the test failed in what it ran */
         good = give_back();
         fclose(printed.file);
         printed.file = NULL;

@@ -76,7 +76,7 @@ static struct iw_hunt_input *sequence(const char *text)
     struct iw_hunt_input *in = iw_hunt_input_new();
     char *copy = iw_text_copy(text);
 
-    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) {
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
         bool message = *word == 'm';
         struct iw_hunt_input *one;
         uint8_t octets[256];
@@ -101,7 +101,7 @@ static struct iw_hunt_finding finding(enum iw_hunt_kind kind, const char *text,
 
     f.inputs = iw_got(calloc(4, sizeof(*f.inputs)));
     f.requested = iw_got(calloc(4, sizeof(*f.requested)));
-    while (sequences[f.n_inputs]) {
+    while (sequences[f.n_inputs] != NULL) {
         f.inputs[f.n_inputs] = sequence(sequences[f.n_inputs]);
         f.n_inputs++;
     }

@@ -88,8 +88,8 @@ static void a_try_from_a_file(void **state)
         char *text = support_read(out);
         char *all = iw_text_format(
             "{\n \"kind\": \"hang\",\n \"text\": \"no answer\",\n \"requested\": %s\n}",
-            rows[i].requested ? rows[i].requested : "");
-        if (rows[i].requested)
+            rows[i].requested != NULL ? rows[i].requested : "");
+        if (rows[i].requested != NULL)
             assert_string_equal(text, all);
         free(text);
         free(all);
@@ -126,11 +126,11 @@ static void plays(const struct act *list, const char *verdict, const char *pcap,
 
     shell.acts = list;
     char *said = iw_hunt_play_inside(&hunt, "the.lua", hunt.dir, &got);
-    if (verdict)
+    if (verdict != NULL)
         assert_string_equal(said, verdict);
     else
         assert_null(said);
-    if (pcap)
+    if (pcap != NULL)
         assert_string_equal(got, pcap);
     else
         assert_null(got);

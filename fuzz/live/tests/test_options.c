@@ -37,7 +37,7 @@ static void split(struct line *l, const char *text)
     static char program[] = "iwarp-fuzz";
 
     *l = (struct line){.words = {program}, .text = iw_text_copy(text), .count = 1};
-    for (char *word = strtok(l->text, " "); word; word = strtok(NULL, " "))
+    for (char *word = strtok(l->text, " "); word != NULL; word = strtok(NULL, " "))
         l->words[l->count++] = word;
 }
 

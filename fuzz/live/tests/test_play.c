@@ -187,7 +187,7 @@ static void plays(const char *said, bool good, const char *printed, const char *
     assert_string_equal(text, printed);
     assert_string_equal(noted, does);
     *noted = 0;
-    if (said) {
+    if (said != NULL) {
         assert_string_equal(w.f.verdict, said);
         assert_string_equal(w.f.pcap, "a.pcap");
     } else {

@@ -21,7 +21,7 @@ static void begin(bool resume)
 
 static void drop_findings(void)
 {
-    while (hunt.findings) {
+    while (hunt.findings != NULL) {
         struct iw_hunt_finding *f = hunt.findings;
 
         hunt.findings = f->next;
@@ -283,7 +283,7 @@ static void findings_are_kept(void **state)
     /* What was loaded says the same again. */
     iw_hunt_forget_findings(&hunt);
     assert_false(exists("findings.jsonl"));
-    for (f = hunt.findings; f; f = f->next)
+    for (f = hunt.findings; f != NULL; f = f->next)
         iw_hunt_save_finding(&hunt, f);
     is_file("findings.jsonl", FULL SPARE);
     /* Only what is not there yet is loaded. */

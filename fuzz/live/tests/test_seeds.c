@@ -18,7 +18,7 @@ static char *listed(const struct iw_hunt_seeds *seeds)
         const uint8_t *settings = seeds->list[i]->settings;
 
         fprintf(f, "%02x%02x%02x%02x\n", settings[0], settings[1], settings[2], settings[3]);
-        for (char *step = strtok(steps, " "); step; step = strtok(NULL, " "))
+        for (char *step = strtok(steps, " "); step != NULL; step = strtok(NULL, " "))
             fprintf(f, "  %s\n", step);
         free(steps);
     }

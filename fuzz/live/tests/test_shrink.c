@@ -60,7 +60,7 @@ static struct iw_hunt_input *sequence(const char *text)
     struct iw_hunt_input *in = iw_hunt_input_new();
     char *copy = iw_text_copy(text);
 
-    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) {
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
         bool message = *word == 'm';
         struct iw_hunt_input *one;
         uint8_t octets[256];
@@ -96,12 +96,12 @@ static void becomes(const char *const *before, const char *const *after, unsigne
     size_t n = 0;
 
     f.inputs = iw_got(calloc(64, sizeof(*f.inputs)));
-    while (before[f.n_inputs]) {
+    while (before[f.n_inputs] != NULL) {
         f.inputs[f.n_inputs] = sequence(before[f.n_inputs]);
         f.n_inputs++;
     }
     iw_hunt_shrink(&hunt, &f);
-    while (after[n])
+    while (after[n] != NULL)
         n++;
     assert_int_equal(f.n_inputs, n);
     for (size_t i = 0; i < n; i++) {

@@ -95,10 +95,10 @@ static int hunted(struct iw_hunt *h, const char *how)
     free(log);
     note(" %s(%u at a time, %g, %s%s)", how, h->world.slots, h->world.scale,
          h->world.side == IW_SIDE_RESPONDER ? "responder" : "initiator",
-         h->coverage ? ", coverage" : "");
+         h->coverage != NULL ? ", coverage" : "");
     assert_int_equal(h->seeds.side, h->world.side);
     h->over = over;
-    while (findings) {
+    while (findings != NULL) {
         struct iw_hunt_finding *f = findings;
 
         findings = f->next;
@@ -156,14 +156,14 @@ int __wrap_iw_hunt_seeds_record(struct iw_hunt_seeds *seeds, const char *path, c
 struct iw_hunt_coverage *__wrap_iw_hunt_coverage_open(const char *path, const char *dir)
 {
     assert_non_null(dir);
-    note(" map %s", path ? path : "-");
+    note(" map %s", path != NULL ? path : "-");
     return bad_map ? NULL : (struct iw_hunt_coverage *)&spec;
 }
 
 void __wrap_iw_hunt_coverage_close(struct iw_hunt_coverage *c)
 {
     assert_true(!c || (struct iw_target_spec *)c == &spec);
-    if (c)
+    if (c != NULL)
         note(" unmap");
 }
 
@@ -199,13 +199,13 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    while (findings) {
+    while (findings != NULL) {
         struct iw_hunt_finding *f = findings;
 
         findings = f->next;
         iw_hunt_finding_free(f);
     }
-    if (before && chdir(before))
+    if (before != NULL && chdir(before))
         return -1;
     free(before);
     return support_clean(state);
@@ -223,7 +223,7 @@ static void start(void *context)
     char *words[24] = {(char *)(uintptr_t) "iwarp-fuzz"};
     int n = 1;
 
-    for (char *word = strtok(filled, " "); word; word = strtok(NULL, " "))
+    for (char *word = strtok(filled, " "); word != NULL; word = strtok(NULL, " "))
         words[n++] = word;
     s->status = iw_hunt_main(n, words);
     free(filled);
@@ -368,7 +368,7 @@ static void consent_and_connections(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
-        bool called = hosts[i].at_a_time == 1 || (hosts[i].is == CONNECTS && !hosts[i].host);
+        bool called = hosts[i].at_a_time == 1 || (hosts[i].is == CONNECTS && hosts[i].host == NULL);
         char does[128];
 
         spec.start = hosts[i].is & START ? text : NULL;

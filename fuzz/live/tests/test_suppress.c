@@ -31,7 +31,7 @@ static void asks(const char *lines, const char *key, const char *answer, const c
     text = support_printed(2, ask, &q);
     assert_string_equal(text, expected);
     assert_int_equal(q.bad, *printed != 0);
-    if (answer)
+    if (answer != NULL)
         assert_string_equal(q.answer, answer);
     else
         assert_null(q.answer);

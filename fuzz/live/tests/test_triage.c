@@ -95,7 +95,7 @@ void __wrap_iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f)
 {
     (void)h;
     note(" shrink");
-    if (shrinks)
+    if (shrinks != NULL)
         shrinks(f);
 }
 
@@ -123,7 +123,7 @@ void __wrap_iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
     note("[%s|%s|%llu|%g|%llu|", f->key, f->event.text, (unsigned long long)f->number, f->seconds,
          (unsigned long long)f->times);
     note_inputs(f->inputs, f->n_inputs);
-    note("|%s|", f->suppressed ? f->suppressed : "-");
+    note("|%s|", f->suppressed != NULL ? f->suppressed : "-");
     for (size_t i = 0; i < f->n_pattern; i++)
         note(" %x", f->pattern[i]);
     note("]");
@@ -153,7 +153,7 @@ static int begin(void **state)
 
 static int finish(void **state)
 {
-    while (hunt.findings) {
+    while (hunt.findings != NULL) {
         struct iw_hunt_finding *f = hunt.findings;
 
         hunt.findings = f->next;
@@ -189,7 +189,7 @@ static void does_all(enum iw_hunt_kind kind, const char *const *steps, size_t n,
     char *text;
 
     for (size_t i = 0; i < n; i++) {
-        if (steps) {
+        if (steps != NULL) {
             t.list[i] = support_input(steps[i]);
         } else {
             t.list[i] = iw_hunt_input_new();

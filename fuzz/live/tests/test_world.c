@@ -72,8 +72,8 @@ static json_t *memory_of(const json_t *request)
     if (change_at && json_integer_value(json_object_get(request, "mem")) == 101 + (int)change_in)
         digits[change_at - 1] = change_to;
     digits[n + (size_t)longer_by] = 0;
-    return hex ? json_pack("{s:b, s:s}", "ok", true, "hex", digits)
-               : json_pack("{s:b}", "ok", true);
+    return hex != NULL ? json_pack("{s:b, s:s}", "ok", true, "hex", digits)
+                       : json_pack("{s:b}", "ok", true);
 }
 
 /* Memory is numbered from 101 on, a listener has a hundred times the number of its port. */
@@ -115,7 +115,7 @@ json_t *__wrap_iw_control_call(struct iw_control *c, json_t *request, uint64_t d
     assert_int_equal(deadline, is(request, "recv") || is(request, "accept") ? 0 : patience);
     if (asks != fails)
         reply = reply_to(request);
-    else if (!failure)
+    else if (failure == NULL)
         snprintf(error, room, "the agent is gone");
     else if (*failure)
         reply = json_pack("{s:b, s:s}", "ok", false, "error", failure);
@@ -129,7 +129,7 @@ json_t *__wrap_iw_control_event(struct iw_control *c, uint64_t deadline)
 {
     assert_true((char *)c == &agent);
     assert_int_equal(deadline, 0);
-    return *events ? json_loads(*events++, 0, NULL) : NULL;
+    return *events != NULL ? json_loads(*events++, 0, NULL) : NULL;
 }
 
 int __wrap_iw_control_fd(const struct iw_control *c)
@@ -363,7 +363,7 @@ static void changes(unsigned k, size_t digit, const char *expected)
     for (change_to = '4'; change_to <= '6'; change_to = (char)(change_to + 2)) {
         const char *stray = iw_hunt_world_stray(&world, text, sizeof(text));
 
-        if (expected)
+        if (expected != NULL)
             assert_string_equal(stray, expected);
         else
             assert_null(stray);

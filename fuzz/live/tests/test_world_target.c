@@ -143,7 +143,7 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 {
     assert_string_equal(path, "/proc/77/statm");
     assert_int_equal(*mode, 'r');
-    return statm ? fmemopen((void *)(uintptr_t)statm, strlen(statm), mode) : NULL;
+    return statm != NULL ? fmemopen((void *)(uintptr_t)statm, strlen(statm), mode) : NULL;
 }
 
 /* Sanitizers ask for more than that, and before main(). */

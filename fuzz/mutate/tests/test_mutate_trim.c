@@ -90,7 +90,7 @@ static void *function(const char *name)
 {
     void *found = dlsym(object, name);
 
-    if (!found)
+    if (found == NULL)
         fail_msg("%s", dlerror());
     return found;
 }
@@ -106,9 +106,9 @@ static int load(void **state)
 {
     (void)state;
     object = dlopen(IW_BINARY_DIR "/bin/fuzz/iwarp-mutator.so", RTLD_NOW);
-    if (!object)
+    if (object == NULL)
         print_error("%s\n", dlerror());
-    return object ? 0 : -1;
+    return object != NULL ? 0 : -1;
 }
 
 static int unload(void **state)

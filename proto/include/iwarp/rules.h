@@ -219,7 +219,7 @@ static inline bool iw_switch_any(const struct iw_switches *switches)
     if (iw_prove_any())
         return true;
 #endif
-    return switches && switches->any;
+    return switches != NULL && switches->any;
 }
 
 static inline bool iw_switch_is_set(const struct iw_switches *switches, enum iw_switch kind,

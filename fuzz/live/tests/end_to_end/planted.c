@@ -35,7 +35,7 @@ static void fail(void)
 {
     const char *how = getenv("IW_PLANTED");
 
-    if (!how)
+    if (how == NULL)
         abort();
     while (!strcmp(how, "hang"))
         pause();
