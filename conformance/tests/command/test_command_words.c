@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static int parse(struct iw_command *c, const char *words)
     static char copy[256];
     int n = 0;
 
-    strcpy(copy, words);
+    snprintf(copy, sizeof(copy), "%s", words);
     memset(argv_of, 0, sizeof(argv_of));
     for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
         argv_of[n++] = word;

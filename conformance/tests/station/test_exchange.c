@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -330,10 +331,11 @@ static void remarks_are_found_by_their_line(void **state)
                                               .end = rows[i].end};
         const struct iw_exchange_remark *r = NULL;
         char found[64] = "";
+        size_t length = 0;
 
         while ((r = iw_exchange_remark(x, &line, r))) {
-            strcat(found, r->text);
-            strcat(found, ", ");
+            snprintf(found + length, sizeof(found) - length, "%s, ", r->text);
+            length = strlen(found);
         }
         assert_string_equal(found, rows[i].remarks);
     }

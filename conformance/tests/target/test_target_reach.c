@@ -62,7 +62,7 @@ static enum iw_target_opened open_scaled(const char *fields, double scale)
 {
     char *text = iw_text_format("return { %s }", fields);
 
-    strcpy(error, "none");
+    snprintf(error, sizeof(error), "none");
     free(folder_file(&folder, "peer.lua", text));
     free(text);
     spec = iw_target_parse("peer", IW_BINARY_DIR "/bin/iwarp-agent", folder.path, error,

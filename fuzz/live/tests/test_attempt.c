@@ -341,7 +341,7 @@ static void what_a_look_sees(void **state)
     dies_at = started + 1;
     looks(false, IW_HUNT_CRASH, "signal 11", " settle (3/0.5) a4d50412..t65535 step100 (0/0)");
     looks(false, IW_HUNT_CRASH, "signal 11", " settle");
-    strcpy(hunt.world.trouble, "a report");
+    snprintf(hunt.world.trouble, sizeof(hunt.world.trouble), "a report");
     looks(false, IW_HUNT_CRASH, "signal 11: a report", " settle");
 }
 

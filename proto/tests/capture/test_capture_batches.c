@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,9 +58,9 @@ static char foretold[200];
 
 static void soon(const struct iw_connection *c, unsigned direction, bool data)
 {
-    char word[] = {(char)('a' + c->address[0].octets[3]), direction == 0 ? '>' : '<',
-                   data ? '+' : '-', ' ', '\0'};
-    strcat(foretold, word);
+    size_t length = strlen(foretold);
+    snprintf(foretold + length, sizeof foretold - length, "%c%c%c ", 'a' + c->address[0].octets[3],
+             direction == 0 ? '>' : '<', data ? '+' : '-');
 }
 
 struct table {
