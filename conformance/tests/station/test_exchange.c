@@ -157,10 +157,10 @@ static void packets_are_at_the_time_of_day(void **state)
 {
     struct timespec now;
     uint64_t at = iw_transport_now();
-    int c = iw_exchange_open(x, true, &(const struct iw_synth_tcp){.mss = 0}, at);
 
     (void)state;
-    c = connection(true, 0);
+    (void)iw_exchange_open(x, true, &(const struct iw_synth_tcp){.mss = 0}, at);
+    int c = connection(true, 0);
     clock_gettime(CLOCK_REALTIME, &now);
     iw_exchange_data(x, c, false, "abc", 3, at + 5000);
     iw_exchange_data(x, c, false, "abc", 3, at + 8000);

@@ -126,7 +126,7 @@ static void the_station_is_where_the_route_to_the_peer_begins(void **state)
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        uint16_t port;
+        uint16_t port = 0;
         int fd = listens(hosts[i], &port);
         if (fd < 0)
             continue;
@@ -338,7 +338,7 @@ static void a_program_that_crashes_has_ended_the_peer(void **state)
 
 static void an_agent_is_started_by_a_command(void **state)
 {
-    uint16_t port;
+    uint16_t port = 0;
     int fd = listens("127.0.0.1", &port);
 
     (void)state;
