@@ -112,8 +112,8 @@ static void segments_are_foretold(void **state)
     add(4, 2, false, IW_TCP_ACK, "x");
     assert_int_equal(take(&t), 0);
     assert_string_equal(foretold, ""); /* so few are at hand anyway */
-    for (uint8_t i = 32; i < MANY; i++)
-        add(4, i, false, IW_TCP_SYN, "");
+    for (unsigned i = 32; i < MANY; i++)
+        add(4, (uint8_t)i, false, IW_TCP_SYN, "");
     assert_int_equal(take(&t), 0);
     assert_string_equal(foretold, "");
     add(4, 2, false, IW_TCP_ACK, "x");
