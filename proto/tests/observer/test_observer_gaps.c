@@ -3,6 +3,8 @@
  * show. */
 #include "observer_talk.h"
 
+#include <stdio.h>
+
 static void learn(struct talk *t)
 {
     struct rig *rig = play(t, &WHOLE);
@@ -314,6 +316,36 @@ static void test_gaps_crowd(void **state)
     rig_free(rig);
 }
 
+/* After a gap, octets that begin as an FPDU but for its length, and three that are one. */
+static void expect_found(const char *noise, uint64_t pos)
+{
+    struct rig *rig = rig_new(false, false);
+    char step[400];
+
+    PLAY(rig, REQUEST_PLAIN, REPLY_PLAIN);
+    iw_observer_gap(rig->observer, IW_SIDE_INITIATOR, 20, 32);
+    rig->next[IW_SIDE_INITIATOR] = 32;
+    snprintf(step, sizeof step, "i %s", noise);
+    PLAY(rig, step, "I " SEND_1, "I " SEND_2, "I " SEND_3);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_RESYNC), 1);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_RESYNC, 0)->end, pos);
+    rig_free(rig);
+}
+
+static void test_right_length_is_found(void **state)
+{
+    (void)state;
+    expect_found("fd01 c140 11223344 0000000000001000 00000000", 52); /* 64,769 octets */
+    expect_found("ffff c140 11223344 0000000000001000 00000000", 52);
+    expect_found("000d c140 11223344 0000000000001000 00000000", 52); /* 13 octets */
+    expect_found("000e c140 11223344 0000000000001000 00000000", 32);
+    /* Two that could be FPDUs are too few. */
+    expect_found("000e c140 11223344 0000000000001000 00000000"
+                 "000e c140 11223344 0000000000001000 00000000"
+                 "000e ffff 11223344 0000000000001000 00000000",
+                 92);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,7 +354,7 @@ int main(void)
         cmocka_unit_test(test_memory),      cmocka_unit_test(test_found_again),
         cmocka_unit_test(test_noise),       cmocka_unit_test(test_first_copy),
         cmocka_unit_test(test_held_within), cmocka_unit_test(test_gap_before_framing),
-        cmocka_unit_test(test_gaps_crowd),
+        cmocka_unit_test(test_gaps_crowd),  cmocka_unit_test(test_right_length_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
