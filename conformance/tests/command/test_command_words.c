@@ -200,6 +200,7 @@ static void help_is_about_the_command(void **state)
                  "3 inconclusive or never reached, 64 usage, 70 error of the tester or of a "
                  "script\n",
                  "");
+    conform_says("run --resume d --version", 0, "iwarp-conform " IW_VERSION "\n", "");
     conform_call(&s, "--help");
     assert_int_equal(s.status, 0);
     assert_string_equal(s.err, "");

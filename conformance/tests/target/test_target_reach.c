@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -390,6 +391,26 @@ static void not_an_agent(const char *script, enum iw_target_opened how, const ch
     free(program);
 }
 
+/* The agent's control connection would be a pair of descriptors, of which one is left. */
+static void an_agent_needs_descriptors(void **state)
+{
+    struct rlimit limit, low;
+
+    (void)state;
+    spec = iw_target_parse("embedded", "/bin/agent", folder.path, error, sizeof(error));
+    assert_non_null(spec);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    low = limit;
+    low.rlim_cur = (rlim_t)before + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    enum iw_target_opened opened =
+        iw_target_open(spec, NULL, NULL, 1, &instance, error, sizeof(error));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(opened, IW_TARGET_BROKEN);
+    assert_string_equal(error, "no socket pair: Too many open files");
+    iw_target_free(spec);
+}
+
 static void what_is_no_agent_is_told_by_its_end_or_its_answer(void **state)
 {
     char *expected = iw_text_format("agent ended with status 5; its output: %s", log_path);
@@ -511,6 +532,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_agent_is_started_by_a_command, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_agent_that_is_not_there_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_needs_descriptors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_agent_is_told_by_its_end_or_its_answer, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_crafted_is_said, set_up, tear_down),
