@@ -144,7 +144,7 @@ json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
                   iw_json_text(f->event.text), "check", check, "rule", rule, "sequence",
                   (json_int_t)f->number, "seconds", f->seconds, "times", (json_int_t)f->times,
                   "connections", (json_int_t)(f->before ? f->told_inputs : f->n_inputs), "steps",
-                  (json_int_t)(f->told_steps + steps_of(f)), "pattern", pattern, "case",
+                  (json_int_t)f->told_steps + (json_int_t)steps_of(f), "pattern", pattern, "case",
                   iw_json_text(f->file), "pcap", iw_json_text(f->pcap), "verdict",
                   iw_json_text(f->verdict), "known", iw_json_text(f->suppressed)));
 }

@@ -24,29 +24,34 @@ static bool connects(const struct iw_target_spec *s)
     return s->connect != NULL && s->host == NULL && !s->embedded && s->class != IW_TARGET_AGENT;
 }
 
+/* Returns 0 if the target is one that can be fuzzed, or complains and returns an exit status. */
+static int judge_target(struct iw_hunt *h, const char *agent)
+{
+    if (h->spec->embedded && access(agent, X_OK))
+        return iw_complain_exit(IW_EXIT_TESTER, "cannot start the embedded target %s: %s", agent,
+                                strerror(errno));
+    if (h->spec->ask != NULL && h->spec->host == NULL)
+        return iw_complain_exit(
+            IW_EXIT_USAGE,
+            "--target %s: somebody has to make it connect: expected a command that does",
+            h->o->target);
+    if (h->o->coverage && h->spec->inside != NULL && h->spec->coverage == NULL)
+        return iw_complain_exit(
+            IW_EXIT_USAGE,
+            "--coverage: expected a target file that says where it is told (coverage)");
+    if (connects(h->spec))
+        h->seeds.side = IW_SIDE_RESPONDER;
+    return 0;
+}
+
 static int read_target(struct iw_hunt *h)
 {
     char *agent = iw_agent(h->o->agent), *library = iw_library();
     char *targets = iw_text_format("%s/../targets", library);
     char error[1024];
     h->spec = iw_target_parse(h->o->target, agent, targets, error, sizeof(error));
-    int status = 0;
-    if (h->spec == NULL)
-        status = iw_complain_exit(IW_EXIT_USAGE, "%s", error);
-    else if (h->spec->embedded && access(agent, X_OK))
-        status = iw_complain_exit(IW_EXIT_TESTER, "cannot start the embedded target %s: %s", agent,
-                                  strerror(errno));
-    else if (h->spec->ask != NULL && h->spec->host == NULL)
-        status = iw_complain_exit(
-            IW_EXIT_USAGE,
-            "--target %s: somebody has to make it connect: expected a command that does",
-            h->o->target);
-    else if (h->o->coverage && h->spec->inside != NULL && h->spec->coverage == NULL)
-        status = iw_complain_exit(
-            IW_EXIT_USAGE,
-            "--coverage: expected a target file that says where it is told (coverage)");
-    if (!status && connects(h->spec))
-        h->seeds.side = IW_SIDE_RESPONDER;
+    int status =
+        h->spec != NULL ? judge_target(h, agent) : iw_complain_exit(IW_EXIT_USAGE, "%s", error);
     free(agent);
     free(library);
     free(targets);

@@ -42,6 +42,7 @@ int iw_option_number(const char *value, uint64_t low, uint64_t high, uint64_t *o
 
 static int take_on_off(const char *value, bool *out, char *error, size_t room)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): such an option has a value */
     if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
         return iw_option_wrong(error, room, "expected on or off");
     *out = value[1] == 'n';
@@ -164,6 +165,7 @@ static void print_table(const struct iw_command_line *line, const struct iw_opti
                         size_t count)
 {
     for (size_t i = 0; i < count; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a table has options */
         if (options[i].help != NULL && belongs(line, &options[i]))
             print_option(&options[i]);
 }

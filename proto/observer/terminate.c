@@ -17,7 +17,7 @@ static bool flags_fit(const struct iw_rdmap_terminate *t)
         return t->layer != IW_LAYER_DDP || t->etype == LOCAL_CATASTROPHIC || t->etype == TO_LLP;
     if (t->layer == IW_LAYER_LLP || (t->layer == IW_LAYER_RDMAP && t->etype == LOCAL_CATASTROPHIC))
         return false;
-    if (headers != md && !(headers == IW_TERM_D && opcode >= IW_OP_IMMEDIATE)) /* OP-84 */
+    if (headers != md && opcode < IW_OP_IMMEDIATE) /* OP-84; without D the opcode is 0 */
         return false;
     if (t->layer == IW_LAYER_RDMAP && t->etype == REMOTE_PROTECTION) {
         bool invalidates = iw_rdmap_invalidates(opcode);

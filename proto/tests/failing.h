@@ -74,7 +74,6 @@ static inline bool fails(const char *call)
     return true;
 }
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 #define FAILING(type, name, what, otherwise, parameters, arguments)                                \
     type __real_##name parameters;                                                                 \
     type __wrap_##name parameters;                                                                 \
@@ -160,6 +159,5 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
     t->tv_sec += failing_clock;
     return result;
 }
-/* NOLINTEND(bugprone-reserved-identifier) */
 
 #endif

@@ -35,7 +35,6 @@ static void make_undefined(void *at, size_t length)
     (void)VALGRIND_MAKE_MEM_UNDEFINED(at, length);
 }
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 void *__real_iw_domain_borrow(struct iw_domain *d);
 void *__wrap_iw_domain_borrow(struct iw_domain *d);
 void *__wrap_iw_domain_borrow(struct iw_domain *d)
@@ -74,6 +73,5 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *m, int flags)
     }
     return __real_recvmsg(fd, m, flags);
 }
-/* NOLINTEND(bugprone-reserved-identifier) */
 
 #endif

@@ -32,7 +32,7 @@ static void where(FILE *out, const struct iw_entry *entry)
     const struct iw_case *c = entry->c;
     char *text = c ? iw_text_format("%s:%d", c->file, c->line) : iw_text_copy(entry->file);
     fprintf(out, "  %-9s %s\n", "case", text);
-    if (entry->result.where && strcmp(entry->result.where, text))
+    if (entry->result.where && strcmp(entry->result.where, text) != 0)
         field(out, "at", entry->result.where);
     free(text);
 }

@@ -86,11 +86,11 @@ const struct iw_pin *iw_baseline_find(const struct iw_baseline *b, const char *i
 
 enum iw_pinned iw_baseline_judge(const struct iw_pin *pin, enum iw_verdict verdict)
 {
-    int now = iw_verdict_gravity(verdict);
-    int known = iw_verdict_gravity(pin != NULL ? pin->verdict : IW_VERDICT_PASS);
-    if (verdict == IW_VERDICT_SKIP || verdict == IW_VERDICT_ERROR ||
-        (verdict == IW_VERDICT_PASS && pin == NULL))
+    if (verdict == IW_VERDICT_SKIP || verdict == IW_VERDICT_ERROR)
         return IW_PINNED_NOT;
+    if (pin == NULL)
+        return verdict == IW_VERDICT_PASS ? IW_PINNED_NOT : IW_PINNED_NEW;
+    int now = iw_verdict_gravity(verdict), known = iw_verdict_gravity(pin->verdict);
     if (now < known && !pin->sometimes)
         return IW_PINNED_STALE;
     return now > known ? IW_PINNED_NEW : IW_PINNED_EXPECTED;

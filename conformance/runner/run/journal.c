@@ -138,7 +138,7 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
     const char *suite = member(j, "suite");
     json_t *object;
     size_t i;
-    if (!suite || strcmp(suite, record->suite)) {
+    if (!suite || strcmp(suite, record->suite) != 0) {
         iw_complain("%s: the cases have changed since that run; begin a new one", j->path);
         return IW_EXIT_USAGE;
     }

@@ -83,7 +83,7 @@ static bool open_target(struct worker *w, const char *option, bool crafted, stru
 {
     const struct iw_pool *pool = w->pool;
     char error[LINE];
-    if (w->target && (strcmp(w->option, option) || !iw_target_of(w->target)->tun == crafted))
+    if (w->target && (strcmp(w->option, option) != 0 || !iw_target_of(w->target)->tun == crafted))
         close_target(w);
     if (w->target)
         return true;

@@ -323,7 +323,7 @@ static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
     if (!realpath(lua_tostring(L, -1), path) || stat(path, &status))
         luaL_error(L, "%s: %s", lua_tostring(L, -1), strerror(errno));
     size_t n = strlen(root);
-    if (strncmp(path, root, n) || (path[n] != '/' && root[n - 1] != '/') ||
+    if (strncmp(path, root, n) != 0 || (path[n] != '/' && root[n - 1] != '/') ||
         !S_ISREG(status.st_mode))
         luaL_error(L, "%s: no file of the folder of captures", name);
     lua_pop(L, 1);

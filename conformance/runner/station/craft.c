@@ -212,8 +212,7 @@ static bool take_octets(struct iw_craft *c, const struct iw_packet *p)
 
     if (p->length && position + p->length - 1 < in_order(c))
         c->state.repeats++;
-    if (p->length)
-        iw_stream_put(&c->came, position, p->payload, p->length);
+    iw_stream_put(&c->came, position, p->payload, p->length);
     if (fin && !c->fin_seen) {
         c->fin_seen = true;
         c->peer_fin = position + p->length;

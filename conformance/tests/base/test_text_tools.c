@@ -75,7 +75,7 @@ static void a_time_is_written_in_utc(void **state)
     assert_string_equal(text, "1970-01-01T23:59:59Z");
     iw_text_time(text, sizeof(text), "%Y", INT64_MAX);
     assert_string_equal(text, "");
-    strcpy(text, "x");
+    memcpy(text, "x", sizeof("x"));
     iw_text_time(text, 4, "%Y-%m-%d", 0);
     assert_string_equal(text, "");
 }

@@ -31,9 +31,4 @@ void conform_untimed(char *text);
 /* Fails the test unless the exit status and both outputs, untimed, are these; NULL: any output. */
 void conform_says(const char *words, int status, const char *out, const char *err);
 
-/* The beginning of main(). */
-#define CONFORM_MAIN(argc, argv)                                                                   \
-    if (argc > 1)                                                                                  \
-    return iw_conform(argc, argv)
-
 #endif

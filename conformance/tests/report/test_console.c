@@ -133,9 +133,11 @@ static void test_skips(void **state)
 
 static void test_remarks(void **state)
 {
+    static char notes[] = "n\nm";
+
     (void)state;
     begin();
-    entries[0].result.notes = (char[]){"n\nm"};
+    entries[0].result.notes = notes;
     entries[1].result.observed = NULL;
     iw_console_entry(out, &record, &entries[0], false);
     iw_console_entry(out, &record, &entries[0], true);

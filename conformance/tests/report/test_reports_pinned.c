@@ -169,6 +169,8 @@ static void junit_has_what_is_pinned(void **state)
 /* Of an entry that is not done nothing counts, and others are what their verdict says. */
 static void junit_has_other_verdicts(void **state)
 {
+    static char reason[] = "b";
+
     (void)state;
     begin();
     entries[EXPECTED].done = false;
@@ -177,7 +179,7 @@ static void junit_has_other_verdicts(void **state)
     entries[NEW].result.verdict = IW_VERDICT_INCONCLUSIVE;
     entries[NEW].pinned = IW_PINNED_EXPECTED;
     entries[BARE].result.verdict = IW_VERDICT_FAIL;
-    entries[BARE].result.reason = (char[]){"b"};
+    entries[BARE].result.reason = reason;
     entries[BARE].file = "none";
     record.target_version = NULL;
     record.verdicts[IW_VERDICT_SKIP] = 5;
@@ -366,13 +368,15 @@ static void a_field_is_quoted_where_it_must_be(void **state)
 
 static void the_console_has_more_to_say(void **state)
 {
+    static char of_case[] = "d.d/f:7", elsewhere[] = "g:1", reason[] = "one\ntwo";
+
     (void)state;
     begin();
     record.again = "again ";
-    entries[NEW].result.where = (char[]){"d.d/f:7"};
+    entries[NEW].result.where = of_case;
     iw_console_entry(out, &record, &entries[NEW], false);
-    entries[BARE].result.where = (char[]){"g:1"};
-    entries[BARE].result.reason = (char[]){"one\ntwo"};
+    entries[BARE].result.where = elsewhere;
+    entries[BARE].result.reason = reason;
     iw_console_entry(out, &record, &entries[BARE], false);
     entries[EXPECTED].unreached = true;
     iw_console_entry(out, &record, &entries[EXPECTED], true);

@@ -585,7 +585,7 @@ static void test_no_descriptor_is_left(void **state)
                                 .done = done,
                                 .trouble = trouble};
         none = before;
-        none.rlim_cur = (rlim_t)(fd + more);
+        none.rlim_cur = (rlim_t)fd + (rlim_t)more;
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
         status = iw_pool_run(&pool, error, sizeof(error));
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -102,7 +102,7 @@ static void gives(const char *hex)
     assert_int_equal(send(peer, octets, length, MSG_NOSIGNAL), length);
 }
 
-static void gets(const char *hex)
+static void peer_gets(const char *hex)
 {
     uint8_t wanted[1024], got[1024];
     size_t length = hex_octets(hex, wanted, sizeof(wanted));
@@ -187,7 +187,7 @@ static struct iw_conn_state state_now(void)
 static void assert_ports(const struct sockaddr_in *first, const struct sockaddr_in *second)
 {
     struct folder folder;
-    uint16_t ports[2];
+    uint16_t ports[2] = {0};
 
     assert_int_equal(folder_make(&folder), 0);
     char *path = iw_text_format("%s/x", folder.path);
@@ -201,7 +201,7 @@ static void assert_ports(const struct sockaddr_in *first, const struct sockaddr_
 
 static void the_side_that_connects_is_the_initiator(void **state)
 {
-    struct sockaddr_in own, other;
+    struct sockaddr_in own = {0}, other = {0};
     socklen_t length = sizeof(own);
 
     (void)state;
@@ -218,7 +218,7 @@ static void the_side_that_connects_is_the_initiator(void **state)
 
 static void the_side_that_is_connected_to_is_the_responder(void **state)
 {
-    struct sockaddr_in own, other;
+    struct sockaddr_in own = {0}, other = {0};
     socklen_t length = sizeof(own);
 
     (void)state;
@@ -230,7 +230,7 @@ static void the_side_that_is_connected_to_is_the_responder(void **state)
     gives(REQUEST "40010000");
     comes("0..20 mpa request rev 1 C pd 0");
     sends_startup(REPLY "40010000");
-    gets(REPLY "40010000");
+    peer_gets(REPLY "40010000");
     gives(SEND_1);
     assert_true(iw_conn_next(c, never)->segments[0].crc_good);
     comes("20..44 send L msn 1 mo 0 len 0");
@@ -294,7 +294,7 @@ static void octets_are_written_in_pieces(void **state)
     iw_conn_write(c, "mn", 2, NULL, never);
     iw_conn_write(c, "opq", 3, &first, never);
     iw_conn_write(c, "rstuv", 5, &both, never);
-    gets("6162636465666768696a6b6c6d6e6f70717273747576");
+    peer_gets("6162636465666768696a6b6c6d6e6f70717273747576");
     assert_packets("1S 2S 1'a' 1'bcd' 1'efg' 1'hi' 1'jk' 1'l' 1'mn' 1'o' 1'pq' 1'r' 1'st' 1'uv'");
     assert_int_equal(state_now().sent, 22);
     assert_trace("0 > 7 octets as they are\n0 > 5 octets as they are\n0 > 2 octets as they are\n"
@@ -318,7 +318,7 @@ static void corked_octets_wait(void **state)
     iw_conn_comment_sent(c, "in the rest");
     assert_int_equal(recv(peer, error, 1, MSG_DONTWAIT), -1);
     iw_conn_release(c, 3, never);
-    gets("616263");
+    peer_gets("616263");
     iw_conn_write(c, "ij", 2, NULL, never);
     iw_conn_release(c, 1, never);
     iw_conn_uncork(c, &each, never);
@@ -328,7 +328,7 @@ static void corked_octets_wait(void **state)
     iw_conn_write(c, "l", 1, NULL, never);
     iw_conn_release(c, 9, never);
     iw_conn_release(c, 9, never);
-    gets("6465666768696a6b6c");
+    peer_gets("6465666768696a6b6c");
     assert_packets("1S 2S 1'abc'{in the rest} 1'd' 1'efg' 1'hij' 1'k'{the last} 1'l'");
 }
 
@@ -344,9 +344,9 @@ static void frames_are_built_as_it_was_agreed(void **state)
     sends_ulpdu(ULPDU, NULL);
     bend.crc = IW_FRAME_CRC_ABSENT;
     sends_ulpdu(ULPDU, &bend);
-    gets(REQUEST "40010000");
-    gets("00000000 00124143 00000000 00000000 00000001 00000000 88c1d6fc");
-    gets("00124143 00000000 00000000 00000001 00000000");
+    peer_gets(REQUEST "40010000");
+    peer_gets("00000000 00124143 00000000 00000000 00000001 00000000 88c1d6fc");
+    peer_gets("00124143 00000000 00000000 00000001 00000000");
     const struct iw_exchange_line *line = iw_exchange_lines(x);
     assert_int_equal(line->kind, IW_LINE_STARTUP);
     assert_int_equal(line->end, 20);
@@ -450,7 +450,7 @@ static void the_end_of_a_direction_is_told_once(void **state)
     iw_conn_write(c, "ab", 2, NULL, never);
     iw_conn_shutdown(c);
     iw_conn_shutdown(c);
-    gets("6162");
+    peer_gets("6162");
     assert_int_equal(recv(peer, error, 1, 0), 0);
     assert_true(state_now().shut);
     close(peer);
@@ -470,7 +470,7 @@ static void a_reset_closes_the_connection(void **state)
     iw_conn_reset(c);
     iw_conn_reset(c);
     iw_conn_shutdown(c);
-    gets("6162");
+    peer_gets("6162");
     assert_int_equal(recv(peer, error, 1, 0), -1);
     assert_int_equal(errno, ECONNRESET);
     struct iw_conn_state now = state_now();

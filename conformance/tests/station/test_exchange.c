@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -156,10 +157,10 @@ static void packets_are_at_the_time_of_day(void **state)
 {
     struct timespec now;
     uint64_t at = iw_transport_now();
-    int c = iw_exchange_open(x, true, &(const struct iw_synth_tcp){.mss = 0}, at);
 
     (void)state;
-    c = connection(true, 0);
+    (void)iw_exchange_open(x, true, &(const struct iw_synth_tcp){.mss = 0}, at);
+    int c = connection(true, 0);
     clock_gettime(CLOCK_REALTIME, &now);
     iw_exchange_data(x, c, false, "abc", 3, at + 5000);
     iw_exchange_data(x, c, false, "abc", 3, at + 8000);
@@ -330,10 +331,11 @@ static void remarks_are_found_by_their_line(void **state)
                                               .end = rows[i].end};
         const struct iw_exchange_remark *r = NULL;
         char found[64] = "";
+        size_t length = 0;
 
         while ((r = iw_exchange_remark(x, &line, r))) {
-            strcat(found, r->text);
-            strcat(found, ", ");
+            snprintf(found + length, sizeof(found) - length, "%s, ", r->text);
+            length = strlen(found);
         }
         assert_string_equal(found, rows[i].remarks);
     }

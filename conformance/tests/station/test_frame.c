@@ -186,6 +186,12 @@ static void refuses_too_little_room(void **state)
     (void)state;
     assert_int_equal(iw_frame_build(0, false, ulpdu, 18, NULL, out, 20), 0);
     assert_true(iw_frame_room(65535, 3) >= 2 + 65535 + 3 + 4 + 4 * 130);
+    /* What is around the ULPDU, with the longest right pad or a longer one, and two Markers. */
+    assert_int_equal(iw_frame_room(0, 0), 17);
+    assert_int_equal(iw_frame_room(18, 3), 35);
+    assert_int_equal(iw_frame_room(18, 4), 36);
+    assert_int_equal(iw_frame_room(498, 3), 515);
+    assert_int_equal(iw_frame_room(499, 3), 520); /* a Marker for each 508 octets */
 }
 
 int main(void)

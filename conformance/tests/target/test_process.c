@@ -174,6 +174,7 @@ static void what_cannot_be_started_is_named(void **state)
             assert_string_equal(error, rows[i].error);
             assert_int_equal(p.pid, 0);
             assert_int_equal(p.guard, 0);
+            assert_int_equal(p.pidfd, -1);
             assert_true(iw_process_ended(&p, 0));
             iw_process_free(&p);
             free(argv[0]);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -62,7 +63,7 @@ static enum iw_target_opened open_scaled(const char *fields, double scale)
 {
     char *text = iw_text_format("return { %s }", fields);
 
-    strcpy(error, "none");
+    snprintf(error, sizeof(error), "none");
     free(folder_file(&folder, "peer.lua", text));
     free(text);
     spec = iw_target_parse("peer", IW_BINARY_DIR "/bin/iwarp-agent", folder.path, error,
@@ -126,7 +127,7 @@ static void the_station_is_where_the_route_to_the_peer_begins(void **state)
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        uint16_t port;
+        uint16_t port = 0;
         int fd = listens(hosts[i], &port);
         if (fd < 0)
             continue;
@@ -338,7 +339,7 @@ static void a_program_that_crashes_has_ended_the_peer(void **state)
 
 static void an_agent_is_started_by_a_command(void **state)
 {
-    uint16_t port;
+    uint16_t port = 0;
     int fd = listens("127.0.0.1", &port);
 
     (void)state;
@@ -388,6 +389,26 @@ static void not_an_agent(const char *script, enum iw_target_opened how, const ch
     assert_string_equal(error, expected);
     iw_target_free(spec);
     free(program);
+}
+
+/* The agent's control connection would be a pair of descriptors, of which one is left. */
+static void an_agent_needs_descriptors(void **state)
+{
+    struct rlimit limit, low;
+
+    (void)state;
+    spec = iw_target_parse("embedded", "/bin/agent", folder.path, error, sizeof(error));
+    assert_non_null(spec);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    low = limit;
+    low.rlim_cur = (rlim_t)before + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    enum iw_target_opened opened =
+        iw_target_open(spec, NULL, NULL, 1, &instance, error, sizeof(error));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(opened, IW_TARGET_BROKEN);
+    assert_string_equal(error, "no socket pair: Too many open files");
+    iw_target_free(spec);
 }
 
 static void what_is_no_agent_is_told_by_its_end_or_its_answer(void **state)
@@ -511,6 +532,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_agent_is_started_by_a_command, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_agent_that_is_not_there_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_needs_descriptors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_agent_is_told_by_its_end_or_its_answer, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_crafted_is_said, set_up, tear_down),

@@ -36,7 +36,7 @@ static int tear_down(void **state)
 
 static struct iw_target_spec *parse(const char *text)
 {
-    strcpy(error, "none");
+    snprintf(error, sizeof(error), "none");
     return iw_target_parse(text, "/bin/agent", folder.path, error, sizeof(error));
 }
 

@@ -14,22 +14,22 @@ static struct {
     size_t count;
 } fake;
 
-int iw_case_load(const char *path, const struct iw_run_options *options, struct iw_case **cases,
+int iw_case_load(const char *file, const struct iw_run_options *options, struct iw_case **out,
                  size_t *count, char *error, size_t room)
 {
     char content[8];
-    FILE *file = fopen(path, "rb");
+    FILE *in = fopen(file, "rb");
 
-    assert_non_null(file);
-    size_t length = fread(content, 1, sizeof content, file);
-    fclose(file);
-    assert_string_equal(path, iw_fuzz_file(0));
+    assert_non_null(in);
+    size_t length = fread(content, 1, sizeof content, in);
+    fclose(in);
+    assert_string_equal(file, iw_fuzz_file(0));
     spy_note("load %zu of %.*s, library %s, patience %g, deadline %g, scale %g, memory %zu\n",
              length, (int)length, content, strrchr(options->library, '/'), options->patience,
              options->deadline, options->time_scale, (size_t)options->memory);
     if (fake.error != NULL)
         snprintf(error, room, "%s", fake.error);
-    *cases = fake.cases;
+    *out = fake.cases;
     *count = fake.count;
     return fake.result;
 }

@@ -1,39 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The harness of two endpoints: what its channel does, and what it notices. */
-#include "fake_station.h"
-#include "spy.h"
+/* The harness of two endpoints: what its channel does. */
+#include "pair_stage.h"
 
 #include <stdio.h>
 
 #define RUNS(hex, said, notes) spy_run(&iw_fuzz_harness, hex, said, notes)
-#define SAYS(hex, said) assert_string_equal(spy_runs(&iw_fuzz_harness, hex), said)
-
-static struct iw_station *a, *b;
-
-static int start(void **state)
-{
-    (void)state;
-    iw_fuzz_harness.start();
-    spy_noted("0 is the initiator, initiator\n1 is the responder, responder\n");
-    a = fake.station[0];
-    b = fake.station[1];
-    a->now = 5;
-    b->now = 6;
-    return 0;
-}
-
-/* Both end in order. */
-static void close_both(struct iw_station *s, const char *call)
-{
-    if (strcmp(call, "create") == 0)
-        s->events = 1u << IW_EVENT_CLOSED;
-}
-
-static void again(void)
-{
-    fake_reset();
-    fake.hook = close_both;
-}
 
 /* Notes of calls that come always, and are tested once, are left out. */
 static const char *short_notes(void)
@@ -68,7 +39,7 @@ static const char *short_notes(void)
 static void it_begins_and_ends(void **state)
 {
     (void)state;
-    again();
+    pair_again();
     RUNS("00000000", "",
          "0 open 00000000\n"
          "1 open 00000000\n"
@@ -140,7 +111,7 @@ static void it_begins_and_ends(void **state)
 static void octets_arrive(void **state)
 {
     (void)state;
-    again();
+    pair_again();
     fake.output[0] = "616263646566";
     NOTES("20000000", "",
           "1 input 616263646566\n"
@@ -149,7 +120,7 @@ static void octets_arrive(void **state)
           "0 close\n"
           "1 close\n"
           "witness closes\n");
-    again();
+    pair_again();
     fake.output[0] = "616263646566";
     fake.output[1] = "4142";
     /* They leave at the second settling, and are in the channel then. */
@@ -180,9 +151,9 @@ static bool fin[2], reset[2];
 
 static void send_first(struct iw_station *s, const char *call)
 {
-    size_t n = s == b;
+    size_t n = s == responder;
 
-    close_both(s, call);
+    pair_close_both(s, call);
     if (strcmp(call, "time") != 0)
         return;
     if (sending[n] != NULL)
@@ -195,7 +166,7 @@ static void send_first(struct iw_station *s, const char *call)
 
 static void set_sending(const char *first, const char *second)
 {
-    again();
+    pair_again();
     fake.hook = send_first;
     sending[0] = first;
     sending[1] = second;
@@ -257,7 +228,7 @@ static void steps_deliver_them(void **state)
           "1 close\n"
           "witness closes\n");
     set_sending("616263", NULL); /* what is blind may have some of it */
-    b->blind = true;
+    responder->blind = true;
     NOTES(FIRST "040400 01000100 000000", "",
           "0 time 0\n"
           "1 time 0\n"
@@ -562,7 +533,7 @@ static void the_connection_may_be_lost(void **state)
 static void operations_are_of_either_side(void **state)
 {
     (void)state;
-    again();
+    pair_again();
     NOTES("00000000 021000 0601020304050607 8b00000000000000 030200 0102 050000 070000", "",
           "0 operation 6 1 2 3 1284 1798\n"
           "1 operation 11 0 0 0 0 0\n"
@@ -571,96 +542,6 @@ static void operations_are_of_either_side(void **state)
           "0 close\n"
           "1 close\n"
           "witness closes\n");
-}
-
-/* ---- what it notices ---- */
-
-static void send_twice(struct iw_station *s, const char *call)
-{
-    close_both(s, call);
-    if (strcmp(call, "create") == 0)
-        for (int i = 0; i < 2; i++) {
-            static uint8_t octets[1 << 15];
-            s->out(s->context, octets, sizeof octets);
-            assert_int_equal(s->room, (1 << 15) * (1 - i));
-        }
-    if (strcmp(call, "close") == 0)
-        assert_int_equal(s->room, 1 << 16);
-}
-
-static void send_too_much(struct iw_station *s, const char *call)
-{
-    static uint8_t octets[(1 << 16) + 1];
-
-    if (strcmp(call, "create") == 0)
-        s->out(s->context, octets, sizeof octets);
-}
-
-static void the_channel_has_a_bound(void **state)
-{
-    (void)state;
-    again();
-    fake.hook = send_twice;
-    SAYS("00000000", "");
-    fake.hook = send_too_much;
-    SAYS("00000000", "more is sent than there is room for");
-}
-
-static void they_must_come_to_rest(void **state)
-{
-    (void)state;
-    again();
-    fake.endless = true;
-    fake.output[0] = "61";
-    SAYS("20000000", "the two do not come to rest");
-}
-
-static size_t rounds;
-
-static void rest_after(struct iw_station *s, const char *call)
-{
-    close_both(s, call);
-    if (s == a && strcmp(call, "output") == 0 && rounds > 0 && --rounds == 0)
-        fake.endless = false;
-}
-
-static void rest_may_take_2000_rounds(void **state)
-{
-    (void)state;
-    for (size_t more = 0; more < 2; more++) {
-        again();
-        fake.hook = rest_after;
-        fake.endless = true;
-        fake.output[0] = "61";
-        rounds = 1999 + more;
-        SAYS("20000000", more == 0 ? "" : "the two do not come to rest");
-    }
-}
-
-static int closed; /* bit per station */
-
-static void close_some(struct iw_station *s, const char *call)
-{
-    if (strcmp(call, "create") == 0 && (closed & (s == a ? 1 : 2)) != 0)
-        s->events = 1u << IW_EVENT_CLOSED;
-    if (strcmp(call, "create") == 0 && (closed & (s == a ? 1 : 2)) == 0)
-        s->events = ~(1u << IW_EVENT_CLOSED);
-}
-
-/* Unless it was touched. */
-static void the_connection_must_end(void **state)
-{
-    (void)state;
-    again();
-    fake.hook = close_some;
-    for (closed = 0; closed < 4; closed++) {
-        SAYS("00000000", closed == 3 ? "" : "the connection is closed and does not end");
-        SAYS("00000000 030000", "");
-        SAYS("00000000 060000", "");
-    }
-    closed = 1;
-    fake.output[0] = "61";
-    SAYS("20000000", "the connection is closed and does not end");
 }
 
 int main(void)
@@ -675,10 +556,6 @@ int main(void)
         cmocka_unit_test(ends_arrive),
         cmocka_unit_test(the_connection_may_be_lost),
         cmocka_unit_test(operations_are_of_either_side),
-        cmocka_unit_test(the_channel_has_a_bound),
-        cmocka_unit_test(they_must_come_to_rest),
-        cmocka_unit_test(rest_may_take_2000_rounds),
-        cmocka_unit_test(the_connection_must_end),
     };
-    return cmocka_run_group_tests(tests, start, NULL);
+    return cmocka_run_group_tests(tests, pair_start, NULL);
 }

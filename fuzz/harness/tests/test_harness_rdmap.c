@@ -10,6 +10,7 @@ static const char *wrong; /* what is decoded, and encoded as something else */
 static size_t needed;
 
 /* A decoder and an encoder of two octets. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type has none */
 #define FAKE(name, type)                                                                           \
     int iw_wire_get_##name(const uint8_t *octets, size_t length, type *out)                        \
     {                                                                                              \
@@ -25,6 +26,7 @@ static size_t needed;
         memset(octets, 9, 2);                                                                      \
         return 2;                                                                                  \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 FAKE(read_request, struct iw_rdmap_read_request)
 FAKE(atomic_request, struct iw_rdmap_atomic_request)

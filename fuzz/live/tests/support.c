@@ -129,7 +129,7 @@ const char *support_folder(void)
     char *path = folders[n_folders];
 
     assert_true(n_folders < FOLDERS);
-    strcpy(path, "live-XXXXXX");
+    snprintf(path, sizeof(folders[0]), "live-XXXXXX");
     assert_non_null(mkdtemp(path));
     n_folders++;
     return path;

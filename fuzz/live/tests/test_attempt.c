@@ -81,11 +81,10 @@ bool __wrap_iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *inp
         free(text);
         return false;
     }
-    if (strlen(text) > 24) { /* its begin and its end */
-        memmove(text + 10, text + strlen(text) - 6, 7);
-        memcpy(text + 8, "..", 2);
-    }
-    note(" %s", text);
+    if (strlen(text) > 24) /* its begin and its end */
+        note(" %.8s..%s", text, text + strlen(text) - 6);
+    else
+        note(" %s", text);
     free(text);
     iw_hunt_input_free(input);
     busy++;
@@ -341,7 +340,7 @@ static void what_a_look_sees(void **state)
     dies_at = started + 1;
     looks(false, IW_HUNT_CRASH, "signal 11", " settle (3/0.5) a4d50412..t65535 step100 (0/0)");
     looks(false, IW_HUNT_CRASH, "signal 11", " settle");
-    strcpy(hunt.world.trouble, "a report");
+    snprintf(hunt.world.trouble, sizeof(hunt.world.trouble), "a report");
     looks(false, IW_HUNT_CRASH, "signal 11: a report", " settle");
 }
 

@@ -89,7 +89,7 @@ static void a_target_that_is_not_well(void **state)
 {
     (void)state;
     stage.looks_like = IW_HUNT_HANG;
-    strcpy(hunt.world.why, "nobody");
+    snprintf(hunt.world.why, sizeof(hunt.world.why), "nobody");
     stage_fails(IW_EXIT_UNREACHED, "iwarp-fuzz: --target the target: bad\n",
                 " open attach look0 abort close abort close end");
     stage_end(state);
@@ -100,7 +100,7 @@ static void a_target_that_is_not_well(void **state)
     stage_end(state);
     stage_begin(state);
     stage.looks_like = IW_HUNT_REFUSAL;
-    strcpy(hunt.world.why, "nobody");
+    snprintf(hunt.world.why, sizeof(hunt.world.why), "nobody");
     stage_fails(IW_EXIT_UNREACHED, "iwarp-fuzz: --target the target: nobody\n",
                 " open attach look0 abort close abort close end");
 }

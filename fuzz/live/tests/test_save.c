@@ -321,12 +321,13 @@ static void a_pattern_has_bounds(void **state)
 {
     (void)state;
     for (unsigned n = 63; n <= 65; n++) {
-        char text[512] = "{\"kind\":\"hang\",\"key\":\"H\",\"pattern\":[1";
+        char numbers[2 * 64 + 1] = "", text[512];
 
         begin(false);
         for (unsigned i = 1; i < n; i++)
-            strcat(text, ",2");
-        strcat(text, "]}\n");
+            memcpy(numbers + 2 * (i - 1), ",2", sizeof(",2"));
+        snprintf(text, sizeof(text), "{\"kind\":\"hang\",\"key\":\"H\",\"pattern\":[1%s]}\n",
+                 numbers);
         free(support_file(folder, "findings.jsonl", text));
         iw_hunt_load_findings(&hunt);
         assert_int_equal(hunt.findings->n_pattern, n == 65 ? 0 : n);

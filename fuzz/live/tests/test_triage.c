@@ -72,7 +72,7 @@ struct iw_hunt_event __wrap_iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input 
         note(yes ? "+" : "-");
     }
     if (yes)
-        strcpy(e.text, "as it was");
+        snprintf(e.text, sizeof(e.text), "as it was");
     else
         e.kind = IW_HUNT_NOTHING;
     return e;

@@ -449,7 +449,7 @@ static void trouble_at_the_end(void **state)
     iw_hunt_world_close(&world);
     assert_string_equal(world.trouble, "a late report");
     opens_well();
-    strcpy(world.trouble, "a first one");
+    snprintf(world.trouble, sizeof(world.trouble), "a first one");
     iw_hunt_world_close(&world);
     assert_string_equal(world.trouble, "a first one");
     assert_int_equal(closes, 3);

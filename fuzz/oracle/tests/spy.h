@@ -36,7 +36,7 @@ size_t spy_octets(uint8_t *out, const char *hex);
 /* Runs the harness with these octets. Returns what its oracle says, "" if it is content. */
 const char *spy_runs(const struct iw_fuzz_harness *harness, const char *hex);
 /* Does the same, and asserts what it says and the notes. */
-void spy_run(const struct iw_fuzz_harness *harness, const char *hex, const char *said,
-             const char *notes);
+void spy_run(const struct iw_fuzz_harness *harness, const char *hex, const char *expected,
+             const char *expected_notes);
 
 #endif

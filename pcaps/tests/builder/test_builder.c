@@ -16,7 +16,6 @@
 #include "builder/golden.h"
 
 int iw_golden_main(int argc, char **argv);
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 void __real_golden_add_pair(lua_State *L);
 void __wrap_golden_add_pair(lua_State *L);
 
@@ -36,7 +35,6 @@ void __wrap_golden_add_pair(lua_State *L)
     lua_pushcfunction(L, attempt);
     lua_setfield(L, -2, "attempt");
 }
-/* NOLINTEND(bugprone-reserved-identifier) */
 
 static char folder[] = "/tmp/iw-golden-XXXXXX";
 

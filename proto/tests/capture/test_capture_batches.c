@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,9 +58,9 @@ static char foretold[200];
 
 static void soon(const struct iw_connection *c, unsigned direction, bool data)
 {
-    char word[] = {(char)('a' + c->address[0].octets[3]), direction == 0 ? '>' : '<',
-                   data ? '+' : '-', ' ', '\0'};
-    strcat(foretold, word);
+    size_t length = strlen(foretold);
+    snprintf(foretold + length, sizeof foretold - length, "%c%c%c ", 'a' + c->address[0].octets[3],
+             direction == 0 ? '>' : '<', data ? '+' : '-');
 }
 
 struct table {
@@ -111,8 +112,8 @@ static void segments_are_foretold(void **state)
     add(4, 2, false, IW_TCP_ACK, "x");
     assert_int_equal(take(&t), 0);
     assert_string_equal(foretold, ""); /* so few are at hand anyway */
-    for (uint8_t i = 32; i < MANY; i++)
-        add(4, i, false, IW_TCP_SYN, "");
+    for (unsigned i = 32; i < MANY; i++)
+        add(4, (uint8_t)i, false, IW_TCP_SYN, "");
     assert_int_equal(take(&t), 0);
     assert_string_equal(foretold, "");
     add(4, 2, false, IW_TCP_ACK, "x");

@@ -8,7 +8,6 @@
 #include <pcap/pcap.h>
 #include <unistd.h>
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 FAILING(pcap_t *, pcap_create, "pcap_create", NULL, (const char *source, char *reason),
         (source, reason))
 FAILING(int, pcap_activate, "pcap_activate", failing.error, (pcap_t * p), (p))
@@ -21,7 +20,6 @@ FAILING(int, pcap_dispatch, "pcap_dispatch", failing.error,
         (pcap_t * p, int count, pcap_handler handler, u_char *user), (p, count, handler, user))
 FAILING(int, pcap_next_ex, "pcap_next_ex", failing.error,
         (pcap_t * p, struct pcap_pkthdr **header, const u_char **data), (p, header, data))
-/* NOLINTEND(bugprone-reserved-identifier) */
 
 /* A capture of one connection, or NULL if some allocation failed. */
 static struct iw_synth *record(void)

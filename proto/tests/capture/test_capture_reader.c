@@ -218,13 +218,39 @@ static void walk_tells_errors(void **state)
     iw_connections_free(t);
 }
 
+/* The lowest descriptor that is free. */
+static int free_descriptor(void)
+{
+    int fd = dup(STDIN_FILENO);
+    assert_true(fd >= 0);
+    close(fd);
+    return fd;
+}
+
+static void files_are_closed(void **state)
+{
+    (void)state;
+    char error[IW_CAPTURE_ERROR] = "";
+    int before = free_descriptor();
+    iw_capture_close(open_octets(pcap, sizeof pcap));
+    assert_int_equal(free_descriptor(), before);
+    iw_capture_close(open_octets(pcapng, sizeof pcapng));
+    assert_int_equal(free_descriptor(), before);
+    assert_null(iw_capture_open(scratch_file("in.pcap", "no capture", 10), error));
+    assert_int_equal(free_descriptor(), before);
+    struct iw_connections *t = iw_connections_new(1, NULL, NULL);
+    assert_int_equal(iw_capture_walk(scratch_file("in.pcap", pcap, FIRST + 1), t, NULL, error), -1);
+    assert_int_equal(free_descriptor(), before);
+    iw_connections_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats),        cmocka_unit_test(link_types),
         cmocka_unit_test(not_a_capture),  cmocka_unit_test(cut_short),
         cmocka_unit_test(corrupt),        cmocka_unit_test(walk_tells_errors),
-        cmocka_unit_test(standard_input),
+        cmocka_unit_test(standard_input), cmocka_unit_test(files_are_closed),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

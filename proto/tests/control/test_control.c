@@ -313,6 +313,50 @@ static void calls_find_their_reply(void **state)
     close(agent);
 }
 
+enum { LONG_REQUEST = 250000 };
+
+/* Reads as many octets as a long request has, and only then says anything. */
+static void *read_first(void *context)
+{
+    const struct speaker *s = context;
+    char octets[1000];
+    for (size_t left = LONG_REQUEST; left > 0;) {
+        ssize_t n = read(s->fd, octets, left < sizeof(octets) ? left : sizeof(octets));
+        if (n <= 0)
+            return NULL;
+        left -= (size_t)n;
+    }
+    put(s->fd, s->text);
+    return NULL;
+}
+
+/* It does not fit into the socket's buffer: the rest goes out while the reply is waited for. */
+static void a_long_request_is_sent_whole(void **state)
+{
+    struct speaker speaker = {.text = "{\"id\":1,\"ok\":true}\n"};
+    char *pad = malloc(LONG_REQUEST + 1), error[200] = "";
+    pthread_t thread;
+    int fds[2], little = 4096;
+    (void)state;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    assert_int_equal(setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &little, sizeof(little)), 0);
+    struct iw_control *c = iw_control_adopt(fds[0]);
+    assert_non_null(c);
+    assert_non_null(pad);
+    speaker.fd = fds[1];
+    memset(pad, 'x', LONG_REQUEST);
+    pad[LONG_REQUEST] = '\0';
+    assert_int_equal(pthread_create(&thread, NULL, read_first, &speaker), 0);
+    json_t *reply = iw_control_call(c, json_pack("{s:s}", "do", pad), soon(), error, sizeof(error));
+    assert_string_equal(error, "");
+    json_decref(reply);
+    iw_control_close(c);
+    pthread_join(thread, NULL);
+    close(speaker.fd);
+    free(pad);
+}
+
 static void a_lost_agent_is_told(void **state)
 {
     int agent;
@@ -399,6 +443,7 @@ int main(void)
         cmocka_unit_test(what_an_agent_says_is_bounded),
         cmocka_unit_test(hostile_lines_are_refused),
         cmocka_unit_test(calls_find_their_reply),
+        cmocka_unit_test(a_long_request_is_sent_whole),
         cmocka_unit_test(a_lost_agent_is_told),
         cmocka_unit_test(connecting),
     };

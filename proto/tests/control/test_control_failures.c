@@ -50,6 +50,27 @@ static void a_client_needs_memory(void **state)
     close(fds[1]);
 }
 
+/* Its room for what is sent grows when a line needs more, and is kept. */
+static void a_channel_keeps_its_room(void **state)
+{
+    int fds[2];
+    json_t *message = json_pack("{s:i}", "id", 1);
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    struct iw_control_channel *ch = iw_control_channel_create(fds[0]);
+    assert_non_null(ch);
+    let_fail("memory", ENOMEM);
+    assert_int_equal(iw_control_channel_write(ch, message), -1);
+    assert_true(has_failed());
+    assert_int_equal(iw_control_channel_write(ch, message), 0);
+    let_fail("memory", ENOMEM);
+    assert_int_equal(iw_control_channel_write(ch, message), 0);
+    assert_false(has_failed());
+    json_decref(message);
+    iw_control_channel_destroy(ch);
+    close(fds[1]);
+}
+
 static void connecting_can_fail(void **state)
 {
     static const struct {
@@ -187,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_client_needs_memory),
+        cmocka_unit_test(a_channel_keeps_its_room),
         cmocka_unit_test(connecting_can_fail),
         cmocka_unit_test(interrupted_calls_are_repeated),
         cmocka_unit_test(a_verb_that_is_no_text_is_named_so),

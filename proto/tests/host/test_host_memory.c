@@ -14,7 +14,6 @@
 static long left = -1; /* allocations until the one that fails; negative: none does */
 static unsigned long made, live;
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
@@ -26,7 +25,6 @@ void *__wrap_realloc(void *memory, size_t size);
 char *__wrap_strdup(const char *text);
 int __wrap_asprintf(char **text, const char *format, ...);
 void __wrap_free(void *memory);
-/* NOLINTEND(bugprone-reserved-identifier) */
 
 /* True if this allocation fails. */
 static bool fails(void)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +87,7 @@ static void characters_at_the_bounds(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char expected[20] = "";
         for (size_t k = 0; k < rows[i].bad; k++)
-            strcat(expected, BAD);
+            memcpy(expected + k * strlen(BAD), BAD, sizeof BAD);
         assert_text(iw_text_clean(rows[i].text), rows[i].bad > 0 ? expected : rows[i].text);
     }
     assert_null(iw_text_clean(NULL));
@@ -109,7 +110,7 @@ static void words_of_a_shell(void **state)
     assert_text(iw_text_shell(""), "''");
     assert_text(iw_text_shell("it's"), "'it'\\''s'");
     for (size_t i = 0; i < sizeof quoted / sizeof *quoted; i++) {
-        strcat(strcat(strcpy(expected, "'"), quoted[i]), "'");
+        snprintf(expected, sizeof expected, "'%s'", quoted[i]);
         assert_text(iw_text_shell(quoted[i]), expected);
     }
 }

@@ -3,6 +3,8 @@
  * show. */
 #include "observer_talk.h"
 
+#include <stdio.h>
+
 static void learn(struct talk *t)
 {
     struct rig *rig = play(t, &WHOLE);
@@ -285,6 +287,65 @@ static void test_gap_before_framing(void **state)
     rig_free(rig);
 }
 
+/* Asserts that octets `pos` to `end` of the initiator were given up, and no others after them. */
+static void expect_last_gap(const struct rig *rig, size_t count, uint64_t pos, uint64_t end)
+{
+    assert_int_equal(rig_count(rig, IW_OBSERVED_GAP), count);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, count - 1)->pos, pos);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, count - 1)->end, end);
+}
+
+/* Four ranges that never come are remembered, while octets before them may come. For a fifth the
+ * first is given up, and what may come before it. */
+static void test_gaps_crowd(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(false, false);
+
+    PLAY(rig, REQUEST_PLAIN, REPLY_PLAIN);
+    for (uint64_t at = 400; at >= 100; at -= 100)
+        iw_observer_gap(rig->observer, IW_SIDE_INITIATOR, at, at + 1);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_GAP), 0);
+    iw_observer_gap(rig->observer, IW_SIDE_INITIATOR, 500, 501);
+    expect_last_gap(rig, 1, 20, 101);
+    iw_observer_gap(rig->observer, IW_SIDE_INITIATOR, 600, 601);
+    expect_last_gap(rig, 2, 101, 201);
+    iw_observer_gap(rig->observer, IW_SIDE_INITIATOR, 150, 201); /* nothing new */
+    iw_observer_gap(rig->observer, IW_SIDE_INITIATOR, 201, 301); /* the next octets: all of it */
+    expect_last_gap(rig, 3, 201, 301);
+    rig_free(rig);
+}
+
+/* After a gap, octets that begin as an FPDU but for its length, and three that are one. */
+static void expect_found(const char *noise, uint64_t pos)
+{
+    struct rig *rig = rig_new(false, false);
+    char step[400];
+
+    PLAY(rig, REQUEST_PLAIN, REPLY_PLAIN);
+    iw_observer_gap(rig->observer, IW_SIDE_INITIATOR, 20, 32);
+    rig->next[IW_SIDE_INITIATOR] = 32;
+    snprintf(step, sizeof step, "i %s", noise);
+    PLAY(rig, step, "I " SEND_1, "I " SEND_2, "I " SEND_3);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_RESYNC), 1);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_RESYNC, 0)->end, pos);
+    rig_free(rig);
+}
+
+static void test_right_length_is_found(void **state)
+{
+    (void)state;
+    expect_found("fd01 c140 11223344 0000000000001000 00000000", 52); /* 64,769 octets */
+    expect_found("ffff c140 11223344 0000000000001000 00000000", 52);
+    expect_found("000d c140 11223344 0000000000001000 00000000", 52); /* 13 octets */
+    expect_found("000e c140 11223344 0000000000001000 00000000", 32);
+    /* Two that could be FPDUs are too few. */
+    expect_found("000e c140 11223344 0000000000001000 00000000"
+                 "000e c140 11223344 0000000000001000 00000000"
+                 "000e ffff 11223344 0000000000001000 00000000",
+                 92);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_memory),      cmocka_unit_test(test_found_again),
         cmocka_unit_test(test_noise),       cmocka_unit_test(test_first_copy),
         cmocka_unit_test(test_held_within), cmocka_unit_test(test_gap_before_framing),
+        cmocka_unit_test(test_gaps_crowd),  cmocka_unit_test(test_right_length_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,14 @@ struct total {
     uint64_t lent; /* octets of all blocks */
 };
 
+static bool same_total(const struct total *a, const struct total *b)
+{
+    return a->segments == b->segments && a->messages == b->messages && a->findings == b->findings &&
+           a->gaps == b->gaps && a->by_marker == b->by_marker && a->by_crc == b->by_crc &&
+           a->by_chain == b->by_chain && a->lost == b->lost && a->digest == b->digest &&
+           a->lent == b->lent;
+}
+
 static void mix(struct total *t, uint64_t value)
 {
     for (int i = 0; i < 8; i++)
@@ -308,7 +316,7 @@ static void check(unsigned way, void (*lack)(const struct talk *, struct total *
             const struct total *want = &expected[way][k][kind];
             if (!as_large_as_here())
                 t.lent = want->lent;
-            if (memcmp(&t, want, sizeof t) == 0)
+            if (same_total(&t, want))
                 continue;
             same = false;
             print_error("way %u, talk %d, kind %d: {%u, %u, %u, %u, %u, %u, %u, %u, 0x%08" PRIx32

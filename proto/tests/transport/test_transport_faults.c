@@ -84,7 +84,6 @@ static bool struck(enum call call)
     return now.armed && ++now.calls[call] == now.at && now.fault && now.fault->call == call;
 }
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 #define WRAPPED(type, name, parameters)                                                            \
     type __real_##name parameters;                                                                 \
     type __wrap_##name parameters;                                                                 \
@@ -295,7 +294,6 @@ WRAPPED(void, free, (void *block))
     now.blocks -= block != NULL;
     __real_free(block);
 }
-/* NOLINTEND(bugprone-reserved-identifier) */
 
 static size_t descriptors(void)
 {

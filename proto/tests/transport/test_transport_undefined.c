@@ -35,7 +35,6 @@ static void record(int fd, const struct msghdr *m, ssize_t n)
     }
 }
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 #define WRAPPED(type, name, parameters)                                                            \
     type __real_##name parameters;                                                                 \
     type __wrap_##name parameters;                                                                 \
@@ -81,7 +80,6 @@ WRAPPED(ssize_t, getrandom, (void *out, size_t length, unsigned flags))
     }
     return (ssize_t)length;
 }
-/* NOLINTEND(bugprone-reserved-identifier) */
 
 static void converse(enum style style, uint8_t fill)
 {

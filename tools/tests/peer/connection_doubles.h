@@ -156,7 +156,7 @@ int __wrap_iw_connection_error(const struct iw_connection *c)
 void __wrap_iw_connection_remote(const struct iw_connection *c, char *text)
 {
     assert_ptr_equal(c, &a_connection);
-    strcpy(text, "there:7");
+    snprintf(text, IW_TRANSPORT_TEXT, "there:7");
 }
 
 int __wrap_iw_connection_stream(struct iw_connection *c, const void *octets, size_t length)
@@ -210,7 +210,7 @@ uint16_t __wrap_iw_listener_port(const struct iw_listener *l)
 void __wrap_iw_listener_address(const struct iw_listener *l, char *text)
 {
     assert_ptr_equal(l, &a_listener);
-    strcpy(text, "here:4711");
+    snprintf(text, IW_TRANSPORT_TEXT, "here:4711");
 }
 
 void __wrap_iw_listener_destroy(struct iw_listener *l)

@@ -158,7 +158,7 @@ static void test_their_error(void **state)
     say("{\"error\":\"a\\u001b[1m\\u007f ~\\u001f\"}\n");
     expect_none("the peer says: a?[1m? ~?", true, false);
     memset(line + 10, 'x', 201);
-    strcpy(line + 211, "\"}\n");
+    memcpy(line + 211, "\"}\n", sizeof "\"}\n");
     say(line);
     memset(expected + 15, 'x', 200);
     expect_none(expected, true, false);

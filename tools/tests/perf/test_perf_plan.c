@@ -235,13 +235,14 @@ static void test_sizes(void **state)
 {
     char line[1024] = "--size 1";
     (void)state;
+    int length = (int)strlen(line);
     for (int i = 2; i <= 32; i++)
-        snprintf(line + strlen(line), sizeof line - strlen(line), ",%d", i);
+        length += snprintf(line + length, sizeof line - (size_t)length, ",%d", i);
     accept_line(line);
     assert_int_equal(plan.size_count, 32);
     assert_int_equal(plan.sizes[31], 32);
     assert_int_equal(plan.lanes[0].size_max, 32);
-    strcat(line, ",33");
+    snprintf(line + length, sizeof line - (size_t)length, ",33");
     catch_from(2);
     assert_int_equal(read_line(true, false, line), 64);
     assert_non_null(strstr(caught(), "32,33: expected 1..8388608, or a list\n"));

@@ -115,8 +115,8 @@ static void test_refused_lines(void **state)
     snprintf(text, sizeof text, lane, 9, ",\"counter\":3");
     refuse(text, "", "create failed");
     doubles.failing = NULL;
-    snprintf(text, sizeof text, lane, 9, ",\"counter\":3");
-    strcat(text, "\n{}");
+    int length = snprintf(text, sizeof text, lane, 9, ",\"counter\":3");
+    snprintf(text + length, sizeof text - (size_t)length, "\n{}");
     refuse(text, STAGS, "no port of a connection");
 }
 

@@ -13,10 +13,8 @@
 
 #include "endpoint/internal.h"
 
-/* The linker's names. NOLINTBEGIN(bugprone-reserved-identifier) */
 int __real_iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
 int __wrap_iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
-/* NOLINTEND(bugprone-reserved-identifier) */
 
 enum { DEEP = 3, SOME_FDS = 64 };
 

@@ -13,13 +13,11 @@ enum { SECOND = 1000000000, VISITORS = 16 };
 
 static uint64_t clock_now;
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 uint64_t __wrap_iw_transport_now(void);
 uint64_t __wrap_iw_transport_now(void)
 {
     return clock_now;
 }
-/* NOLINTEND(bugprone-reserved-identifier) */
 
 static struct iw_reactor *reactor;
 static struct agent_control_port *port;
