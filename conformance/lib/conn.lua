@@ -129,7 +129,7 @@ local function marked(conn, m, bend, text)
   if m.name == "raw" then odd[1] = "raw octets" end
   for _, name in ipairs(some(bend, BENDS)) do odd[#odd + 1] = name end
   if bend.broken or m.fields.broken then odd[#odd + 1] = "broken" end
-  if #odd > 0 then conn.t.negative = true end
+  if #odd > 0 then conn.t.negative, conn.t.odd = true, true end
   if #odd == 0 then return comment and "stimulus: " .. comment end
   return ("stimulus: %s (set on purpose: %s)"):format(comment or text, table.concat(odd, ", "))
 end
@@ -199,7 +199,7 @@ function Conn:write(text, options)
   options = strict.check("conn:write", options or {}, strict.set("writes comment"))
   self.raw:write(text, options.writes)
   ended(self)
-  self.t.negative = true
+  self.t.negative, self.t.odd = true, true
   self.raw:comment_sent("stimulus: " .. (options.comment or #text .. " octets as they are"))
 end
 
@@ -404,11 +404,17 @@ local function reason_for(patterns, item)
   return "the target gave another answer than expected" .. differs(patterns, item)
 end
 
+-- Whether nothing but the end of the stream is expected: the target has to detect an error, or was told to end it.
+local function only_ends(patterns)
+  local ends = true
+  for _, pattern in ipairs(patterns) do ends = ends and (pattern.kind == "end" or pattern.name == "terminate") end
+  return ends
+end
+
 -- A word for the way in which the target's answer (nil: none) is another than expected. Where the end of the stream is
 -- expected, the target has "missed" an error, else it has "refused" what is right.
 local function how(patterns, item)
-  local error = true
-  for _, pattern in ipairs(patterns) do error = error and (pattern.kind == "end" or pattern.name == "terminate") end
+  local error = only_ends(patterns)
   local ends = item and (item.op == "terminate" or item.kind ~= "message" and item.kind ~= "startup")
   if error then return not ends and "missed" or item.op == "terminate" and "another Terminate" or "closed" end
   return not item and "unanswered" or ends and "refused" or "another answer"
@@ -438,6 +444,7 @@ end
 function Conn:expect(...)
   local patterns, options = patterns_of("conn:expect", { ... })
   if #patterns == 0 then error("conn:expect needs something to expect", 0) end
+  self.t:may_accuse(options.rule, self.t.odd and only_ends(patterns))
   local item
   repeat
     item = self:next(options.within)

@@ -24,7 +24,8 @@ local function findings(t, failed)
     if t.allowed[finding.check] or not finding.verdict then return end
     if time then
       t:observe("finding", finding.check)
-      t:note(("finding %s (%s): %s"):format(finding.check, finding.rule, finding.text))
+      t:note(("finding %s (%s): %s%s"):format(finding.check, finding.rule, finding.text,
+        finding.count > 1 and (", %d times on connection %d"):format(finding.count, finding.connection) or ""))
     end
     local differ = finding.got ~= finding.want
     list[#list + 1] = {

@@ -6,6 +6,7 @@ local octets = iw.load("octets")
 local message = iw.load("message")
 local Target = iw.load("target")
 local ending = iw.load("ending")
+local duty = iw.load("duty")
 
 -- ---- describing a case ----
 
@@ -58,12 +59,15 @@ local function case(fields)
   want(fields.deadline == nil or type(fields.deadline) == "number" and fields.deadline > 0,
     "deadline is a number of seconds")
   check_rules(fields.rules)
+  local worst = fields.level and LEVELS[fields.level] or (iw.rule(fields.rules[1]))
+  local wrong = duty.wrong(fields.rules[1], fields.role, worst)
+  want(not wrong, "%s", wrong)
   for _, tag in ipairs(fields.tags or {}) do want(type(tag) == "string", "a tag is a string") end
   return setmetatable({
     id = fields.id, purpose = fields.purpose, rules = fields.rules, role = fields.role,
     tags = fields.tags or {}, needs = normal_needs(fields.needs or {}), run = fields.run,
     deadline = fields.deadline or 0,
-    worst = fields.level and LEVELS[fields.level] or iw.rule(fields.rules[1]),
+    worst = worst,
     line = tonumber((iw.where() or ""):match(":(%d+)$")),
   }, Case)
 end

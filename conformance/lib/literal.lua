@@ -255,6 +255,7 @@ end
 function literal.expect_terminate(conn, codes, options)
   options = strict.check("literal.expect_terminate", options or {}, strict.set("of request dropped"))
   local t, patterns = conn.t, {}
+  t:may_accuse(nil, options.of ~= nil)
   for i, code in ipairs(codes) do patterns[i] = literal.TERMINATE .. " " .. code end
   local length = conn.raw:streamed(2)
   if not length then

@@ -5,9 +5,10 @@ local strict = iw.load("strict")
 local message = iw.load("message")
 local Conn = iw.load("conn")
 local Agent = iw.load("agent")
+local duty = iw.load("duty")
 
 local Target = {}
-local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding asked")) }
+local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding asked odd")) }
 for name, method in pairs(Agent) do Target[name] = method end
 Target.rping = iw.load("rping").begin
 Target.replay = iw.load("replay").play
@@ -33,7 +34,17 @@ local function verdict_of(t, rule)
   if not rule then return t.case.worst, t.case.rules[1] end
   local verdict = iw.rule(rule)
   if not verdict then error(("unknown rule '%s'%s"):format(rule, strict.suggest(rule, "rule")), 0) end
+  local wrong = duty.wrong(rule, t.case.role, verdict)
+  if wrong then error(wrong, 0) end
   return verdict, rule
+end
+
+-- Holds that the case may accuse the target of this rule (the case's first one unless given), for an expectation that may
+-- fail; `blind`: the target would have missed an error of the station's.
+function Target:may_accuse(rule, blind)
+  local verdict, id = verdict_of(self, rule)
+  local wrong = blind and duty.blind(id, verdict)
+  if wrong then error(wrong, 0) end
 end
 
 -- A deviation of the target, after all that the observer has found so far. why.how: a word for what the target did, the

@@ -246,8 +246,8 @@ void iw_witness_agree(struct iw_witness *w, enum iw_side side)
         return;
     }
     /* If a frame has several faults, each may name another. */
-    if (faulted && found != IW_CHECK_NONE && s->fault.fault.check <= IW_CHECK_MPA_REP_S &&
-        found <= IW_CHECK_MPA_REP_S)
+    if (faulted && found != IW_CHECK_NONE && s->fault.fault.check <= IW_CHECK_MPA_REP_S_UNASKED &&
+        found <= IW_CHECK_MPA_REP_S_UNASKED)
         return;
     /* Without a frame at the beginning, the observer assumes a capture that began later. */
     if (iw_observer_joined(w->observer))

@@ -119,7 +119,7 @@ wrong_reply("mpa-enh-length-reply", "mpa-enh-length", "a Reply with S=1 without 
   { revision = 2, flags = 0x50, enhanced = false })
 wrong_reply("mpa-rep-s", "mpa-rep-s", "a Reply without the block to a Request with it", BLOCK, BLOCK, { revision = 2, enhanced = false },
   { "EMPA-6-02" })
-wrong_reply("mpa-rep-s-unasked", "mpa-rep-s", "a Reply with the block to a Request of revision 1", PLAIN, PLAIN, BLOCK)
+wrong_reply("mpa-rep-s-unasked", "mpa-rep-s-unasked", "a Reply with the block to a Request of revision 1", PLAIN, PLAIN, BLOCK)
 
 violation {
   name = "mpa-startup-cut", check = "mpa-startup-cut", what = "the Request ends before its private data does",
@@ -140,7 +140,7 @@ wrong_request("mpa-req-r", "mpa-req-r", "R is set in a Request", PLAIN, with(PLA
 wrong_request("mpa-req-r-rev2", "mpa-req-r", "R is set in a Request of revision 2", BLOCK, with(BLOCK, { rejected = true }), { "EMPA-6-01" })
 wrong_request("mpa-rev1-s", "mpa-rev1-s", "S is set in a Request of revision 1", PLAIN, { revision = 1, reserved = 0x10, enhanced = false })
 wrong_reply("mpa-rep-a", "mpa-rep-a", "the Reply is client-server where peer-to-peer was asked for", P2P, P2P, BLOCK)
-wrong_reply("mpa-rep-a-unasked", "mpa-rep-a", "the Reply is peer-to-peer where client-server was asked for", BLOCK, BLOCK, P2P, { "EMPA-9.2-13" })
+wrong_reply("mpa-rep-a-unasked", "mpa-rep-a-unasked", "the Reply is peer-to-peer where client-server was asked for", BLOCK, BLOCK, P2P, { "EMPA-9.2-13" })
 wrong_request("mpa-rtr-offer", "mpa-rtr-offer", "a Request with A=1 offers no RTR form", P2P, with(P2P, { rtr = {} }), { "EMPA-9.2-01" })
 wrong_reply("mpa-rtr-choice", "mpa-rtr-choice", "a Reply with A=1 takes no RTR form", P2P, P2P, with(P2P, { rtr = {} }))
 wrong_request("mpa-rtr-unasked", "mpa-rtr-unasked", "a Request with A=0 offers an RTR form", BLOCK, with(BLOCK, { rtr = { "send" } }))

@@ -115,7 +115,8 @@ static void violate_reply_block(const struct iw_mpa_startup *s, struct iw_mpa_en
 {
     const struct iw_mpa_enhanced *peer = &s->peer_enhanced;
 
-    if (iw_switch_violated(s->switches, IW_CHECK_MPA_REP_A)) {
+    if (iw_switch_violated(s->switches,
+                           e->peer_to_peer ? IW_CHECK_MPA_REP_A : IW_CHECK_MPA_REP_A_UNASKED)) {
         e->peer_to_peer = !e->peer_to_peer;
         e->rtr = e->peer_to_peer ? s->config.rtr : 0;
     }
@@ -139,7 +140,8 @@ void iw_mpa_make_reply(struct iw_mpa_startup *s, bool reject, const void *data, 
     memcpy(d.header.key, iw_mpa_reply_key, IW_MPA_KEY_LENGTH);
     if (reject)
         d.header.flags |= IW_MPA_FLAG_R;
-    if (iw_switch_violated(s->switches, IW_CHECK_MPA_REP_S) &&
+    if (iw_switch_violated(s->switches,
+                           d.block ? IW_CHECK_MPA_REP_S : IW_CHECK_MPA_REP_S_UNASKED) &&
         length <= iw_mpa_private_room(!d.block))
         d.block = !d.block;
     if (d.block)

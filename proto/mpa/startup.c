@@ -135,7 +135,8 @@ static void check_header(struct iw_mpa_startup *s)
         refuse(s, IW_CHECK_MPA_REV1_S, IW_AT_MPA_FLAGS, 1, 0))
         return;
     if (initiator && enhanced != s->sent_enhanced &&
-        fail(s, IW_CHECK_MPA_REP_S, IW_AT_MPA_FLAGS, enhanced, s->sent_enhanced))
+        fail(s, s->sent_enhanced ? IW_CHECK_MPA_REP_S : IW_CHECK_MPA_REP_S_UNASKED, IW_AT_MPA_FLAGS,
+             enhanced, s->sent_enhanced))
         return;
     if (h->pd_length > IW_MPA_PRIVATE_MAX &&
         fail(s, IW_CHECK_MPA_PD_LENGTH, IW_AT_MPA_PD_LENGTH, h->pd_length, IW_MPA_PRIVATE_MAX))

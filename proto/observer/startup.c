@@ -130,8 +130,8 @@ static void check_answers(struct iw_observer *o, const struct iw_observed_side *
     const struct iw_mpa_enhanced *p = &reply->enhanced;
 
     if (q->peer_to_peer != p->peer_to_peer)
-        find_in_frame(o, reply, IW_CHECK_MPA_REP_A, IW_AT_MPA_IRD, p->peer_to_peer,
-                      q->peer_to_peer);
+        find_in_frame(o, reply, q->peer_to_peer ? IW_CHECK_MPA_REP_A : IW_CHECK_MPA_REP_A_UNASKED,
+                      IW_AT_MPA_IRD, p->peer_to_peer, q->peer_to_peer);
     if (has_flag(reply, IW_MPA_FLAG_R))
         return; /* a refusal may state the depths that would have been needed */
     if (q->ord == IW_MPA_DEPTH_UNSPECIFIED && p->ird != IW_MPA_DEPTH_UNSPECIFIED)
@@ -158,8 +158,9 @@ static void check_reply(struct iw_observer *o)
     if (!request->sound)
         return; /* there is no right answer to it */
     if (says_enhanced(reply) != says_enhanced(request))
-        find_in_frame(o, reply, IW_CHECK_MPA_REP_S, IW_AT_MPA_FLAGS, says_enhanced(reply),
-                      says_enhanced(request));
+        find_in_frame(o, reply,
+                      says_enhanced(request) ? IW_CHECK_MPA_REP_S : IW_CHECK_MPA_REP_S_UNASKED,
+                      IW_AT_MPA_FLAGS, says_enhanced(reply), says_enhanced(request));
     if (request->has_enhanced && reply->has_enhanced)
         check_answers(o, request, reply);
 }

@@ -14,7 +14,7 @@ RULE_COLUMNS = ["id", "rfc", "section", "level", "subject", "side", "testable",
                 "requirement", "how_to_test", "expected_observation"]
 CHECK_COLUMNS = ["check", "kinds", "reaction", "rule", "sender", "others", "text"]
 LEVELS = ["MAY", "SHOULD", "SHOULD NOT", "MUST", "MUST NOT"]
-SUBJECTS = ["sender", "receiver", "both", "initiator", "responder"]
+SUBJECTS = ["sender", "receiver", "both", "initiator", "responder", "ulp"]
 SIDES = ["either", "initiator", "responder", "n/a"]
 TESTABLE = ["no", "api", "wire-passive", "wire-active"]
 KINDS = {"e": "IW_KIND_ENDPOINT", "o": "IW_KIND_OBSERVER",
@@ -144,6 +144,8 @@ def read_checks(path, rules, rule_index):
                 raise Bad(f"{place}: check {name} names the unknown rule '{ident}'")
             if rule_index[ident] in row["rules"]:
                 raise Bad(f"{place}: check {name} names rule {ident} twice")
+            if rules[rule_index[ident]]["subject"] == "ulp":
+                raise Bad(f"{place}: check {name} is about the stack, but rule {ident} binds the ULP")
             row["rules"].append(rule_index[ident])
             rules[rule_index[ident]]["checks"].append(name)
         row["sender_rule"] = read_sender(place, row, rules, rule_index)

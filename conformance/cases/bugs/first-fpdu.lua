@@ -88,7 +88,7 @@ return family {
   case {
     id = "bug-terminate-in-place-of-rtr",
     purpose = "An initiator that sends a Terminate in place of its RTR ends its own connection, and the target lives on",
-    rules = { "EMPA-9.2-11", "RDMAP-5.4-08" },
+    rules = { "RDMAP-5.4-05", "EMPA-9.2-11" },
     role = "responder",
     needs = { peer_to_peer = true, reconnect = true },
     tags = { "known-bug", "field", "hostile" },

@@ -54,7 +54,7 @@ return family {
   both_roles {
     id = "bug-length-sum-wraps",
     purpose = "A ULPDU_Length that makes an FPDU of 2^16 octets or more ends the stream; what follows is no FPDU of its own",
-    rules = { "MPA-3-05", "MPA-3-04" },
+    rules = { "MPA-5.2-01", "MPA-3-05", "MPA-3-04" },
     needs = { memory = "write", reconnect = true },
     tags = { "known-bug", "field" },
     run = function(t)
@@ -77,7 +77,7 @@ return family {
       id = "bug-opcode-contradicts-t-" .. (tagged and "tagged" or "untagged"),
       purpose = ("Every opcode that does not go with T=%d ends the stream, as the first FPDU and with payload or without"):format(
         tagged and 1 or 0),
-      rules = { "RDMAP-4.1-05", "RDMAP-4.1-04", "RDMAP-7.2-02" },
+      rules = { "RDMAP-7.2-02", "RDMAP-4.1-05", "RDMAP-4.1-04" },
       needs = { agent = true, reconnect = true },
       tags = { "known-bug", "field" },
       run = function(t)

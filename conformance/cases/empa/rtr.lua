@@ -117,7 +117,7 @@ return family {
   case {
     id = "empa-rtr-send-msn",
     purpose = "The RTR Send uses up MSN 1: the Send that follows has MSN 2 and is delivered",
-    rules = { "EMPA-9.2-10", "DDP-4.3-11" },
+    rules = { "RDMAP-5.5-05", "EMPA-9.2-10", "DDP-4.3-11" },
     role = "responder",
     needs = { agent = true, rtr = "send" },
     run = function(t)

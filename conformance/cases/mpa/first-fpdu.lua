@@ -15,7 +15,7 @@ local faults = {
     rule = "RDMAP-7.2-02" },
   { name = "opcode-tagged", text = "a tagged Send", fault = { fault.opcode, "1/1/00", "1/2/01" },
     message = send { t = true, stag = 0, payload = "x" },
-    rule = "RDMAP-4.1-05" },
+    rule = "RDMAP-7.2-02", others = { "RDMAP-4.1-05" } },
   { name = "queue", text = "queue 9", fault = fault.invalid_queue, message = send { qn = 9, payload = "x" }, rule = "DDP-7.1-01" },
   { name = "msn", text = "MSN 7", fault = fault.invalid_msn, message = send { msn = 7, payload = "x" }, rule = "DDP-7.1-09" },
   { name = "stag", text = "a Write to an STag that is not valid", fault = fault.invalid_stag,
@@ -29,7 +29,7 @@ return family {
     return both_roles {
       id = "mpa-first-fpdu-" .. one.name,
       purpose = ("A connection whose first FPDU has %s ends with the right Terminate, or a close"):format(one.text),
-      rules = { one.rule, "MPA-7.1.2-16" },
+      rules = { one.rule, "MPA-7.1.2-16", table.unpack(one.others or {}) },
       tags = { "field" },
       run = function(t)
         local conn = t:session { crc = true }

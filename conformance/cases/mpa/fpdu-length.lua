@@ -93,11 +93,12 @@ return family {
     end,
   },
 
+  -- The limit binds who sends: a receiver may take such a ULPDU as well (OP-09).
   each({ 64769, 65535 }, function(length)
     return both_roles {
       id = ("mpa-length-%d"):format(length),
-      purpose = ("A ULPDU of %d octets is above the limit: the stream ends"):format(length),
-      rules = { "MPA-3-05", "MPA-3-04" },
+      purpose = ("A ULPDU of %d octets is above the limit: it ends the stream, or is taken as a whole"):format(length),
+      rules = { "MPA-5.2-01", "MPA-3-05", "MPA-3-04" },
       needs = { memory = "write" },
       run = function(t)
         local conn = t:session {}
@@ -106,7 +107,8 @@ return family {
         conn:sanity()
         conn:send(write { to = buf, payload = bytes(size) }, { segments = size, broken = true })
         conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
-        conn:expect(terminate {}, closed())
+        local item = conn:expect(terminate {}, closed(), read_response { stag = 1, to = 2, payload = "" })
+        t:observe("above-the-limit", item.op or item.kind)
         -- No octet outside the buffer may change; inside, octets break no rule.
         t:observe("placed", t:read(buf, 0, 16) == bytes(16))
         local guard = t:read(buf, -buf.guard, buf.guard)

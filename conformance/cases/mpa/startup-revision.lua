@@ -157,6 +157,7 @@ return family {
       purpose = ("An initiator whose enhanced Request gets %s works unenhanced or closes"):format(one[2]),
       rules = { "EMPA-10-05", "EMPA-6-06" },
       role = "initiator",
+      level = "may",
       needs = { enhanced = true },
       run = function(t)
         local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
@@ -173,12 +174,16 @@ return family {
     purpose = "An initiator whose unenhanced Request is answered with S=1 closes, or works as agreed",
     rules = { "EMPA-10-06" },
     role = "initiator",
+    level = "may",
     needs = { agent = true },
     run = function(t)
-      local conn = mpa.called(t, { revision = 1 })
+      local conn = mpa.called(t, { revision = 2, enhanced = false, peer_to_peer = false })
       conn:send(reply { revision = 2, enhanced = true })
-      local item = conn:next(0.05)
-      t:observe("initiator", item and (item.op or "close") or "waits")
+      local event = t:wait_event(function(e) return e.event == "established" or e.event == "closed" or e.event == "fault" end)
+      t:observe("initiator", event and event.event)
+      if event and event.event == "established" then return end
+      local item = conn:next()
+      t:observe("end", item and item.kind)
     end,
   },
 }

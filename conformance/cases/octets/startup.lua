@@ -204,7 +204,7 @@ return family {
   in_octets {
     id = "octets-target-refused",
     purpose = "The target takes a Reply with R set for a refusal",
-    rules = { "MPA-7.1.1-13", "MPA-7.1.1-12" },
+    rules = { "MPA-7.1.2-13", "MPA-7.1.1-13" },
     role = "initiator",
     needs = { agent = true, markers = "off", revision = 1 },
     run = function(t)

@@ -86,7 +86,7 @@ return family {
       queue and (name == "send" and both_roles or case) {
         id = ("rdmap-opcode-%s-tagged"):format(name),
         purpose = ("A zero-length tagged message with the opcode of a %s ends the stream"):format(words),
-        rules = { "RDMAP-4.1-05", "RDMAP-4.1-04", "RDMAP-7.2-02" },
+        rules = { "RDMAP-7.2-02", "RDMAP-4.1-05", "RDMAP-4.1-04" },
         role = name ~= "send" and "responder" or nil,
         run = function(t)
           local conn = t:session {}
@@ -98,7 +98,7 @@ return family {
       queue and case {
         id = ("rdmap-opcode-%s-tagged-payload"):format(name),
         purpose = ("A tagged message to a good buffer with the opcode of a %s ends the stream"):format(words),
-        rules = { "RDMAP-4.1-05", "RDMAP-4.1-04", "RDMAP-7.2-02" },
+        rules = { "RDMAP-7.2-02", "RDMAP-4.1-05", "RDMAP-4.1-04" },
         role = "responder",
         needs = { memory = "write" },
         run = function(t)
@@ -116,7 +116,7 @@ return family {
         return (both and both_roles or case) {
           id = ("rdmap-opcode-%s-on-queue-%d"):format(name, qn),
           purpose = ("An untagged message with the opcode of a %s on queue %d ends the stream"):format(words, qn),
-          rules = { queue and "RDMAP-3.1-02" or "RDMAP-4.1-05", "RDMAP-4.1-07", "RDMAP-7.2-02" },
+          rules = { qn == 1 and "RDMAP-7.2-07" or "RDMAP-7.2-02", queue and "RDMAP-3.1-02" or "RDMAP-4.1-05", "RDMAP-4.1-07" },
           level = "must",
           role = not both and "responder" or nil,
           needs = qn == 0 and { agent = true } or nil,

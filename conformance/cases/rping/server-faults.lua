@@ -178,7 +178,7 @@ return family {
     function(conn, r) return r:answer { rv = 2 } end),
   broken("opcode-f", "an opcode that is not assigned", { "RDMAP-7.2-02" }, fault.opcode,
     function(conn) return conn:send(send { opcode = 0xf, payload = bytes(16, 0) }) end),
-  broken("send-on-tagged", "a Send with T=1", { "RDMAP-4.1-05", "RDMAP-7.2-02" }, { fault.opcode, fault.invalid_stag },
+  broken("send-on-tagged", "a Send with T=1", { "RDMAP-7.2-02", "RDMAP-4.1-05" }, { fault.opcode, fault.invalid_stag },
     function(conn) return conn:send(send { t = true, stag = 0, to = 0, payload = bytes(8, 0xee) }) end),
 
   each({ { "bad", "a wrong CRC", { crc = "bad" } }, { "zero", "a CRC of 0", { crc = 0 } } }, function(one)

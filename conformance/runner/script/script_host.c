@@ -268,13 +268,23 @@ static int l_where(lua_State *L)
     return 1;
 }
 
-/* iw.rule(id): "FAIL", "NOTE" or "PASS", what breaking the rule amounts to; nil if unknown. */
+static const char *const subjects[] = {
+    [IW_SUBJECT_SENDER] = "sender",       [IW_SUBJECT_RECEIVER] = "receiver",
+    [IW_SUBJECT_BOTH] = "both",           [IW_SUBJECT_INITIATOR] = "initiator",
+    [IW_SUBJECT_RESPONDER] = "responder", [IW_SUBJECT_ULP] = "ulp"};
+
+/* iw.rule(id): "FAIL", "NOTE" or "PASS", what breaking the rule amounts to; whose duty it is (a
+ * word of the column `subject`); whether only provoking the target shows it. nil if unknown. */
 static int l_rule(lua_State *L)
 {
     const struct iw_rule *rule = iw_rule_find(luaL_checkstring(L, 1));
 
-    lua_pushstring(L, rule != NULL ? iw_verdict_name(iw_rule_verdict(rule)) : NULL);
-    return 1;
+    if (rule == NULL)
+        return 0;
+    lua_pushstring(L, iw_verdict_name(iw_rule_verdict(rule)));
+    lua_pushstring(L, subjects[rule->subject]);
+    lua_pushboolean(L, rule->testable == IW_TESTABLE_WIRE_ACTIVE);
+    return 3;
 }
 
 /* iw.check(name): whether there is such a check. */

@@ -11,9 +11,8 @@
 #define LISTENER "iw.listener"
 
 enum {
-    WRITES = 4096,      /* in one list */
-    LOOK_NS = 50000000, /* how soon it is seen that a command has ended */
-    JUDGED = 64         /* findings about one connection */
+    WRITES = 4096,     /* in one list */
+    LOOK_NS = 50000000 /* how soon it is seen that a command has ended */
 };
 
 static struct iw_station *station_of(lua_State *L)
@@ -448,10 +447,10 @@ static int c_state(lua_State *L)
     return 1;
 }
 
-static void push_finding(lua_State *L, const struct iw_fault *fault, int connection)
+static void push_finding(lua_State *L, const struct iw_station_finding *f)
 {
-    const struct iw_check_info *info = iw_check_info(fault->check);
-    const struct iw_rule *rule = iw_check_sender_rule(fault->check);
+    const struct iw_check_info *info = iw_check_info(f->fault.check);
+    const struct iw_rule *rule = iw_check_sender_rule(f->fault.check);
 
     lua_newtable(L);
     iw_script_set_text(L, "check", info->name);
@@ -460,39 +459,42 @@ static void push_finding(lua_State *L, const struct iw_fault *fault, int connect
         iw_script_set_text(L, "rule", rule->id);
         iw_script_set_text(L, "verdict", iw_verdict_name(iw_rule_verdict(rule)));
     }
-    iw_script_set_integer(L, "connection", (uint64_t)connection);
-    iw_script_set_integer(L, "position", fault->pos);
-    iw_script_set_integer(L, "got", fault->got);
-    iw_script_set_integer(L, "want", fault->want);
+    iw_script_set_integer(L, "connection", (uint64_t)f->connection);
+    iw_script_set_integer(L, "count", f->count);
+    iw_script_set_integer(L, "position", f->fault.pos);
+    iw_script_set_integer(L, "got", f->fault.got);
+    iw_script_set_integer(L, "want", f->fault.want);
 }
 
 /* iw.findings(): what the observer has found, a list of {check, text, rule, verdict, connection,
- * position, got, want}. */
+ * count, position, got, want}: each check once for each connection, where it first failed. */
 static int l_findings(lua_State *L)
 {
     lua_Integer n = 0;
 
     lua_newtable(L);
     for (const struct iw_station_finding *f = iw_station_findings(station_of(L)); f; f = f->next) {
-        push_finding(L, &f->fault, f->connection);
+        push_finding(L, f);
         lua_rawseti(L, -2, ++n);
     }
     return 1;
 }
 
 struct judged {
-    lua_State *L;
-    int connection;
-    lua_Integer n;
+    size_t n;
+    struct iw_station_finding list[IW_CHECK_COUNT];
 };
 
 static void found(void *context, const struct iw_fault *fault)
 {
     struct judged *j = context;
-    if (j->n == JUDGED)
-        return;
-    push_finding(j->L, fault, j->connection);
-    lua_rawseti(j->L, -2, ++j->n);
+    size_t i = 0;
+
+    while (i < j->n && j->list[i].fault.check != fault->check)
+        i++;
+    if (i == j->n)
+        j->list[j->n++] = (struct iw_station_finding){.fault = *fault};
+    j->list[i].count++;
 }
 
 /* conn:judge(): as iw.findings(), about a connection that the observer has not followed. */
@@ -500,10 +502,16 @@ static int c_judge(lua_State *L)
 {
     struct iw_conn *c = conn_of(L);
     struct iw_conn_state state;
+    struct judged j = {0};
+
     iw_conn_get_state(c, &state);
-    struct judged j = {.L = L, .connection = state.number};
     lua_newtable(L);
     iw_conn_judge(c, found, &j);
+    for (size_t i = 0; i < j.n; i++) {
+        j.list[i].connection = state.number;
+        push_finding(L, &j.list[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
     return 1;
 }
 

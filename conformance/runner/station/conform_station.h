@@ -23,7 +23,6 @@
 #define IW_STATION_ITEMS 65536u        /* items waiting on one connection; later ones are dropped */
 #define IW_STATION_MESSAGE (12u << 20) /* octets of a message; a larger one ends the reading */
 #define IW_STATION_SEGMENTS 8192u      /* ... and its segments */
-#define IW_STATION_FINDINGS 8u         /* of one check; later ones are dropped */
 
 enum iw_item_kind {
     IW_ITEM_STARTUP,
@@ -52,10 +51,12 @@ struct iw_item {
     size_t n_segments;
 };
 
-/* A check about the peer that failed. */
+/* A check about the peer that failed on one connection, however often: memory is bounded by the
+ * connections, and no check is lost. */
 struct iw_station_finding {
     struct iw_station_finding *next;
-    struct iw_fault fault; /* pos: of the peer's first octet on */
+    struct iw_fault fault; /* the first time; pos: of the peer's first octet on */
+    uint64_t count;        /* how often so far */
     int connection;
 };
 

@@ -157,11 +157,13 @@ static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
 static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
 {
     struct iw_station *s = c->station;
-    if (s->found[o->fault.check] == IW_STATION_FINDINGS)
+    struct iw_station_finding *f = c->found[o->fault.check];
+    if (f != NULL) {
+        f->count++;
         return;
-    s->found[o->fault.check]++;
-    struct iw_station_finding *f = iw_got(malloc(sizeof(*f)));
-    *f = (struct iw_station_finding){.fault = o->fault, .connection = c->state.number};
+    }
+    f = c->found[o->fault.check] = iw_got(malloc(sizeof(*f)));
+    *f = (struct iw_station_finding){.fault = o->fault, .count = 1, .connection = c->state.number};
     if (s->trace)
         fprintf(s->trace, "%d < finding: %s: %s\n", c->state.number,
                 iw_check_info(o->fault.check)->name, iw_check_info(o->fault.check)->text);

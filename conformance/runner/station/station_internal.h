@@ -13,7 +13,6 @@ struct iw_station {
     struct iw_conn *conns;
     struct iw_station_listener *listeners;
     struct iw_station_finding *findings, **last_finding;
-    unsigned found[IW_CHECK_COUNT]; /* findings of each check */
     bool flooded;
 };
 
@@ -45,6 +44,7 @@ struct iw_conn {
     uint64_t repeats;   /* segments that had come again when acknowledging was changed */
     bool write_failed;  /* the socket takes nothing any more */
     bool write_reset;   /* ... because of a RST */
+    struct iw_station_finding *found[IW_CHECK_COUNT]; /* the station's; NULL: that check held */
     struct iw_item *items, **last_item;
     size_t n_items;
     struct iw_item *partial; /* message without its L=1 segment so far */

@@ -298,8 +298,9 @@ static void a_place_is_one_of_the_case(void **state)
 static void names_are_known(void **state)
 {
     (void)state;
-    gives("return iw.rule 'MPA-8-02'", "FAIL");
-    gives("return iw.rule 'MPA-5.1-01'", "NOTE");
+    gives("return show { iw.rule 'MPA-8-02' }", "{1=FAIL 2=receiver 3=true}");
+    gives("return show { iw.rule 'MPA-5.1-01' }", "{1=NOTE 2=sender 3=false}");
+    gives("return show { iw.rule 'DDP-5.2-07' }", "{1=FAIL 2=ulp 3=false}");
     gives("return iw.rule 'MPA-99'", "nil");
     gives("return iw.check 'mpa-crc'", "true");
     gives("return iw.check 'mpa-crk'", "false");

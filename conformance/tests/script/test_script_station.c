@@ -477,7 +477,7 @@ static void findings_are_listed(void **state)
     gives("return iw.findings()", "{}");
     AGAINST("conn:startup 'MPA ID Req Frame\\x40\\x01\\0\\0' conn:drain(60) "
             "local f = iw.findings() f[1].text = nil return show { #f, f[1] }",
-            "{1=1 2={check=mpa-res-bits connection=0 got=8 position=16 rule=MPA-7.1.1-14 "
+            "{1=1 2={check=mpa-res-bits connection=0 count=1 got=8 position=16 rule=MPA-7.1.1-14 "
             "verdict=FAIL want=0}}",
             {PEER_READ, REQUEST, 0}, {PEER_WRITE, "4d504120494420526570204672616d65 48010000", 0},
             {PEER_FIN, NULL, 0});

@@ -217,8 +217,8 @@ static void frames_may_have_several_faults(void **state)
         enum iw_check endpoint, observer;
         bool agree;
     } pairs[] = {
-        {IW_CHECK_MPA_REP_S, IW_CHECK_MPA_REQ_KEY, true},
-        {IW_CHECK_MPA_REQ_KEY, IW_CHECK_MPA_REP_S, true},
+        {IW_CHECK_MPA_REP_S_UNASKED, IW_CHECK_MPA_REQ_KEY, true},
+        {IW_CHECK_MPA_REQ_KEY, IW_CHECK_MPA_REP_S_UNASKED, true},
         {IW_CHECK_MPA_STARTUP_CUT, IW_CHECK_MPA_REP_S, false},
         {IW_CHECK_MPA_REP_S, IW_CHECK_MPA_STARTUP_CUT, false},
         {IW_CHECK_NONE, IW_CHECK_MPA_REP_S, false},

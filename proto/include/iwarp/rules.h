@@ -36,7 +36,8 @@ enum iw_subject {
     IW_SUBJECT_RECEIVER,
     IW_SUBJECT_BOTH,
     IW_SUBJECT_INITIATOR,
-    IW_SUBJECT_RESPONDER
+    IW_SUBJECT_RESPONDER,
+    IW_SUBJECT_ULP /* the user of the stack: no fault of the stack breaks it */
 };
 
 /* The start-up role that a peer must have to show the rule. */

@@ -32,7 +32,8 @@ enum {
     NO_ACCESS = 1 << 14,     /* gives no right to the peer, */
     NO_INVALIDATE = 1 << 15, /* may not be invalidated by it */
     LEFT_TO_ULP = 1 << 16,   /* IRD and ORD 0x3fff */
-    READ_0 = 1 << 17         /* a Read of no octet */
+    READ_0 = 1 << 17,        /* a Read of no octet */
+    REV_2_PLAIN = 1 << 18    /* revision 2, not enhanced */
 };
 
 enum { PLAY_STEPS = 6 };
@@ -62,6 +63,8 @@ static inline struct iw_endpoint_config play_config(unsigned flags)
         c.mpa.revision = 2;
         c.mpa.enhanced = true;
     }
+    if ((flags & REV_2_PLAIN) != 0)
+        c.mpa.revision = 2;
     if ((flags & PEER_TO_PEER) != 0) {
         c.mpa.peer_to_peer = (flags & INITIATOR) != 0;
         c.mpa.rtr = IW_MPA_RTR_SEND;

@@ -27,6 +27,7 @@ static const struct play startup[] = {
     {IW_CHECK_MPA_PD_SURPLUS, REV_2, {"s " REQ "50020006 00100010 abcd 5a"}, 26, 0x5a, 0},
     {IW_CHECK_MPA_ENH_LENGTH, REV_2, {"s " REQ "50020003"}, 18, 3, 4},
     {IW_CHECK_MPA_REP_S, INITIATOR | REV_2, {"s " REP "40020000"}, 16, 0, 1},
+    {IW_CHECK_MPA_REP_S_UNASKED, INITIATOR | REV_2_PLAIN, {"s " REP "50020004 00100010"}, 16, 1, 0},
     {IW_CHECK_MPA_STARTUP_TIMEOUT, 0, {"s 4d50", "T"}, 2, 0, 0},
     {IW_CHECK_MPA_STARTUP_TIMEOUT, 0, {"s", "T"}, 0, 0, 0},
     {IW_CHECK_MPA_STARTUP_CUT, 0, {"s 4d504120", "F"}, 4, 0, 0},

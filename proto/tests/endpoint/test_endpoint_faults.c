@@ -93,6 +93,7 @@ static int judge_of(enum iw_check check)
     case IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER:
     case IW_CHECK_MPA_REP_KEY:
     case IW_CHECK_MPA_REP_S:
+    case IW_CHECK_MPA_REP_S_UNASKED:
     case IW_CHECK_MPA_RTR_MATCH:
     case IW_CHECK_MPA_IRD_SHORT:
     case IW_CHECK_MPA_RESPONDER_EARLY:
@@ -181,6 +182,7 @@ static void provoke(struct pair *p, enum iw_check check)
         break;
     case IW_CHECK_MPA_REP_KEY:
     case IW_CHECK_MPA_REP_S:
+    case IW_CHECK_MPA_REP_S_UNASKED:
     case IW_CHECK_MPA_RTR_MATCH:
     case IW_CHECK_MPA_IRD_SHORT:
     case IW_CHECK_MPA_RESPONDER_EARLY:
@@ -215,6 +217,9 @@ static void configure(struct iw_endpoint_config config[2], enum iw_check check)
         break;
     case IW_CHECK_MPA_CRC_OFF:
         config[0].mpa.crc = config[1].mpa.crc = false;
+        break;
+    case IW_CHECK_MPA_REP_S_UNASKED:
+        config[0].mpa.enhanced = false;
         break;
     case IW_CHECK_MPA_REV1_S:
         config[0].mpa.revision = 1;

@@ -225,7 +225,7 @@ static void reply_revisions(void **state)
         {2, true, REP "50010004 00100010", IW_CHECK_MPA_REP_S, 16},
         {2, false, REP "40020000", IW_CHECK_NONE, 0},
         {2, false, REP "40010000", IW_CHECK_NONE, 0}, /* OP-04 */
-        {2, false, REP "50020004 00100010", IW_CHECK_MPA_REP_S, 16},
+        {2, false, REP "50020004 00100010", IW_CHECK_MPA_REP_S_UNASKED, 16},
     };
 
     (void)state;

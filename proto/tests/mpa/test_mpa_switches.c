@@ -105,12 +105,12 @@ static void violated_replies(void **state)
     violated("mpa-pd-length", &c, plain, REP "50020201 00100010 ab");
     violated("mpa-enh-length", &c, plain, REP "50020002 0010");
     violated("mpa-rep-s", &c, plain, REP "40020001 ab");
-    violated("mpa-rep-s", &c, rev1, REP "50010005 00100010 ab");
+    violated("mpa-rep-s-unasked", &c, rev1, REP "50010005 00100010 ab");
     violated("mpa-res-bits", &c, plain, REP "5f020005 00100010 ab");
     violated("mpa-req-r", &c, plain, REP "50020005 00100010 ab");
     violated("mpa-rev1-s", &c, plain, REP "50010005 00100010 ab");
     violated("mpa-rep-a", &c, peer, REP "50020005 00100010 ab");
-    violated("mpa-rep-a", &c, plain, REP "50020005 c010c010 ab");
+    violated("mpa-rep-a-unasked", &c, plain, REP "50020005 c010c010 ab");
     violated("mpa-rtr-choice", &c, peer, REP "50020005 80100010 ab");
     violated("mpa-rtr-unasked", &c, plain, REP "50020005 4010c010 ab");
     violated("mpa-ord-reply", &c, plain, REP "50020005 00100011 ab");
@@ -129,7 +129,8 @@ static void violated_s_needs_room(void **state)
 {
     struct iw_mpa_config c = defaults();
     struct iw_switches switches;
-    struct iw_mpa_startup s = bent(&switches, IW_SWITCH_VIOLATE, "mpa-rep-s", IW_MPA_RESPONDER, &c);
+    struct iw_mpa_startup s =
+        bent(&switches, IW_SWITCH_VIOLATE, "mpa-rep-s-unasked", IW_MPA_RESPONDER, &c);
     uint8_t data[512] = {0};
     const uint8_t *out;
 
@@ -306,7 +307,8 @@ static void ignored_reply_without_s(void **state)
         c.rtr = IW_MPA_RTR_SEND;
         c.ird = 7;
         c.ord = 9;
-        s = bent(&switches, IW_SWITCH_IGNORE, "mpa-rep-s", IW_MPA_INITIATOR, &c);
+        s = bent(&switches, IW_SWITCH_IGNORE, row[i].enhanced ? "mpa-rep-s" : "mpa-rep-s-unasked",
+                 IW_MPA_INITIATOR, &c);
         feed_hex(&s, row[i].frame);
         assert_int_equal(s.state, IW_MPA_FULL);
         assert_int_equal(s.fault.check, IW_CHECK_NONE);

@@ -37,6 +37,10 @@ class Generator(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (1, message + "\n"))
         self.assertFalse((self.folder / "table.c").exists())
 
+    def test_duty_of_the_ulp(self):
+        self.refuse("checks.csv:2: check mpa-one is about the stack, but rule MPA-1-01 binds the ULP",
+                    rules=RULE_HEADER + RULE.replace("both", "ulp"))
+
     def test_good(self):
         result = self.generate(RULE_HEADER + RULE, CHECK_HEADER + CHECK)
         self.assertEqual((result.returncode, result.stderr), (0, ""))

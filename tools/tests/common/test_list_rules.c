@@ -35,7 +35,7 @@ static void test_list(void **state)
         "\nmpa-res-bits                      overstrict,violate               close   MPA-7.1.1-14 "
         "  MPA-7.1.1-14   reserved bits of a start-up frame are not zero\n",
         "\nmpa-rep-a                         violate                          close   EMPA-9.2-04  "
-        "  EMPA-9.2-04    control flag A of the Reply differs from the Request's\n",
+        "  EMPA-9.2-04    control flag A is zero in the Reply to a Request that has it set\n",
         "\nmpa-rtr-match                     ignore,botch!=place              2/0/07  EMPA-9.2-11  "
         "  -              the Reply offers no RTR form that this end can send\n",
         "\nmpa-rtr-first                     ignore,violate,botch             2/0/07  EMPA-9.2-10  "
