@@ -105,6 +105,7 @@ static int diagnose(const struct iw_command *c, const struct iw_setup *setup, co
     struct iw_diagnosis d = {.suite = &setup->suite,
                              .cases = setup->selected,
                              .n_cases = setup->n_selected,
+                             .full = c->full,
                              .n_errors = setup->suite.n_broken,
                              .context = &g,
                              .report = report};
@@ -136,8 +137,8 @@ static const char *wrong_options(const struct iw_command *c)
 {
     if (!c->diagnose && (c->record || c->diagnosis || c->parts))
         return "--record, --diagnosis and --part need --diagnose";
-    if (c->diagnose && (c->matrix || c->full))
-        return "--diagnose: goes with neither --full nor --matrix";
+    if (c->diagnose && c->matrix)
+        return "--diagnose: does not go with --matrix";
     if (c->record && c->n_select)
         return "--record: needs every case";
     if (c->matrix && (!c->full || c->switches))

@@ -126,7 +126,8 @@ static const struct iw_option options[] = {
     {"csv", 0, NULL, "a table: one line a rule", REQUIREMENTS, FLAG(csv)},
     {"summary", 0, NULL, "numbers only", REQUIREMENTS, FLAG(summary)},
     {"full", 0, NULL,
-     "every wrong reaction, every case that names a rule of the check, and each case until it has\n"
+     "every wrong reaction; unless --diagnose: every case that names a rule of the check, and each "
+     "case until it has\n"
      "noticed something",
      SELF_CHECK, FLAG(full)},
     {"switch", 0, "GLOB",

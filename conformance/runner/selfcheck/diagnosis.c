@@ -76,7 +76,7 @@ int iw_diagnosis_begin(struct iw_diagnosis *d, const char *glob, unsigned part, 
     size_t fit;
     if (glob != NULL && strchr(glob, '+') != NULL)
         return add_together(d, glob) ? 0 : -1;
-    struct iw_probe *list = iw_probes_make(true, glob, &fit);
+    struct iw_probe *list = iw_probes_make(d->full || glob != NULL, glob, &fit);
     for (size_t i = 0; i < fit; i++)
         if (parts == 0 || i % parts == part - 1)
             add(d, &list[i], 1);

@@ -49,6 +49,7 @@ struct iw_diagnosis {
     const struct iw_suite *suite;
     const struct iw_case *const *cases;
     size_t n_cases;
+    bool full; /* every wrong reaction, not one for each check */
     struct iw_bent *bent;
     size_t count;
     struct iw_record clean; /* of the peer as it is */
@@ -66,7 +67,8 @@ struct iw_diagnosis_sum {
     double belonging; /* mean share of the accused rules that belong; 1 if none is accused */
 };
 
-/* Makes the list of bent peers: those that fit `glob` (NULL: all), or one for "A+B", where each
+/* Makes the list of bent peers: those that fit `glob` (NULL: all, or one wrong reaction for each
+ * check unless d->full), or one for "A+B", where each
  * part names one switch; of these every `parts`-th, beginning with number `part` (from 1). Returns
  * 0, or -1 after printing an error. */
 int iw_diagnosis_begin(struct iw_diagnosis *d, const char *glob, unsigned part, unsigned parts);

@@ -48,6 +48,15 @@ def the_suite(run):
     check(one["first"] == "right" and len(one["findings"]) == 2 and all(f["belongs"] for f in one["findings"]),
           "two rules broken at once are two findings", out)
     check(sorted(f["rule"] for f in one["findings"]) == ["DDP-4.3-08", "MPA-4.1-02"], "named by the sender's rules", out)
+    out, report = run.diagnose(0, "--select", "ddp-edge-*", "--switch", "overstrict=ddp-to-fit")
+    found = report["switches"][0]["findings"]
+    check([f["rule"] for f in found] == ["DDP-7.1-13"] and found[0]["belongs"],
+          "who refuses what is right is accused of the rule of that error, once", out)
+    out, report = run.diagnose(0, "--select", "ddp-send-sizes", "--select", "ddp-edge-*", "--switch", "violate=ddp-place-exact")
+    check([f["rule"] for f in report["switches"][0]["findings"]] == ["DDP-5.2-05"], "who places wrongly, of that only", out)
+    out, report = run.diagnose(0, "--select", "ddp-untagged-*", "--switch", "violate=mpa-initiator-early")
+    check([f["rule"] for f in report["switches"][0]["findings"]] == ["MPA-7.1.2-11"],
+          "octets that displace all FPDUs after them are one finding", out)
     out, report = run.diagnose(0, *selected(), "--switch", "ignore=mpa-crc")
     one = report["switches"][0]
     check(one["first"] == "right" and one["failed"] > 0, "a check that is left out is found", out)
@@ -83,7 +92,7 @@ def main(conform):
         run = Runner(conform, folder)
         the_suite(run)
         the_record(run)
-        for options in (["--record"], ["--part", "1/2"], ["--diagnosis", "x"], ["--diagnose", "--full"], ["--diagnose", "--part", "3/2"],
+        for options in (["--record"], ["--part", "1/2"], ["--diagnosis", "x"], ["--diagnose", "--full", "--matrix", "x"], ["--diagnose", "--part", "3/2"],
                         ["--diagnose", "--record", "--select", "mpa-*"], ["--diagnose", "--switch", "ignore=nothing"]):
             run.refused(*options)
         print("ok - options that make no sense are refused")

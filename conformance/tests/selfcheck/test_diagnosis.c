@@ -256,6 +256,7 @@ static void a_part_is_every_nth(void **state)
 {
     size_t all, sum = 0;
     (void)state;
+    d.full = true;
     struct iw_probe *probes = iw_probes_make(true, NULL, &all);
     for (unsigned part = 1; part <= 7; part++) {
         assert_int_equal(iw_diagnosis_begin(&d, NULL, part, 7), 0);
@@ -377,6 +378,33 @@ static void a_switch_breaks_rules_of_its_side(void **state)
     assert_true(break_rule("ignore=ddp-msn", "DDP-7.1-09"));
 }
 
+static void what_follows_has_its_sentence(void **state)
+{
+    static const struct {
+        const char *name, *rule, *place;
+    } some[] = {
+        {"botch=mpa-crc=layer", "RDMAP-4.8-01", "RFC 5040 §4.8"},
+        {"botch=ddp-stag=code", "RDMAP-7.1-03", "RFC 5040 §4.8"},
+        {"botch=ddp-msn=again", "RDMAP-5.4-08", "RFC 5040 §5.4"},
+        {"botch=ddp-msn=place", "RDMAP-5.2-01", "RFC 5041 §7.1"},
+        {"botch=mpa-crc=close", "MPA-8-12", "RFC 5040 §7.1"},
+        {"ignore=mpa-req-key", "MPA-8-13", "RFC 5040 §7.1"},
+        {"violate=mpa-ord-obey", "RDMAP-6.1-04", "RFC 5040 §6.1"},
+        {"violate=mpa-crc-demand", "MPA-4.4-11", "RFC 5044 §7.1.1"},
+        {"violate=ddp-to-wrap", "DDP-5.2-08", "RFC 5041 §5.2"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
+        struct iw_probe p = probe(some[i].name);
+        const char *sentence = iw_probe_consequence(&p, iw_rule_find(some[i].rule));
+        assert_non_null(sentence);
+        assert_non_null(strstr(sentence, some[i].place));
+        assert_true(break_rule(some[i].name, some[i].rule));
+    }
+    assert_false(break_rule("botch=ddp-msn=again", "RDMAP-4.8-01"));
+    assert_false(break_rule("violate=mpa-crc", "RDMAP-5.2-01"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +422,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_table_keeps_other_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_bad_table_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_switch_breaks_rules_of_its_side, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_follows_has_its_sentence, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
