@@ -285,7 +285,7 @@ local function compare(t, buffer, wanted, options)
   local at = octets.difference(wanted, got)
   if not at then return end
   t:fail(place_text(buffer, at) .. " has another value than expected", {
-    rule = options and options.rule,
+    rule = options and options.rule, how = "misplaced",
     expected = octets.show(wanted:sub(at + 1), 16),
     actual = octets.show(got:sub(at + 1), 16),
   })

@@ -275,6 +275,9 @@ function Segments:send(...)
   return self
 end
 
+-- The code of a Terminate, "1/1/00"; nil unless it has one.
+local function code_of(f) return f.layer and f.code and ("%x/%x/%02x"):format(f.layer, f.etype, f.code) or nil end
+
 -- Checks that the target's TCP has answered the last segment, as it does at once for one after a gap
 -- (RFC 5681 §4.2), and that its MPA has sent nothing so far. options: rule.
 function Conn:expect_nothing(options)
@@ -283,8 +286,11 @@ function Conn:expect_nothing(options)
   if self.agent then self.t:agent("hello") end -- its program had its turn, too
   local item = self:next(0)
   if item then
+    local refused = not self.t.negative and item.op == "terminate" -- no answer to what is behind the gap
     self.t:fail("the target answered octets that it cannot have delivered yet", {
-      rule = options.rule, expected = "nothing before the gap is closed", actual = item.text, item = item, first = true,
+      rule = options.rule, expected = "nothing before the gap is closed", actual = item.text, item = item,
+      how = refused and "refused" or nil, fault = refused and code_of(item) or nil,
+      first = not refused and "early" or nil,
     })
   end
 end
@@ -420,10 +426,11 @@ local function how(patterns, item)
   return not item and "unanswered" or ends and "refused" or "another answer"
 end
 
--- The code of the Terminate that is expected first, "1/1/00"; nil if none is.
-local function fault_of(patterns)
-  local f = patterns[1].name == "terminate" and patterns[1].fields
-  return f and f.layer and f.code and ("%x/%x/%02x"):format(f.layer, f.etype, f.code) or nil
+-- The code of the Terminate that is expected first, "1/1/00", or with which the target refuses what is right; nil if there
+-- is none.
+local function fault_of(patterns, item, word)
+  local f = word == "refused" and item.op == "terminate" and item or patterns[1].name == "terminate" and patterns[1].fields
+  return f and code_of(f) or nil
 end
 
 -- Records the target's choice under PASS.
@@ -461,8 +468,9 @@ function Conn:expect(...)
     return self.t:observe("answer", "the segment was dropped")
   end
   self.t.asked = self
+  local word = how(patterns, item)
   self.t:fail(reason_for(patterns, item), {
-    rule = options.rule, how = how(patterns, item), fault = fault_of(patterns),
+    rule = options.rule, how = word, fault = fault_of(patterns, item, word),
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, options.within),
     item = item,

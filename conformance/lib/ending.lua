@@ -3,6 +3,7 @@
 -- outcome so far: nil, or the table with which the case ended early.
 
 local Target = iw.load("target")
+local strict = iw.load("strict")
 
 local ending = {}
 local current
@@ -45,6 +46,21 @@ local function findings(t, failed)
   return list
 end
 
+-- After these nobody knows where the target's FPDUs begin: what FRAMING finds on the same connection follows.
+local DERAILING = strict.set("mpa-initiator-early mpa-reply-early mpa-pd-length")
+local FRAMING = strict.set("mpa-startup-cut mpa-crc mpa-marker-pointer mpa-marker-rsvd mpa-marker-low mpa-pad mpa-ulpdu-max " ..
+  "mpa-fin-inside mpa-rtr-first mpa-responder-early ddp-header-short")
+
+-- Without the findings that follow from others.
+local function of_their_own(found)
+  local list, derailed = {}, {}
+  for _, one in ipairs(found) do
+    if not (derailed[one.connection] and FRAMING[one.how]) then list[#list + 1] = one end
+    derailed[one.connection] = derailed[one.connection] or DERAILING[one.how]
+  end
+  return list
+end
+
 -- The finding from which a deviation follows: a MUST that the target broke before, on the same connection.
 local function cause_of(one, found)
   for _, cause in ipairs(found) do
@@ -55,23 +71,29 @@ local function cause_of(one, found)
   end
 end
 
+local function follows(t, one, cause)
+  cause.shown = true
+  t:note(("follows from %s (%s): %s%s"):format(cause.how, cause.rule, one.reason, one.actual and ": " .. one.actual or ""))
+end
+
 -- The deviations that this case shows, without those that follow from others, the gravest first; of equally grave ones,
 -- the first to happen.
 local function deviations(t, outcome)
   local own, list, seen = { table.unpack(t.deviations) }, {}, {}
   if outcome and (outcome.verdict == "FAIL" or outcome.verdict == "NOTE") then own[#own + 1] = outcome end
-  local found = findings(t, #own > 0)
+  local found = of_their_own(findings(t, #own > 0))
   for _, one in ipairs(own) do
     one.time, one.rule = one.time or math.huge, one.rule or t.case.rules[1]
     local cause = cause_of(one, found)
-    if one.first then
-      -- It follows from nothing: a difference from a recording, an answer to octets that are not all there. The observer may
-      -- have seen the same.
+    if one.first == "early" and cause and cause.position < one.item.position then
+      follows(t, one, cause)
+    elseif one.first then
+      -- It follows from nothing: a difference from a recording, an early answer to octets that are not all there, unless the
+      -- stream was wrong before that answer. The observer may have seen the same.
       one.same = cause and cause.rule == one.rule and cause or nil
       list[#list + 1] = one
     elseif cause then
-      cause.shown = true
-      t:note(("follows from %s (%s): %s%s"):format(cause.how, cause.rule, one.reason, one.actual and ": " .. one.actual or ""))
+      follows(t, one, cause)
     elseif one.verdict ~= "PASS" then
       list[#list + 1] = one
     end
@@ -86,7 +108,7 @@ local function deviations(t, outcome)
   for i, one in ipairs(list) do one.place = i end
   table.sort(list, function(a, b)
     if a.verdict ~= b.verdict then return Target.severity[a.verdict] > Target.severity[b.verdict] end
-    if (a.first or false) ~= (b.first or false) then return a.first end
+    if not a.first ~= not b.first then return a.first end
     local at, bt = a.wire and a.time or a.time - 0.5, b.wire and b.time or b.time - 0.5
     if at ~= bt then return at < bt end
     return a.place < b.place

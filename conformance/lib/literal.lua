@@ -98,13 +98,17 @@ end
 -- The DDP header of a Terminate: a Terminate on queue 2, with MSN 1 and MO 0, all of it.
 literal.TERMINATE = "4147 00000000 00000002 00000001 00000000"
 
--- As in conn.lua: a word for what came, and the code of the Terminate that was expected.
+-- As in conn.lua: a word for what came, and the code of the Terminate that was expected or came.
 local function compared(conn, pattern, text)
   local layer, code = pattern:match("^" .. literal.TERMINATE .. " (%x%x)(%x%x)$")
   local terminate = text:find(octets.hex(literal.TERMINATE):sub(1, 2), 1, true)
+  local begins, ends = text:find(octets.hex(literal.TERMINATE), 1, true)
   if layer then
     return not terminate and (conn:state().ended and "closed" or "missed") or "another Terminate",
       ("%s/%s/%s"):format(layer:sub(1, 1), layer:sub(2), code)
+  end
+  if begins and #text >= ends + 2 then
+    return "refused", ("%x/%x/%02x"):format(text:byte(ends + 1) >> 4, text:byte(ends + 1) & 0xf, text:byte(ends + 2))
   end
   return terminate and "refused" or text ~= "" and "another answer" or conn:state().ended and "refused" or "unanswered"
 end

@@ -48,7 +48,8 @@ function Target:may_accuse(rule, blind)
 end
 
 -- A deviation of the target, after all that the observer has found so far. why.how: a word for what the target did, the
--- same in all cases where it does that (the reason unless given). why.fault: the error that it should have reported, as the code of a Terminate.
+-- same in all cases where it does that (the reason unless given). why.fault: the error that it should have reported, or with which it
+-- "refused" what is right, as the code of a Terminate.
 local function deviation(t, verdict, rule, reason, why)
   local conn = why.item and why.item.conn or t.asked
   local latest = conn or t.conns[#t.conns]
@@ -60,12 +61,27 @@ local function deviation(t, verdict, rule, reason, why)
   }
 end
 
+-- A Terminate that nobody waits for, in a case in which the station does nothing wrong: why the target does not go on.
+local function refusal(t)
+  for _, conn in ipairs(not t.negative and t.conns or {}) do
+    local item = not conn.literal and conn:next(0)
+    while item do
+      if item.op == "terminate" and item.layer then return item end
+      item = conn:next(0)
+    end
+  end
+end
+
 -- Ends the case: FAIL, or NOTE if the rule (the case's first one unless given) is no MUST. why: rule,
 -- expected, actual, item, how, fault.
 function Target:fail(reason, why)
   why = strict.check("t:fail", why or {}, WHY)
   local verdict, rule = verdict_of(self, why.rule)
   if verdict == "PASS" then self:observe("otherwise", why.actual or reason) end
+  local item = not why.how and not why.item and refusal(self)
+  if item then
+    why.how, why.fault, why.item = "refused", ("%x/%x/%02x"):format(item.layer, item.etype, item.code), item
+  end
   iw.raise(deviation(self, verdict, rule, reason, why))
 end
 

@@ -16,7 +16,8 @@ struct iw_deviation {
     const struct iw_rule *rule;
     char *how; /* in a word or a few: a check that the observer saw fail, "missed", "refused" ... */
     bool wire; /* the observer saw it; otherwise the case did */
-    char *fault; /* the error that the target should have reported: the code of a Terminate */
+    char *fault; /* the error that the target should have reported, or with which it has "refused"
+                    what is right: the code of a Terminate */
     char *text;
     char *expected;
     char *actual;

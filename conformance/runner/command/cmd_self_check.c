@@ -8,7 +8,7 @@
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
-#include "selfcheck/selfcheck.h"
+#include "selfcheck/diagnosis.h"
 
 static bool write_report(const struct iw_self_check *s, const char *path)
 {
@@ -45,6 +45,83 @@ static int carry_out(const struct iw_command *c, const struct iw_setup *setup, c
     return status;
 }
 
+/* ---- --diagnose ---- */
+
+struct diagnosing {
+    const struct iw_command *command;
+    const char *path; /* of the recorded table */
+    struct iw_diagnosis_table table;
+    size_t n_worse;
+    bool unwritten;
+};
+
+/* Each switch is recorded at once: the whole takes hours, and may be interrupted. */
+static void report(void *context, const struct iw_bent *bent)
+{
+    struct diagnosing *g = context;
+    bool worse = iw_diagnosis_worse(&g->table, bent);
+    g->n_worse += worse;
+    iw_bent_print(stdout, bent, worse);
+    if (!g->command->record)
+        return;
+    iw_diagnosis_update(&g->table, bent);
+    g->unwritten = iw_diagnosis_write(&g->table, g->path) != 0 || g->unwritten;
+}
+
+static bool write_diagnosis(const struct iw_diagnosis *d, const char *path)
+{
+    FILE *f = iw_open_output(path);
+    if (f != NULL)
+        iw_diagnosis_json(f, d);
+    return f != NULL && iw_close_output(f, path);
+}
+
+static int play_diagnosis(struct diagnosing *g, struct iw_diagnosis *d,
+                          const struct iw_setup *setup, const char *dir)
+{
+    const struct iw_command *c = g->command;
+    int status =
+        iw_diagnosis_play(d, setup->target, &setup->options, c->jobs ? c->jobs : iw_cpus(), dir);
+    if (status)
+        return status;
+    char *report_path = iw_text_format("%s/run.json", dir);
+    iw_diagnosis_print(stdout, d);
+    if (g->n_worse > 0)
+        printf("%zu first findings were right in %s\n", g->n_worse, g->path);
+    printf("results: %s\n", dir);
+    if (!write_diagnosis(d, report_path) || (c->json && !write_diagnosis(d, c->json)) ||
+        g->unwritten || d->n_errors > 0)
+        status = IW_EXIT_TESTER;
+    else if (g->n_worse > 0 || d->n_unclean > 0)
+        status = IW_EXIT_FAILURE;
+    free(report_path);
+    return status;
+}
+
+static int diagnose(const struct iw_command *c, const struct iw_setup *setup, const char *dir)
+{
+    char *beside = iw_text_format("%s/diagnosis.csv", setup->proof_folder);
+    struct diagnosing g = {.command = c, .path = c->diagnosis ? c->diagnosis : beside};
+    struct iw_diagnosis d = {.suite = &setup->suite,
+                             .cases = setup->selected,
+                             .n_cases = setup->n_selected,
+                             .full = c->full,
+                             .n_errors = setup->suite.n_broken,
+                             .context = &g,
+                             .report = report};
+    int status = IW_EXIT_TESTER;
+    if (!iw_diagnosis_read(&g.table, g.path))
+        status = iw_diagnosis_begin(&d, c->switches, c->part, c->parts)
+                     ? IW_EXIT_USAGE
+                     : play_diagnosis(&g, &d, setup, dir);
+    iw_diagnosis_free(&d);
+    iw_diagnosis_table_free(&g.table);
+    free(beside);
+    return status;
+}
+
+/* ---- the command ---- */
+
 static bool fits_some(const char *glob)
 {
     size_t count = 1;
@@ -55,17 +132,30 @@ static bool fits_some(const char *glob)
     return count > 0;
 }
 
+/* Returns what is wrong with the options together, or NULL. */
+static const char *wrong_options(const struct iw_command *c)
+{
+    if (!c->diagnose && (c->record || c->diagnosis || c->parts))
+        return "--record, --diagnosis and --part need --diagnose";
+    if (c->diagnose && c->matrix)
+        return "--diagnose: does not go with --matrix";
+    if (c->record && c->n_select)
+        return "--record: needs every case";
+    if (c->matrix && (!c->full || c->switches))
+        return "--matrix: needs --full, and every switch";
+    return NULL;
+}
+
 int iw_command_self_check(const struct iw_command *c)
 {
     struct iw_setup setup;
     char *dir = NULL;
-    int status = fits_some(c->switches) ? 0 : IW_EXIT_USAGE;
-    if (!status && c->matrix && (!c->full || c->switches)) {
-        iw_complain("--matrix: needs --full, and every switch");
-        status = IW_EXIT_USAGE;
-    }
-    if (status)
-        return status;
+    const char *wrong = wrong_options(c);
+    if (wrong)
+        iw_complain("%s", wrong);
+    if (wrong || (!c->diagnose && !fits_some(c->switches)))
+        return IW_EXIT_USAGE;
+    int status = 0;
     status = iw_setup(&setup, c, true);
     if (!status)
         status = iw_setup_proof(&setup);
@@ -73,7 +163,7 @@ int iw_command_self_check(const struct iw_command *c)
         status = IW_EXIT_TESTER;
     if (!status) {
         iw_setup_broken(&setup);
-        status = carry_out(c, &setup, dir);
+        status = c->diagnose ? diagnose(c, &setup, dir) : carry_out(c, &setup, dir);
     }
     free(dir);
     iw_setup_free(&setup);

@@ -50,6 +50,18 @@ static const struct command {
      "play one side of a recorded conversation and compare the other one", 1, "a capture"},
 };
 
+/* "K/N" */
+static int set_part(void *context, const char *value, char *error, size_t room)
+{
+    struct iw_command *c = context;
+    char end;
+    if (sscanf(value, "%4u/%4u%c", &c->part, &c->parts, &end) == 2 && c->part > 0 &&
+        c->part <= c->parts)
+        return IW_OPTION_TAKEN;
+    snprintf(error, room, "expected K/N, K from 1 to N");
+    return IW_OPTION_WRONG;
+}
+
 static int set_select(void *context, const char *value, char *error, size_t room)
 {
     (void)error;
@@ -114,11 +126,24 @@ static const struct iw_option options[] = {
     {"csv", 0, NULL, "a table: one line a rule", REQUIREMENTS, FLAG(csv)},
     {"summary", 0, NULL, "numbers only", REQUIREMENTS, FLAG(summary)},
     {"full", 0, NULL,
-     "every wrong reaction, every case that names a rule of the check, and each case until it has\n"
+     "every wrong reaction; unless --diagnose: every case that names a rule of the check, and each "
+     "case until it has\n"
      "noticed something",
      SELF_CHECK, FLAG(full)},
-    {"switch", 0, "GLOB", "only these switches: a glob over KIND=CHECK and botch=CHECK=REACTION",
+    {"switch", 0, "GLOB",
+     "only these switches: a glob over KIND=CHECK and botch=CHECK=REACTION;\n"
+     "with --diagnose also A+B: both at once",
      SELF_CHECK, KEEP(switches)},
+    {"diagnose", 0, NULL,
+     "run the whole suite with each switch: do the findings accuse the rules that it breaks?",
+     SELF_CHECK, FLAG(diagnose)},
+    {"diagnosis", 0, "FILE",
+     "what was recorded of --diagnose (conformance/proof/diagnosis.csv): fails if it was better",
+     SELF_CHECK, KEEP(diagnosis)},
+    {"record", 0, NULL, "with --diagnose: put the outcome of each switch into that file",
+     SELF_CHECK, FLAG(record)},
+    {"part", 0, "K/N", "with --diagnose: every N-th switch, beginning with number K", SELF_CHECK,
+     IW_OPTION_CALLS(set_part)},
     {"output", 'o', "FILE", "write the target file there (standard output)", PROBE, KEEP(output)},
     {"force", 0, NULL, "write over a file that is there", PROBE, FLAG(force)},
     {"matrix", 0, "FILE",

@@ -23,6 +23,9 @@ struct iw_command {
     const char *output;            /* probe: the target file; NULL: standard output */
     bool force;                    /* ... even if there is one */
     const char *switches, *matrix; /* self-check: a glob over switches; where to record */
+    bool diagnose, record;         /* ... judge the findings; keep what came of it */
+    const char *diagnosis;         /* ... where that is recorded; NULL: beside the cases */
+    unsigned part, parts;          /* ... of the switches, from 1; 0: all */
     struct iw_replay replay;       /* of the command; its capture is NULL in others */
     const char *replay_folder;     /* where that capture is */
     bool list;                     /* replay: list what there is */

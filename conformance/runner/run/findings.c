@@ -57,6 +57,13 @@ static bool same_text(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
+/* Whether the target reports an error where there is none. What it accuses us of is the same
+ * whatever the case was about. */
+static bool refusal(const struct iw_deviation *d)
+{
+    return !d->wire && d->fault != NULL && strcmp(d->how, "refused") == 0;
+}
+
 bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation *b)
 {
     if (a->wire != b->wire || strcmp(a->how, b->how) != 0)
@@ -65,6 +72,8 @@ bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation
         return true;
     if (!same_text(a->fault, b->fault))
         return false;
+    if (refusal(a))
+        return true;
     enum iw_check check = check_of(a);
     return check != IW_CHECK_NONE &&
            (check == check_of(b) || (a->fault != NULL && one_check(a->rule, b->rule, a->fault)));
@@ -82,6 +91,20 @@ static bool follows(const struct iw_deviation *d, const struct iw_deviation *fro
     return !d->wire && !from->wire && d->fault != NULL && same_text(d->fault, from->fault) &&
            strcmp(d->how, from->how) == 0 && check_of(d) == IW_CHECK_NONE &&
            check_of(from) != IW_CHECK_NONE;
+}
+
+/* Whether memory holds other octets than it should. */
+static bool misplaced(const struct iw_deviation *d)
+{
+    return !d->wire && strcmp(d->how, "misplaced") == 0;
+}
+
+/* Whether the target does not even place what is valid: "At the Data Sink, the DDP layer MUST Place
+ * the ULP Payload contained in all valid incoming DDP Segments associated with a DDP Message into
+ * the ULP Buffer" (RFC 5041 §5.2). Then no case that compares memory finds what it should. */
+static bool places_wrongly(const struct iw_deviation *d)
+{
+    return misplaced(d) && strcmp(d->rule->id, "DDP-5.2-05") == 0;
 }
 
 /* ---- grouping ---- */
@@ -111,7 +134,8 @@ static struct iw_finding *find(struct iw_findings *all, const struct iw_record *
         const struct iw_deviation *model = iw_finding_deviation(f, record);
         if (iw_deviations_alike(model, d))
             return f;
-        if (follows(d, model) && (cause == NULL || f->n_cases > cause->n_cases))
+        if ((follows(d, model) || (misplaced(d) && places_wrongly(model))) &&
+            (cause == NULL || f->n_cases > cause->n_cases))
             cause = f;
     }
     return cause;
@@ -155,11 +179,38 @@ static void add(struct iw_findings *all, const struct iw_record *record, size_t 
 
 /* ---- what a finding says ---- */
 
-/* The rule that most of its cases accuse; of equals, the first in the catalogue. */
+/* Whether a receiver that reports this error wrongly breaks the rule, as gravely as found. */
+static bool misapplied(const struct iw_rule *rule, const struct iw_finding *f, const char *fault)
+{
+    return rule->subject != IW_SUBJECT_SENDER && iw_rule_verdict(rule) == f->verdict &&
+           one_check(rule, rule, fault);
+}
+
+/* Counts the rules of the error that the cases of a refusal name, or have accused. */
+static void count_misapplied(size_t counts[IW_RULE_COUNT], const struct iw_finding *f,
+                             const struct iw_record *record)
+{
+    const char *fault = iw_finding_deviation(f, record)->fault;
+    for (size_t i = 0; i < f->n_cases; i++) {
+        const struct iw_case *c = record->entries[f->cases[i]].c;
+        for (size_t k = 0; c != NULL && k < c->n_rules; k++)
+            counts[iw_rule_index(c->rules[k])] += misapplied(c->rules[k], f, fault);
+    }
+}
+
+/* The rule that most of its cases accuse; of equals, the first in the catalogue. Of a refusal: the
+ * rule of the error that most of its cases are about, if one of them is about such a rule. */
 static const struct iw_rule *accused(const struct iw_finding *f, const struct iw_record *record)
 {
     const struct iw_deviation *model = iw_finding_deviation(f, record);
     size_t counts[IW_RULE_COUNT] = {0}, most = iw_rule_index(model->rule);
+    if (refusal(model))
+        count_misapplied(counts, f, record);
+    for (size_t i = 0; i < IW_RULE_COUNT; i++)
+        if (counts[i] > counts[most])
+            most = i;
+    if (counts[most] > 0)
+        return iw_rule_at(most);
     for (size_t i = 0; i < f->n_cases; i++) {
         const struct iw_result *r = &record->entries[f->cases[i]].result;
         for (size_t k = 0; k < r->n_deviations; k++)
@@ -190,7 +241,9 @@ static void add_all(struct iw_findings *all, const struct iw_record *record, boo
         const struct iw_result *r = &record->entries[i].result;
         for (size_t k = 0; record->entries[i].done && k < r->n_deviations; k++) {
             const struct iw_deviation *d = &r->deviations[k];
-            bool follows_perhaps = !d->wire && d->fault != NULL && check_of(d) == IW_CHECK_NONE;
+            bool follows_perhaps =
+                (!d->wire && d->fault != NULL && check_of(d) == IW_CHECK_NONE && !refusal(d)) ||
+                (misplaced(d) && !places_wrongly(d));
             if (follows_perhaps == may_follow)
                 add(all, record, i, k);
         }

@@ -15,9 +15,10 @@ struct iw_live;
 /* One case to be played. */
 struct iw_job {
     const struct iw_case *c;
-    unsigned round;     /* of a case that is repeated, from 0 */
-    const char *option; /* one more argument for the embedded agent; NULL: none. Borrowed until the
-                           job is done. A change costs a new agent. */
+    unsigned round; /* of a case that is repeated, from 0 */
+    const char
+        *option; /* one more argument for the embedded agent, or a few with blanks between;
+                    NULL: none. Borrowed until the job is done. A change costs a new agent. */
 };
 
 typedef int iw_play_fn(const struct iw_case *c, struct iw_target *target,
@@ -72,7 +73,7 @@ int iw_pool_run(struct iw_pool *pool, char *error, size_t room);
 struct iw_order {
     const struct iw_case *c; /* parent and child share the suite, which was there before the fork */
     unsigned round;
-    char option[128];
+    char option[256];
 };
 void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd);
 

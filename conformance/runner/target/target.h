@@ -23,7 +23,7 @@ struct iw_target_startup {
 };
 
 /* The most options of the embedded agent that a spec brings along. */
-enum { IW_TARGET_ARGUMENTS = 6 };
+enum { IW_TARGET_ARGUMENTS = 6, IW_TARGET_OPTIONS = 3 /* that a job adds */ };
 
 /* What is known about a target before it is reached. Every pointer is owned. */
 struct iw_target_spec {
@@ -124,8 +124,8 @@ enum iw_target_opened {
 };
 
 /* Starts the peer if that is the runner's business, and reaches it. `option` (NULL: none) is one
- * more argument for the embedded agent. Commands write to the file `log` (NULL: nowhere).
- * Otherwise one line in `error`. */
+ * more argument for the embedded agent, or up to IW_TARGET_OPTIONS with blanks between. Commands
+ * write to the file `log` (NULL: nowhere). Otherwise one line in `error`. */
 enum iw_target_opened iw_target_open(const struct iw_target_spec *spec, const char *option,
                                      const char *log, double time_scale,
                                      struct iw_target_instance **out, char *error, size_t room);

@@ -203,10 +203,11 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
 
 /* ---- agents ---- */
 
-static int start_agent(struct iw_target_instance *t, const char *option, char *error, size_t room)
+static int start_agent(struct iw_target_instance *t, const char *options, char *error, size_t room)
 {
     char number[16];
-    const char *argv[3 + IW_TARGET_ARGUMENTS + 2] = {t->spec->program, "--control-fd", number};
+    const char *argv[3 + IW_TARGET_ARGUMENTS + IW_TARGET_OPTIONS + 1] = {t->spec->program,
+                                                                         "--control-fd", number};
     size_t n = 3;
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
@@ -215,10 +216,13 @@ static int start_agent(struct iw_target_instance *t, const char *option, char *e
     }
     for (size_t i = 0; i < IW_TARGET_ARGUMENTS && t->spec->arguments[i]; i++)
         argv[n++] = t->spec->arguments[i];
-    argv[n] = option;
+    char *words = iw_text_copy(options), *rest = words;
+    for (size_t i = 0; i < IW_TARGET_OPTIONS && rest != NULL; i++)
+        argv[n++] = strsep(&rest, " ");
     snprintf(number, sizeof(number), "%d", pair[1]);
     int status = iw_process_start(&t->process, t->target.tun, (char *const *)argv, pair[1], false,
                                   t->log, error, room);
+    free(words);
     close(pair[1]);
     if (status)
         close(pair[0]);

@@ -89,7 +89,11 @@ def outputs(run, cases):
     run.run(0, "self-check", *mine, "--results", "matrix", "--select", "a-good", "--switch", "*=mpa-crc")
     matrix = load(run.folder, "matrix", "run.json")
     fits("self-check", "a self-check", matrix)
-    return report, journal(os.path.join(run.folder, "every-verdict")), matrix
+    run.run(1, "self-check", *mine, "--results", "diagnosis", "--diagnose", "--select", "a-good", "--select", "b-failing",
+            "--switch", "*=mpa-crc")
+    diagnosis = load(run.folder, "diagnosis", "run.json")
+    fits("diagnosis", "a diagnosis", diagnosis)
+    return report, journal(os.path.join(run.folder, "every-verdict")), matrix, diagnosis
 
 
 def whole_suite(folder):
@@ -122,20 +126,21 @@ def nothing_else(name, value):
 
 
 def main(conform, suite):
-    for name in ("run", "journal", "self-check"):
+    for name in ("run", "journal", "self-check", "diagnosis"):
         jsonschema.Draft202012Validator.check_schema(schema(name))
     whole_suite(suite)
     check(schema("run")["$defs"]["line"] == schema("journal")["$defs"]["line"], "run and journal agree about an exchange")
     with tempfile.TemporaryDirectory() as folder:
         cases = os.path.join(folder, "cases")
         harness.write(os.path.join(cases, "c.lua"), CASES)
-        _, lines, matrix = outputs(Runner(conform, folder), cases)
+        _, lines, matrix, diagnosis = outputs(Runner(conform, folder), cases)
         report = load(folder, "repeated", "run.json")
     nothing_else("run", report)
     for line in (lines[0], max(lines, key=lambda line: len(str(line)))):
         nothing_else("journal", line)
     matrix["switches"], matrix["cases"] = matrix["switches"][:3], matrix["cases"][:3]
     nothing_else("self-check", matrix)
+    nothing_else("diagnosis", diagnosis)
     for wrong in ({"schema": 2}, {"summary": {}}, {"cases": [{}]}, {"exit": "0"}):
         check(problems("run", dict(report, **wrong)), "run.schema.json refuses %s" % json.dumps(wrong))
 

@@ -119,6 +119,48 @@ static void another_answer_is_another_finding(void **state)
     build(3);
 }
 
+/* It reports an error where there is none: whatever the cases ask, the rule of that error that most
+ * of them name is broken. */
+static void a_refusal_is_one_finding(void **state)
+{
+    static const struct iw_rule *named[3];
+    static struct iw_case cases[2];
+    named[0] = iw_rule_find("MPA-A.4-01");
+    named[1] = iw_rule_find("DDP-7.1-13");
+    named[2] = iw_rule_find("DDP-5.3-04"); /* a sender's */
+    (void)state;
+    add(by_case("DDP-5.2-05", "refused", "1/1/01"), 5);
+    add(by_case("MPA-A.4-01", "refused", "1/1/01"), 5);
+    add(by_case("MPA-A.4-01", "refused", "1/1/00"), 5);
+    for (size_t i = 0; i < 2; i++) {
+        cases[i] = (struct iw_case){.id = (char[]){"x"}, .rules = named, .n_rules = 3};
+        entries[i].c = &cases[i];
+    }
+    build(2);
+    is(0, "DDP-7.1-13", IW_VERDICT_FAIL, 2, 0);
+    is(1, "MPA-A.4-01", IW_VERDICT_FAIL, 1, 2);
+}
+
+/* Who does not place what is valid shows that in every case that compares memory. */
+static void misplaced_octets_follow_from_placing_wrongly(void **state)
+{
+    (void)state;
+    add(by_case("RDMAP-5.3-05", "misplaced", NULL), 5);
+    add(by_case("DDP-5.2-05", "misplaced", NULL), 5);
+    add(by_case("DDP-5.2-05", "unanswered", NULL), 5);
+    build(2);
+    is(0, "DDP-5.2-05", IW_VERDICT_FAIL, 2, 1);
+    is(1, "DDP-5.2-05", IW_VERDICT_FAIL, 1, 2);
+}
+
+static void misplaced_octets_alone_accuse_what_the_case_is_about(void **state)
+{
+    (void)state;
+    add(by_case("MPA-4.4-17", "misplaced", NULL), 5);
+    add(by_case("RDMAP-5.3-05", "misplaced", NULL), 5);
+    build(2);
+}
+
 /* The form of a Terminate (RDMAP-7.1-03) that is due for an invalid STag, and does not come. */
 static void what_is_due_after_an_error_follows_from_its_detection(void **state)
 {
@@ -206,6 +248,9 @@ int main(void)
         TEST(nothing_wrong),
         TEST(one_check_on_the_wire_is_one_finding),
         TEST(rules_of_one_check_are_one_finding),
+        TEST(a_refusal_is_one_finding),
+        TEST(misplaced_octets_follow_from_placing_wrongly),
+        TEST(misplaced_octets_alone_accuse_what_the_case_is_about),
         TEST(another_answer_is_another_finding),
         TEST(what_is_due_after_an_error_follows_from_its_detection),
         TEST(what_nothing_explains_stands_for_itself),

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which rules a bent peer breaks. */
+#include <fnmatch.h>
+#include <string.h>
+
+#include "diagnosis.h"
+
+/* Rules beyond those of the check: `switches` is a glob over the names of switches, `rules` are
+ * globs over ids, separated by blanks, `sentence` is where the RFC says so. */
+struct consequence {
+    const char *switches, *rules, *sentence;
+};
+
+#define WRONG_TERMINATE                                                                            \
+    "RDMAP-4.8-01 RDMAP-4.8-02 RDMAP-4.8-03 RDMAP-4.8-0[4-6] RDMAP-4.8-09 RDMAP-4.8-1[0-4] "       \
+    "RDMAP-7.1-03 RDMAP-7.1-04 DDP-7.1-1[5-8] DDP-7.2-01 EXT-8.1-02 EXT-8.2-07 EMPA-8-01"
+#define NO_TERMINATE                                                                               \
+    "RDMAP-6.2.1-01 RDMAP-7.1-0[3-6] RDMAP-5.1-09 DDP-7.1-1[7-9] DDP-7.2-01 DDP-6.2.2-01 "         \
+    "MPA-8-09 MPA-8-1[0-3] "                                                                       \
+    "EXT-8.1-02 EXT-8.2-07 EMPA-8-01"
+
+static const struct consequence consequences[] = {
+    /* The Terminate, where the reaction is wrong or the error is not detected. */
+    {"botch=*=layer", WRONG_TERMINATE,
+     "Figure 9, \"Terminate Control Field Values\", defines the valid values that MUST be used for "
+     "this field (RFC 5040 §4.8)"},
+    {"botch=*=type", WRONG_TERMINATE,
+     "Figure 9, \"Terminate Control Field Values\", defines the valid values that MUST be used for "
+     "this field (RFC 5040 §4.8)"},
+    {"botch=*=code", WRONG_TERMINATE,
+     "Figure 9, \"Terminate Control Field Values\", defines the valid values that MUST be used for "
+     "this field (RFC 5040 §4.8)"},
+    {"botch=*=again", "RDMAP-5.4-08 RDMAP-5.4-04 RDMAP-7-02",
+     "After sending a Terminate Message on an RDMAP Stream, the Local Peer MUST NOT send any more "
+     "Messages on that specific RDMAP Stream (RFC 5040 §5.4)"},
+    {"botch=*=close", NO_TERMINATE,
+     "the Terminate Message is sent at the earliest possible opportunity (RFC 5040 §7.1)"},
+    {"botch=*=silent", NO_TERMINATE,
+     "the Terminate Message is sent at the earliest possible opportunity (RFC 5040 §7.1)"},
+    {"botch=*=place",
+     "DDP-7.1-1[79] MPA-8-11 MPA-7.1.2-15 RDMAP-5.2-01 RDMAP-5.2.2-07 EXT-5.2.2-0[19]",
+     "it MUST cease placing the remainder of the DDP Segment and report the error(s) to the ULP "
+     "(RFC 5041 §7.1)"},
+    {"ignore=*", NO_TERMINATE,
+     "the Terminate Message is sent at the earliest possible opportunity (RFC 5040 §7.1)"},
+    /* It answers what it should not have taken. */
+    {"ignore=*", "MPA-7.1.2-15 RDMAP-5.2-01 RDMAP-5.2.2-07 EXT-5.2.2-0[19]",
+     "it MUST cease placing the remainder of the DDP Segment and report the error(s) to the ULP "
+     "(RFC 5041 §7.1)"},
+    {"ignore=mpa-rev", "EMPA-10-05 EMPA-10-0[1-7]",
+     "S:  One, if the Private Data begins with the enhanced RDMA connection establishment data; 0 "
+     "otherwise (RFC 6581 §6)"},
+    {"ignore=mpa-marker-pointer", "MPA-8-05",
+     "the check SHOULD be made when a gap creating an out-of-order sequence is closed (RFC 5044 "
+     "§8)"},
+    {"overstrict=mpa-marker-lone", "MPA-7.2-01",
+     "A mechanism SHOULD be provided by MPA to DDP for DDP to be made aware that a graceful close "
+     "of "
+     "the TCP connection has been received by the TCP (RFC 5044 §7.2)"},
+    {"overstrict=ddp-mo-zero", "DDP-5.3-09",
+     "SHOULD transmit DDP Segments within a DDP Message in increasing MO order for Untagged DDP "
+     "Messages (RFC 5041 §5.3)"},
+    /* S where it must not be, or not where it must, in the other revision, too. */
+    {"violate=mpa-rep-s", "EMPA-6-05 EMPA-6-11",
+     "S:  One, if the Private Data begins with the enhanced RDMA connection establishment data; 0 "
+     "otherwise (RFC 6581 §6)"},
+    {"violate=mpa-rev1-s", "EMPA-10-05 EMPA-10-01",
+     "S:  One, if the Private Data begins with the enhanced RDMA connection establishment data; 0 "
+     "otherwise (RFC 6581 §6)"},
+    {"violate=mpa-enh-length", "EMPA-6-05 EMPA-10-05",
+     "S:  One, if the Private Data begins with the enhanced RDMA connection establishment data; 0 "
+     "otherwise (RFC 6581 §6)"},
+    {"violate=mpa-ord-obey", "RDMAP-6.1-0[34]",
+     "For outbound RDMA Read Requests, the RDMAP layer MUST NOT exceed the maximum number of "
+     "outstanding, outbound RDMA Read Requests that were negotiated (RFC 5040 §6.1)"},
+    {"violate=mpa-crc-demand", "MPA-4.4-11",
+     "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be "
+     "generated and checked by both endpoints (RFC 5044 §7.1.1)"},
+    {"violate=mpa-ulpdu-max", "MPA-3-03 MPA-4.5-01",
+     "DDP SHOULD limit each record size to MULPDU (RFC 5044 §3)"},
+    /* An offset is wrong, whichever of its rules shows it. */
+    {"violate=ddp-mo", "DDP-4.3-12 DDP-5.3-03",
+     "the MO MUST be set to the octet offset from the first octet in the associated ULP Message "
+     "(which "
+     "is defined to be zero) to the first octet in the ULP Payload contained in the DDP Segment "
+     "(RFC 5041 §5.2)"},
+    {"violate=ddp-mo-zero", "DDP-5.3-03",
+     "the MO MUST be set to the octet offset from the first octet in the associated ULP Message "
+     "(which "
+     "is defined to be zero) to the first octet in the ULP Payload contained in the DDP Segment "
+     "(RFC 5041 §5.2)"},
+    {"violate=ddp-to-*", "DDP-5.2-08 DDP-5.3-04 RDMAP-5.2.1-12",
+     "the TO MUST be set to the octet offset from the first octet in the associated ULP Message to "
+     "the "
+     "first octet in the ULP Payload contained in the DDP Segment, plus the TO assigned to the "
+     "first "
+     "octet in the associated ULP Message (RFC 5041 §5.2)"},
+    /* RsvdULP is RDMAP's control octet, and the Invalidate STag after it. */
+    {"violate=ddp-constant-untagged", "RDMAP-4.1-09 RDMAP-4.1-11",
+     "The first octet reserved for ULP usage on all DDP Messages in the DDP Protocol (i.e., the "
+     "RsvdULP "
+     "Field) is used by RDMAP to carry the RDMA Message Opcode and the RDMAP version (RFC 5040 "
+     "§4)"},
+    {"violate=ddp-constant-tagged", "RDMAP-4.1-09",
+     "The first octet reserved for ULP usage on all DDP Messages in the DDP Protocol (i.e., the "
+     "RsvdULP "
+     "Field) is used by RDMAP to carry the RDMA Message Opcode and the RDMAP version (RFC 5040 "
+     "§4)"},
+    {"overstrict=ddp-constant-tagged", "RDMAP-4.1-10",
+     "The first octet reserved for ULP usage on all DDP Messages in the DDP Protocol (i.e., the "
+     "RsvdULP "
+     "Field) is used by RDMAP to carry the RDMA Message Opcode and the RDMAP version (RFC 5040 "
+     "§4)"},
+    {NULL, NULL, NULL},
+};
+
+static bool serves(const struct iw_check_info *info, const struct iw_rule *rule)
+{
+    bool found = iw_rule_at(info->rule) == rule;
+    for (size_t i = 0; !found && i < info->n_others; i++)
+        found = iw_rule_at(info->others[i]) == rule;
+    return found;
+}
+
+/* A receiver keeps a sender's rule, and the reverse, whatever the check says besides. */
+static bool of_check(const struct iw_probe *p, const struct iw_rule *rule)
+{
+    const struct iw_check_info *info = iw_check_info(p->check);
+    if (p->kind == IW_SWITCH_VIOLATE)
+        return rule == iw_check_sender_rule(p->check) ||
+               (serves(info, rule) && rule->subject != IW_SUBJECT_RECEIVER);
+    return rule == iw_rule_at(info->rule) ||
+           (serves(info, rule) && rule->subject != IW_SUBJECT_SENDER);
+}
+
+/* Whether a word of `globs` fits. */
+static bool fits(const char *globs, const char *id)
+{
+    char word[32];
+    for (size_t length; *globs != '\0'; globs += length + strspn(globs + length, " ")) {
+        length = strcspn(globs, " ");
+        snprintf(word, sizeof(word), "%.*s", (int)length, globs);
+        if (fnmatch(word, id, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *iw_probe_consequence(const struct iw_probe *p, const struct iw_rule *rule)
+{
+    for (const struct consequence *c = consequences; c->switches != NULL; c++)
+        if (fnmatch(c->switches, p->option + 2, 0) == 0 && fits(c->rules, rule->id))
+            return c->sentence;
+    return NULL;
+}
+
+bool iw_probe_breaks(const struct iw_probe *p, const struct iw_rule *rule)
+{
+    return of_check(p, rule) || iw_probe_consequence(p, rule) != NULL;
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""self-check --diagnose: what the findings accuse when the reference peer is bent, with a few cases of the suite.
+
+usage: check_diagnosis.py IWARP-CONFORM
+"""
+import os
+import tempfile
+
+import harness
+from harness import check, read, write
+
+CASES = ("ddp-untagged-*", "mpa-crc-*")
+# Accuses a rule that says nothing of CRCs.
+WRONG = """return case {
+  id = "crc-wrong", purpose = "A bad CRC ends the stream", rules = { "MPA-4.1-02" }, role = "responder",
+  run = function(t)
+    local conn = t:connect {}
+    local sent = conn:send(send { payload = bytes(8) }, { crc = "bad" })
+    conn:expect_terminate { "2/0/02", of = sent }
+  end,
+}
+"""
+
+
+class Runner:
+    def __init__(self, conform, folder):
+        self.conform, self.folder = conform, folder
+        self.report = os.path.join(folder, "report.json")
+
+    def diagnose(self, status, *options):
+        done = harness.run(self.conform, "self-check", "--diagnose", "--results", os.path.join(self.folder, "results"),
+                           "--json", self.report, *options, status=status)
+        return done.stdout, harness.load(self.report)
+
+    def refused(self, *options):
+        harness.run(self.conform, "self-check", *options, status=64)
+
+
+def selected():
+    return [word for pattern in CASES for word in ("--select", pattern)]
+
+
+def the_suite(run):
+    """Cases of the suite: a sender's fault is charged with the sender's rule, two at once with both."""
+    out, report = run.diagnose(0, *selected(), "--switch", "violate=mpa-pad+violate=ddp-msn")
+    one = report["switches"][0]
+    check(one["first"] == "right" and len(one["findings"]) == 2 and all(f["belongs"] for f in one["findings"]),
+          "two rules broken at once are two findings", out)
+    check(sorted(f["rule"] for f in one["findings"]) == ["DDP-4.3-08", "MPA-4.1-02"], "named by the sender's rules", out)
+    out, report = run.diagnose(0, "--select", "ddp-edge-*", "--switch", "overstrict=ddp-to-fit")
+    found = report["switches"][0]["findings"]
+    check([f["rule"] for f in found] == ["DDP-7.1-13"] and found[0]["belongs"],
+          "who refuses what is right is accused of the rule of that error, once", out)
+    out, report = run.diagnose(0, "--select", "ddp-send-sizes", "--select", "ddp-edge-*", "--switch", "violate=ddp-place-exact")
+    check([f["rule"] for f in report["switches"][0]["findings"]] == ["DDP-5.2-05"], "who places wrongly, of that only", out)
+    out, report = run.diagnose(0, "--select", "ddp-untagged-*", "--switch", "violate=mpa-initiator-early")
+    check([f["rule"] for f in report["switches"][0]["findings"]] == ["MPA-7.1.2-11"],
+          "octets that displace all FPDUs after them are one finding", out)
+    out, report = run.diagnose(0, *selected(), "--switch", "ignore=mpa-crc")
+    one = report["switches"][0]
+    check(one["first"] == "right" and one["failed"] > 0, "a check that is left out is found", out)
+    check("first finding is right in 1 (100.0 %)" in out, "a summary ends it", out)
+
+
+def the_record(run):
+    """What is recorded, and that a right diagnosis must not turn wrong."""
+    cases, table = os.path.join(run.folder, "cases"), os.path.join(run.folder, "diagnosis.csv")
+    write(os.path.join(cases, "wrong.lua"), WRONG)
+    mine = ("--cases", cases, "--diagnosis", table, "--switch", "ignore=mpa-crc")
+    head = "switch,first,findings,rules,innocent,seconds"
+    write(table, head + "\nviolate=ddp-msn,right,1,DDP-4.3-08,,7\nignore=mpa-crc,none,0,,,100\n")
+    out, report = run.diagnose(0, *mine, "--record")
+    lines = read(table).splitlines()
+    check(lines[0] == head and lines[1].startswith("ignore=mpa-crc,wrong,1,MPA-4.1-02,MPA-4.1-02,") and
+          lines[2:] == ["violate=ddp-msn,right,1,DDP-4.3-08,,7"], "a switch's line is recorded, the others' stay", *lines)
+    check("1 FAIL MPA-4.1-02 is innocent, 1 case (crc-wrong)" in out, "who accuses an innocent rule is named", out)
+    run.diagnose(0, *mine)
+    print("ok - what was wrong before may be wrong")
+    write(table, head + "\nignore=mpa-crc,right,1,MPA-8-02,,1\n")
+    out, _ = run.diagnose(1, *mine)
+    check("(was right)" in out, "what was right must stay right", out)
+    check(read(table).splitlines()[1] == "ignore=mpa-crc,right,1,MPA-8-02,,1", "nothing is recorded unless asked for", out)
+    write(os.path.join(cases, "wrong.lua"), WRONG.replace("local conn", 't:fail("always")\n    local conn'))
+    out, report = run.diagnose(1, *mine[:2], *mine[4:])
+    check(report["summary"]["unclean"] == 1 and not report["switches"][0]["findings"],
+          "a finding of the clean run is the switch's no more", out)
+
+
+def main(conform):
+    with tempfile.TemporaryDirectory() as folder:
+        run = Runner(conform, folder)
+        the_suite(run)
+        the_record(run)
+        for options in (["--record"], ["--part", "1/2"], ["--diagnosis", "x"], ["--diagnose", "--full", "--matrix", "x"], ["--diagnose", "--part", "3/2"],
+                        ["--diagnose", "--record", "--select", "mpa-*"], ["--diagnose", "--switch", "ignore=nothing"]):
+            run.refused(*options)
+        print("ok - options that make no sense are refused")
+
+
+if __name__ == "__main__":
+    harness.start(main, __doc__)
