@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is read from a program's last words. The texts are those of real reports, shortened. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "target/crash.h"
+
+static void expect(const char *log, const char *text)
+{
+    struct iw_crash c;
+    char said[IW_CRASH_TEXT];
+    assert_true(iw_crash_find(log, &c));
+    iw_crash_text(&c, said);
+    assert_string_equal(said, text);
+}
+
+static void test_address_sanitizer(void **state)
+{
+    (void)state;
+    expect("listening on 127.0.0.1:13749\n"
+           "=================================================================\n"
+           "==26966==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x606000005520 at pc "
+           "0x55ea91dd0d8c bp 0x7ffeaa92ebc0 sp 0x7ffeaa92ebb8\n"
+           "WRITE of size 4 at 0x606000005520 thread T0\n"
+           "    #0 0x7f749ee48060 in __interceptor_memcpy "
+           "../../../../src/libsanitizer/sanitizer_common/"
+           "sanitizer_common_interceptors.inc:827\n"
+           "    #1 0x55ea91dd0d8b in note_gap /folder/untagged.c:39\n"
+           "    #2 0x55ea91dd0d8b in take /folder/untagged.c:223:12\n",
+           "AddressSanitizer: heap-buffer-overflow in note_gap (untagged.c:39)");
+    expect(
+        "==7==ERROR: AddressSanitizer: attempting double-free on 0x60c000000040 in thread T0:\n"
+        "    #0 0x7f1 in __interceptor_free ../../src/libsanitizer/asan/asan_malloc_linux.cpp:52\n"
+        "    #1 0x55e in complete /folder/untagged.c:150:5\n",
+        "AddressSanitizer: double-free in complete (untagged.c:150)");
+    expect("==7==ERROR: AddressSanitizer: negative-size-param: (size=-4)\n",
+           "AddressSanitizer: negative-size-param");
+    expect("==7==ERROR: AddressSanitizer: SEGV on unknown address 0x000000000000 (pc 0x1 bp 0x2)\n"
+           "    #0 0x55e in place (/folder/program+0x1234)\n",
+           "AddressSanitizer: SEGV in place");
+}
+
+static void test_other_sanitizers(void **state)
+{
+    (void)state;
+    expect("==4355==ERROR: LeakSanitizer: detected memory leaks\n\n"
+           "Direct leak of 10 byte(s) in 1 object(s) allocated from:\n"
+           "    #0 0x7f71b36b89cf in __interceptor_malloc "
+           "../../../../src/libsanitizer/asan/asan_malloc_linux.cpp:69\n"
+           "    #1 0x56349efb1166 in lose /folder/lk.c:2\n"
+           "SUMMARY: AddressSanitizer: 10 byte(s) leaked in 1 allocation(s).\n",
+           "LeakSanitizer: leak in lose (lk.c:2)");
+    expect("WARNING: ThreadSanitizer: data race (pid=4319)\n"
+           "  Read of size 4 at 0x5651671b2054 by main thread:\n"
+           "    #0 main /folder/race.c:4 (race+0x1241)\n\n"
+           "  Previous write of size 4 at 0x5651671b2054 by thread T1:\n"
+           "    #0 racer /folder/race.c:3 (race+0x11e8)\n",
+           "ThreadSanitizer: data race in main (race.c:4)");
+    expect("==4511==WARNING: MemorySanitizer: use-of-uninitialized-value\n"
+           "    #0 0x558f2b447451 in look /folder/ms.c:2:29\n",
+           "MemorySanitizer: use-of-uninitialized-value in look (ms.c:2)");
+}
+
+static void test_undefined_behaviour(void **state)
+{
+    (void)state;
+    expect(
+        "../fuzz/read.c:141:14: runtime error: load of misaligned address 0x625000000103 for type "
+        "'uint64_t', which requires 8 byte alignment\n0x625000000103: note: pointer points here\n"
+        "    #0 0x560e515ebc5a in apply_atomic /folder/read.c:141\n",
+        "UndefinedBehaviorSanitizer: load of misaligned address in apply_atomic (read.c:141)");
+    expect("read.c:49:30: runtime error: index 16 out of bounds for type 'iovec [16]'\n",
+           "UndefinedBehaviorSanitizer: index out of bounds (read.c:49)");
+    expect(
+        "a.c:3:5: runtime error: signed integer overflow: 2147483647 + 1 cannot be represented\n",
+        "UndefinedBehaviorSanitizer: signed integer overflow (a.c:3)");
+    expect("a.c:3: runtime error: division by zero\n",
+           "UndefinedBehaviorSanitizer: division by zero (a.c:3)");
+}
+
+static void test_valgrind(void **state)
+{
+    (void)state;
+    expect("==4433== Invalid write of size 1\n"
+           "==4433==    at 0x109159: memcpy (vg_replace_strmem.c:1046)\n"
+           "==4433==    by 0x109180: spoil (vg.c:2)\n",
+           "valgrind: Invalid write in spoil (vg.c:2)");
+    expect("==4433== Conditional jump or move depends on uninitialised value(s)\n"
+           "==4433==    at 0x109159: look (vg.c:9)\n",
+           "valgrind: Conditional jump or move depends on uninitialised value in look (vg.c:9)");
+}
+
+static void test_kernel(void **state)
+{
+    (void)state;
+    expect("[   12.3] BUG: KASAN: slab-out-of-bounds in siw_proc_send+0x1a/0x200 [siw]\n",
+           "KASAN: slab-out-of-bounds in siw_proc_send");
+}
+
+static void test_assertion_and_library(void **state)
+{
+    (void)state;
+    expect("peer: ../folder/startup.c:41: check_revision: Assertion `revision <= 2' failed.\n",
+           "assertion: revision <= 2 in check_revision (startup.c:41)");
+    expect("*** stack smashing detected ***: terminated\n", "C library: stack smashing detected");
+    expect("double free or corruption (out)\n", "C library: double free or corruption (out)");
+}
+
+static void test_none(void **state)
+{
+    struct iw_crash c;
+    (void)state;
+    assert_false(iw_crash_find("", &c));
+    assert_false(iw_crash_find("listening on 127.0.0.1:1\n#0 0x1 in main a.c:1\n", &c));
+    assert_false(iw_crash_find("SUMMARY: AddressSanitizer: heap-buffer-overflow a.c:1 in f", &c));
+    assert_false(iw_crash_find("==1==WARNING: AddressSanitizer failed to allocate 0x10 bytes", &c));
+    assert_false(iw_crash_find("== x == Invalid read of size 1\n", &c));
+}
+
+/* A log may hold several; frames after the first of the program's own are another function's. */
+static void test_several(void **state)
+{
+    struct iw_crash_reader r = {.begun = false};
+    struct iw_crash c;
+    char said[IW_CRASH_TEXT];
+    (void)state;
+    assert_false(iw_crash_line(&r, "a.c:1:2: runtime error: division by zero\n", &c));
+    assert_false(iw_crash_line(&r, "    #0 0x1 in one a.c:1:2\n", &c));
+    assert_false(iw_crash_line(&r, "    #1 0x1 in main a.c:9:2\n", &c));
+    assert_true(iw_crash_line(&r, "b.c:1:2: runtime error: division by zero\n", &c));
+    iw_crash_text(&c, said);
+    assert_string_equal(said, "UndefinedBehaviorSanitizer: division by zero in one (a.c:1)");
+    assert_true(iw_crash_end(&r, &c));
+    iw_crash_text(&c, said);
+    assert_string_equal(said, "UndefinedBehaviorSanitizer: division by zero (b.c:1)");
+    assert_false(iw_crash_end(&r, &c));
+    assert_true(iw_crash_begins("b.c:1:2: runtime error: x"));
+    assert_false(iw_crash_begins("    #0 0x1 in one a.c:1:2\n"));
+}
+
+/* Nothing in a log is trusted. */
+static void test_long_lines(void **state)
+{
+    static char log[8192] = "==1==ERROR: AddressSanitizer: ";
+    struct iw_crash c;
+    char said[IW_CRASH_TEXT];
+    (void)state;
+    memset(log + strlen(log), 'x', sizeof(log) - strlen(log) - 1);
+    assert_true(iw_crash_find(log, &c));
+    iw_crash_text(&c, said);
+    assert_int_equal(strlen(c.kind), sizeof(c.kind) - 1);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_address_sanitizer),
+        cmocka_unit_test(test_other_sanitizers),
+        cmocka_unit_test(test_undefined_behaviour),
+        cmocka_unit_test(test_valgrind),
+        cmocka_unit_test(test_kernel),
+        cmocka_unit_test(test_assertion_and_library),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_several),
+        cmocka_unit_test(test_long_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
