@@ -220,6 +220,10 @@ static void a_name_that_is_no_file_is_corrected(void **state)
     wanted = iw_text_format("%s/embeddedx.lua", folder.path);
     assert_no_file("embeddedx", wanted, " (did you mean 'embedded'?)");
     free(wanted);
+    wanted = iw_text_format("%s/embedded+crc=on.lua", folder.path);
+    assert_no_file("embedded+crc=on", wanted,
+                   "; expected embedded, tcp:HOST:PORT, or the name or path of a target file");
+    free(wanted);
     wanted = iw_text_format("%s/other.lua", folder.path);
     assert_no_file("other", wanted,
                    "; expected embedded, tcp:HOST:PORT, or the name or path of a target file");

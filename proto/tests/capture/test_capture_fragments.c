@@ -102,6 +102,25 @@ static void every_order(void **state)
     iw_fragments_free(NULL);
 }
 
+/* The last fragment may have any length. */
+static void every_last_length(void **state)
+{
+    (void)state;
+    struct iw_fragments *f = start();
+    for (uint32_t last = 1; last <= 13; last++) {
+        struct sample s;
+        make(&s, 4, 7, 32, last);
+        s.octets[6] = 0;
+        assert_int_equal(give(f, &s), IW_DECODE_FRAGMENT);
+        make(&s, 4, 7, 0, 32);
+        assert_int_equal(give(f, &s), IW_DECODE_TCP);
+        assert_int_equal(s.packet.length, 12 + last);
+        assert_memory_equal(s.packet.payload, tcp + 20, 12 + last);
+    }
+    assert_int_equal(iw_fragments_incomplete(f), 0);
+    iw_fragments_free(f);
+}
+
 /* The same octets twice are good in IPv4, in other fragments than before not in IPv6. */
 static void overlaps(void **state)
 {
@@ -234,8 +253,10 @@ static void bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_order), cmocka_unit_test(overlaps), cmocka_unit_test(ends),
-        cmocka_unit_test(lengths),     cmocka_unit_test(contents), cmocka_unit_test(bounded),
+        cmocka_unit_test(every_order), cmocka_unit_test(every_last_length),
+        cmocka_unit_test(overlaps),    cmocka_unit_test(ends),
+        cmocka_unit_test(lengths),     cmocka_unit_test(contents),
+        cmocka_unit_test(bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

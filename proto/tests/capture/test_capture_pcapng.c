@@ -87,6 +87,53 @@ static void other_links(void **state)
     }
 }
 
+static void copy_frame(struct iw_pcapng *w, uint32_t interface, uint32_t linktype)
+{
+    struct iw_frame frame = {.interface = interface,
+                             .linktype = linktype,
+                             .data = (const uint8_t *)"abcd",
+                             .length = 4,
+                             .original = 4};
+    assert_true(iw_pcapng_copy(w, &frame, NULL, 0));
+}
+
+/* Interfaces are numbered anew, and described before their first frame. */
+static void copies_have_their_interfaces(void **state)
+{
+    (void)state;
+    enum { SECTION = 28, INTERFACE = 32, PACKET = 36 };
+    static const struct {
+        uint8_t size, type, value; /* of the linktype, or the interface */
+    } blocks[] = {
+        {INTERFACE, 1, 101}, {PACKET, 6, 0}, {INTERFACE, 1, 1}, {PACKET, 6, 1},
+        {PACKET, 6, 0},      {PACKET, 6, 1}, {INTERFACE, 1, 0}, {PACKET, 6, 2},
+        {INTERFACE, 1, 113}, {PACKET, 6, 3}, {PACKET, 6, 2},
+    };
+    char error[IW_CAPTURE_ERROR] = "";
+    const char *path = scratch_path("out.pcapng");
+    struct iw_pcapng *w = iw_pcapng_create(path, IW_LINK_OTHER, NULL, NULL, error);
+    assert_non_null(w);
+    copy_frame(w, 2, 101);
+    copy_frame(w, 0, 1);
+    copy_frame(w, 2, 101);
+    copy_frame(w, 0, 1);
+    copy_frame(w, 5, 0); /* of more than there was room for */
+    copy_frame(w, 1, 113);
+    copy_frame(w, 5, 0);
+    assert_true(iw_pcapng_close(w, error));
+    size_t length, at = SECTION;
+    uint8_t *data = (uint8_t *)scratch_read(path, &length);
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        assert_true(at + blocks[i].size <= length);
+        assert_int_equal(data[at], blocks[i].type);
+        assert_int_equal(data[at + 4], blocks[i].size);
+        assert_int_equal(data[at + 8], blocks[i].value);
+        at += blocks[i].size;
+    }
+    assert_int_equal(at, length);
+    free(data);
+}
+
 static void without_texts(void **state)
 {
     (void)state;
@@ -164,8 +211,11 @@ static void failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(literal_blocks), cmocka_unit_test(other_links),
-        cmocka_unit_test(without_texts),  cmocka_unit_test(long_comment_is_cut_at_a_character),
+        cmocka_unit_test(literal_blocks),
+        cmocka_unit_test(other_links),
+        cmocka_unit_test(copies_have_their_interfaces),
+        cmocka_unit_test(without_texts),
+        cmocka_unit_test(long_comment_is_cut_at_a_character),
         cmocka_unit_test(failures),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -98,6 +98,26 @@ static void link_types(void **state)
     }
 }
 
+/* What only libpcap knows: a variant of pcap whose frames have headers longer by the interface, the
+ * protocol and the kind of packet. In either order of octets. */
+static void another_variant(void **state)
+{
+    (void)state;
+    static const uint8_t little[] = {0x34, 0xcd, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0,   0,   0,   0,
+                                     0,    0,    64,   0,    0, 0, 1, 0, 0, 0, /**/
+                                     0x00, 0xf1, 0x53, 0x65, 7, 0, 0, 0, 4, 0, 0,   0,   4,   0,
+                                     0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 'a', 'b', 'c', 'd'};
+    static const uint8_t big[] = {0xa1, 0xb2, 0xcd, 0x34, 0, 2,  0, 4, 0, 0, 0,   0,   0,   0,
+                                  0,    0,    0,    0,    0, 64, 0, 0, 0, 1, /**/
+                                  0x65, 0x53, 0xf1, 0x00, 0, 0,  0, 7, 0, 0, 0,   4,   0,   0,
+                                  0,    4,    0,    0,    0, 0,  0, 0, 0, 0, 'a', 'b', 'c', 'd'};
+    for (int order = 0; order < 2; order++) {
+        struct iw_capture *c = open_octets(order == 0 ? little : big, sizeof little);
+        expect_frame(c, 1, UINT64_C(1700000000000007000), IW_LINK_ETHERNET, "abcd", 4);
+        expect_end(c);
+    }
+}
+
 static void standard_input(void **state)
 {
     (void)state;
@@ -247,10 +267,11 @@ static void files_are_closed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats),        cmocka_unit_test(link_types),
-        cmocka_unit_test(not_a_capture),  cmocka_unit_test(cut_short),
-        cmocka_unit_test(corrupt),        cmocka_unit_test(walk_tells_errors),
-        cmocka_unit_test(standard_input), cmocka_unit_test(files_are_closed),
+        cmocka_unit_test(formats),         cmocka_unit_test(link_types),
+        cmocka_unit_test(not_a_capture),   cmocka_unit_test(cut_short),
+        cmocka_unit_test(corrupt),         cmocka_unit_test(walk_tells_errors),
+        cmocka_unit_test(standard_input),  cmocka_unit_test(files_are_closed),
+        cmocka_unit_test(another_variant),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
