@@ -109,10 +109,9 @@ end
 
 local FRAME = strict.set("length pad crc markers marker writes segments broken comment")
 local MARKER = strict.set("shift which pointer add reserved")
--- Fields that a correct stack never overrides, and those among them that make a message broken.
+-- Fields that a correct stack never overrides.
 local ODD = { "t", "dv", "rv", "rsvd", "rsv", "opcode", "qn", "msn", "mo", "flags", "key", "reserved",
   "pd_length" }
-local BREAKING = { "t", "dv", "rv", "opcode", "qn", "msn", "mo" }
 local BENDS = { "length", "pad", "crc", "markers", "marker" }
 
 local function some(fields, names)
@@ -178,15 +177,12 @@ function Conn:send(m, bend)
   bend = strict.check("an FPDU", bend or {}, FRAME)
   if bend.marker then strict.check("marker", bend.marker, MARKER) end
   if m.kind == "startup" then return send_startup(self, m, bend) end
-  local broken = bend.broken
-  if broken == nil then broken = m.fields.broken end
-  if broken == nil then broken = #some(m.fields, BREAKING) > 0 end
   local records = self:encode(m, bend.segments)
   for _, record in ipairs(records) do record.text = iw.print_segment(record.ulpdu) end
   local first = message.seal(records[1])
   local comment = marked(self, m, bend, first.text)
   for i, record in ipairs(records) do
-    self.raw:ulpdu(record.ulpdu, bend, broken, bend.writes)
+    self.raw:ulpdu(record.ulpdu, bend, bend.writes)
     ended(self)
     if i == 1 and comment then self.raw:comment_sent(comment) end
   end

@@ -18,16 +18,16 @@ end
 -- ---- what the target did wrong ----
 
 -- What the observer found that the case does not allow, in order of happening. `time`: how many findings came before it.
--- If a case has failed that compares the octets of a connection by itself, the observer judges them now: `time` is nil.
-local function findings(t, failed)
+-- Where a case compares the octets of a connection by itself, the observer judges them now: `time` is nil.
+local function findings(t)
   local list = {}
   local function add(finding, time)
-    if t.allowed[finding.check] or not finding.verdict then return end
-    if time then
-      t:observe("finding", finding.check)
-      t:note(("finding %s (%s): %s%s"):format(finding.check, finding.rule, finding.text,
-        finding.count > 1 and (", %d times on connection %d"):format(finding.count, finding.connection) or ""))
-    end
+    if not finding.verdict then return end
+    local allowed = t.allowed[finding.check]
+    t:note(("finding %s (%s) on connection %d%s: %s%s"):format(finding.check, finding.rule, finding.connection,
+      allowed and ", allowed" or "", finding.text, finding.count > 1 and (", %d times"):format(finding.count) or ""))
+    if allowed then return end
+    t:observe("finding", finding.check)
     local differ = finding.got ~= finding.want
     list[#list + 1] = {
       verdict = finding.verdict, rule = finding.rule, how = finding.check, reason = finding.text,
@@ -39,7 +39,7 @@ local function findings(t, failed)
   end
   for n, finding in ipairs(iw.findings()) do add(finding, n - 1) end
   for _, conn in ipairs(t.conns) do
-    if conn.literal and failed then
+    if conn.literal then
       for _, finding in ipairs(conn.raw:judge()) do add(finding) end
     end
   end
@@ -61,13 +61,28 @@ local function of_their_own(found)
   return list
 end
 
+-- That the target went on after an error is no cause, but what comes of missing the error: "If the DDP layer detects any of
+-- the receive errors listed in this section, it MUST cease placing the remainder of the DDP Segment and report the error(s) to
+-- the ULP" (RFC 5041 §7.1). Who does not detect it never gets there.
+local WENT_ON = "rdmap-terminate-stop"
+
 -- The finding from which a deviation follows: a MUST that the target broke before, on the same connection.
 local function cause_of(one, found)
   for _, cause in ipairs(found) do
+    if cause.how == WENT_ON then goto continue end
     local before = cause.time and cause.time < one.time or not cause.time and one.received and cause.position < one.received
     if cause.verdict == "FAIL" and before and (not one.connection or one.connection == cause.connection) then
       return cause
     end
+    ::continue::
+  end
+end
+
+-- The case's own deviation from which it follows that the target went on after an error.
+local function missed(one, own)
+  if one.how ~= WENT_ON then return nil end
+  for _, cause in ipairs(own) do
+    if cause.verdict == "FAIL" and (not cause.connection or cause.connection == one.connection) then return cause end
   end
 end
 
@@ -81,7 +96,7 @@ end
 local function deviations(t, outcome)
   local own, list, seen = { table.unpack(t.deviations) }, {}, {}
   if outcome and (outcome.verdict == "FAIL" or outcome.verdict == "NOTE") then own[#own + 1] = outcome end
-  local found = of_their_own(findings(t, #own > 0))
+  local found = of_their_own(findings(t))
   for _, one in ipairs(own) do
     one.time, one.rule = one.time or math.huge, one.rule or t.case.rules[1]
     local cause = cause_of(one, found)
@@ -99,7 +114,10 @@ local function deviations(t, outcome)
     end
   end
   for _, one in ipairs(found) do
-    if (one.time or one.shown) and one.verdict ~= "PASS" and not seen[one.how] then
+    local from = missed(one, own)
+    if from then
+      t:note(("follows from %s: %s"):format(from.reason, one.reason))
+    elseif (one.time or one.shown or #own == 0) and one.verdict ~= "PASS" and not seen[one.how] then
       seen[one.how] = true
       list[#list + 1] = one
     end

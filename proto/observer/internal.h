@@ -66,8 +66,8 @@ struct iw_observed_provocation {
     bool header; /* the two below are known */
     struct iw_ddp_header ddp;
     uint16_t length;
-    uint64_t pos;  /* of its segment */
-    bool doubtful; /* something that a receiver may see as another fault came, too */
+    uint64_t segment; /* its number */
+    bool doubtful;    /* something that a receiver may see as another fault came, too */
 };
 
 /* Write or Read Response messages of one direction. */
@@ -107,7 +107,7 @@ struct iw_observed_side {
     enum iw_side self;
     struct iw_observer *observer;
     bool told;
-    bool quiet;       /* a told side, or after a Terminate: nothing is found here */
+    bool quiet;       /* after a Terminate: nothing is found here */
     bool terminating; /* a segment of a Terminate was sent, whole or not */
     bool terminated;
     bool first_done;         /* an FPDU that opens the responder's way has been sent */
@@ -123,6 +123,7 @@ struct iw_observed_side {
     uint64_t input_pos, input_end; /* of the input that came last */
     uint64_t fin_pos;
     unsigned suspects;
+    uint64_t segments;    /* so far */
     struct iw_fault lost; /* PHASE_LOST: why */
 
     size_t frame_length; /* 0 until there is one; the frame is the first of what is held */

@@ -29,7 +29,7 @@ struct iw_observer *iw_observer_init(void *memory, size_t size,
         struct iw_observed_side *s = &o->side[i];
         s->self = (enum iw_side)i;
         s->observer = o;
-        s->told = s->quiet = config->told[i];
+        s->told = config->told[i];
         s->sink.context = s;
         s->sink.fpdu = iw_observer_fpdu;
         s->sink.check = iw_observer_framing_fault;
@@ -84,7 +84,7 @@ static void provoke(struct iw_observed_side *s, const struct iw_observation *now
         return;
     if (p->fault.check != IW_CHECK_NONE) {
         /* Which of several faults a receiver stopped at depends on the order in which it looks. */
-        p->header = p->header && !p->doubtful && p->pos == now->pos;
+        p->header = p->header && !p->doubtful && p->segment == s->segments;
         return;
     }
     /* If a message is wrong as a whole, any segment may be the one that was refused. */
@@ -92,7 +92,7 @@ static void provoke(struct iw_observed_side *s, const struct iw_observation *now
                                           .doubtful = p->doubtful,
                                           .header = now->payload != NULL && now->segments <= 1 &&
                                                     !p->doubtful,
-                                          .pos = now->pos,
+                                          .segment = s->segments,
                                           .ddp = now->ddp,
                                           .length = (uint16_t)now->ulpdu_length};
 }
@@ -100,16 +100,19 @@ static void provoke(struct iw_observed_side *s, const struct iw_observation *now
 void iw_observer_find(struct iw_observer *o, enum iw_check check, uint64_t pos, uint64_t got,
                       uint64_t want)
 {
+    struct iw_observed_side *s = &o->side[o->now->side];
     enum iw_observed kind = o->now->kind;
 
-    if (o->side[o->now->side].quiet || o->side[o->now->side].unproven)
+    if (s->quiet || s->unproven)
         return;
 #ifdef IW_PROVE
     if (iw_prove_blind(check))
         return;
 #endif
     o->now->fault = (struct iw_fault){.check = check, .pos = pos, .got = got, .want = want};
-    provoke(&o->side[o->now->side], o->now);
+    provoke(s, o->now);
+    if (s->told)
+        return; /* the caller knows what it sent; what that calls for counts */
     o->now->kind = IW_OBSERVED_FINDING;
     iw_observer_show(o);
     o->now->kind = kind;

@@ -370,11 +370,14 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
                       fpdu ? fpdu->pos + fpdu->size : 0);
     o->now->fpdu = fpdu;
     bool header = decode(o->now, ulpdu, length, captured);
+    s->segments++;
     iw_observer_show(o);
     if (fpdu)
         find_pending(o, !content);
     if (!content || (!header && captured < length)) {
-        if (!s->told)
+        if (s->told)
+            iw_observer_doubt_reads(o); /* a receiver that took it may have seen any request */
+        else
             iw_observer_lose_place(o, s);
         return;
     }

@@ -261,16 +261,15 @@ struct iw_frame_bend iw_script_bend(lua_State *L, int index)
     return bend;
 }
 
-/* conn:ulpdu(octets, bend, broken [, writes]) */
+/* conn:ulpdu(octets, bend [, writes]) */
 static int c_ulpdu(lua_State *L)
 {
     struct iw_conn *c = conn_of(L);
     size_t length;
     const char *octets = luaL_checklstring(L, 2, &length);
     struct iw_frame_bend bend = iw_script_bend(L, 3);
-    bool broken = lua_toboolean(L, 4);
-    struct iw_writes writes = iw_script_writes(L, 5);
-    iw_conn_send_ulpdu(c, octets, length, &bend, broken, &writes, deadline_of(L, 6));
+    struct iw_writes writes = iw_script_writes(L, 4);
+    iw_conn_send_ulpdu(c, octets, length, &bend, &writes, deadline_of(L, 5));
     return waited(L);
 }
 

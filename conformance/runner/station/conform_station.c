@@ -335,19 +335,20 @@ bool iw_conn_peer_markers(const struct iw_conn_state *s)
 }
 
 void iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
-                        const struct iw_frame_bend *bend, bool broken,
-                        const struct iw_writes *writes, uint64_t deadline)
+                        const struct iw_frame_bend *bend, const struct iw_writes *writes,
+                        uint64_t deadline)
 {
     size_t room = iw_frame_room(length, bend ? bend->pad_length : 0);
     uint8_t *fpdu = iw_got(malloc(room));
     bool markers = iw_conn_markers(&c->state);
     char text[512];
-    broken = broken || (bend && iw_frame_broken(bend));
+    bool broken = c->misframed || (bend && iw_frame_broken(bend));
     size_t size =
         iw_frame_build(c->state.sent - c->start, markers, ulpdu, length, bend, fpdu, room);
     iw_wire_print_segment(text, sizeof(text), ulpdu, length);
     tell_sent(c, IW_LINE_FPDU, size, markers, text);
     iw_observer_told_segment(c->observer, own_side(c), ulpdu, length, broken);
+    c->misframed = c->misframed || (bend && iw_frame_misleads(bend));
     output(c, fpdu, size, writes, deadline);
     free(fpdu);
 }

@@ -106,11 +106,12 @@ void iw_conn_write(struct iw_conn *c, const void *octets, size_t length,
 /* A start-up frame; FPDU positions count from its end. */
 void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
                           const struct iw_writes *writes, uint64_t deadline);
-/* One ULPDU as an FPDU. `broken`: no correct receiver takes it (iw_observer_told_segment); an FPDU
- * that is bent in its length, CRC or Markers always counts as broken. */
+/* One ULPDU as an FPDU. The observer judges it as it would in a capture; an FPDU that is bent in
+ * its length, CRC or Markers counts as broken (iw_observer_told_segment), and so does each that
+ * follows one whose end is not where its length says. */
 void iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
-                        const struct iw_frame_bend *bend, bool broken,
-                        const struct iw_writes *writes, uint64_t deadline);
+                        const struct iw_frame_bend *bend, const struct iw_writes *writes,
+                        uint64_t deadline);
 /* Corked, a connection collects what is sent; uncorking writes it as one. */
 void iw_conn_cork(struct iw_conn *c);
 void iw_conn_uncork(struct iw_conn *c, const struct iw_writes *writes, uint64_t deadline);

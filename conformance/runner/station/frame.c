@@ -29,6 +29,11 @@ bool iw_frame_broken(const struct iw_frame_bend *bend)
            bend->marker_pointer >= 0 || bend->marker_add;
 }
 
+bool iw_frame_misleads(const struct iw_frame_bend *bend)
+{
+    return bend->length >= 0 || bend->markers != IW_FRAME_MARKERS_AGREED || bend->marker_shift != 0;
+}
+
 static void marker(struct builder *b)
 {
     const struct iw_frame_bend *bend = b->bend;

@@ -46,6 +46,8 @@ size_t iw_frame_room(size_t ulpdu, size_t pad);
 
 /* Whether no correct receiver takes an FPDU that is bent so: in its length, CRC or Markers. */
 bool iw_frame_broken(const struct iw_frame_bend *bend);
+/* Whether the next FPDU begins elsewhere than a receiver of this one will look for it. */
+bool iw_frame_misleads(const struct iw_frame_bend *bend);
 
 /* Writes the FPDU of one ULPDU. `position` is that of its first octet in full operation, counted
  * from behind the start-up frame of this direction (RFC 5044 §4.3); `markers` whether the peer

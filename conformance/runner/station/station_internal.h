@@ -34,6 +34,7 @@ struct iw_conn {
     uint64_t start;      /* position of the first octet of full operation that we send */
     uint64_t peer_start; /* ... that the peer sends */
     uint64_t peer_base;  /* position at which the peer's MPA begins: after what it streamed */
+    bool misframed;      /* an FPDU that we sent ends elsewhere than its receiver will look */
     bool streaming;      /* MPA has not begun (RFC 5044 §7.1.2) */
     bool ended_early;    /* the peer ended its direction while it streamed */
     uint8_t *streamed;   /* what the peer streamed and nobody took */

@@ -89,7 +89,8 @@ static void octets_that_come_are_compared(void **state)
 {
     (void)state;
     expect_pass(AGAINST(
-        START "local found, which = literal.expect_fpdu(conn, '0015 4144 {rest:20} 00',\n"
+        START "t:allow('mpa-responder-early', 'ddp-msn')\n"
+              "local found, which = literal.expect_fpdu(conn, '0015 4144 {rest:20} 00',\n"
               "  '0015 4143 {stag:4}{queue:4} 00000001 {mo:4} {payload:3} 00')\n"
               "assert(which == 2 and found.payload == 'abc' and found.mo == hex '00000000')\n"
               "assert(literal.next_ulpdu(conn) == hex '4143 00000000 00000000 00000001 00000000' "

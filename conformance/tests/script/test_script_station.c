@@ -267,11 +267,10 @@ static void a_ulpdu_is_framed_and_bent(void **state)
 
     (void)state;
     snprintf(text, sizeof(text),
-             "%s local r = all(conn:ulpdu(send, {}, false, 7, 60)) conn:shutdown() return r",
-             start);
+             "%s local r = all(conn:ulpdu(send, {}, 7, 60)) conn:shutdown() return r", start);
     AGAINST(text, "", {PEER_READ, REQUEST, 0}, {PEER_WRITE, REPLY, 0},
             {PEER_READ, SEND "447065aa", 0}, {PEER_DRAIN, NULL, 0});
-    snprintf(text, sizeof(text), "%s conn:ulpdu(send, { crc = 0x01020304 }, true) conn:shutdown()",
+    snprintf(text, sizeof(text), "%s conn:ulpdu(send, { crc = 0x01020304 }) conn:shutdown()",
              start);
     AGAINST(text, "nil", {PEER_READ, REQUEST, 0}, {PEER_WRITE, REPLY, 0},
             {PEER_READ, SEND "04030201", 0}, {PEER_DRAIN, NULL, 0});
@@ -305,7 +304,7 @@ static void octets_may_come_before_the_start_up(void **state)
 static void no_write_is_of_no_octets(void **state)
 {
     static const char *const calls[] = {"conn:write('x', 0)", "conn:startup('x', 0)",
-                                        "conn:ulpdu('x', {}, false, 0)", "conn:uncork(0)"};
+                                        "conn:ulpdu('x', {}, 0)", "conn:uncork(0)"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)

@@ -124,7 +124,7 @@ static void sends_ulpdu(const char *hex, const struct iw_frame_bend *bend)
     uint8_t octets[64];
     size_t length = hex_octets(hex, octets, sizeof(octets));
 
-    iw_conn_send_ulpdu(c, octets, length, bend, false, NULL, never);
+    iw_conn_send_ulpdu(c, octets, length, bend, NULL, never);
 }
 
 /* The next item, in its one-line syntax, with its positions. */

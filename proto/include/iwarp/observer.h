@@ -224,9 +224,10 @@ void iw_observer_end(struct iw_observer *o, enum iw_side side, uint64_t pos, boo
 
 /* Report that the told side sent this start-up frame (once, whole), or this DDP segment of `length`
  * octets, well-formed or not. They are observed like fed ones and update the state by which the
- * other side is judged, but nothing is found about them. Frames under 20 octets and calls for a
- * side that is not told are ignored. `broken`: no correct receiver accepts the segment (bad CRC,
- * bad length ...), so it changes no state. */
+ * other side is judged, but nothing is found about them: what is wrong with them provokes the other
+ * side as it does in a capture. Frames under 20 octets and calls for a side that is not told are
+ * ignored. `broken`: the FPDU around the segment is wrong (CRC, length, Markers), so that no
+ * correct receiver sees the segment; of Reads and Atomics nothing is certain from there on. */
 void iw_observer_told_startup(struct iw_observer *o, enum iw_side side, const void *frame,
                               size_t length);
 void iw_observer_told_segment(struct iw_observer *o, enum iw_side side, const void *ulpdu,

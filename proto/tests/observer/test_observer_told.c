@@ -32,7 +32,56 @@ static void test_told_initiator(void **state)
 
     /* A fault that breaks no framing keeps the place: the read was asked for, wrong MSN or not. */
     rig = rig_new(true, false);
-    PLAY(rig, REQUEST, REPLY, "I " READ_3, "R " RESPONSE_3, "I " READ_1, "R " RESPONSE_1);
+    PLAY(rig, REQUEST, REPLY, "I " READ_3, "I " READ_1);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    PLAY(rig, "R " RESPONSE_3, "R " RESPONSE_1);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 1);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->side, IW_SIDE_RESPONDER);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check,
+                     IW_CHECK_RDMAP_TERMINATE_STOP);
+    rig_free(rig);
+}
+
+/* Whoever takes a Read Request that no receiver should take answers it: the response is no fault of
+ * its own. */
+static void test_told_requests_that_are_none(void **state)
+{
+    static const char *const requests[] = {
+        "X " READ_1, /* a wrong CRC, say */
+        "I " READ_HEADER("00000001") "aabbccdd 0000000000002000",
+        "I " READ_HEADER("00000001") "aabbccdd 0000000000002000 00000040 11223344 "
+                                     "0000000000001000 00",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        for (int told = 0; told < 2; told++) {
+            struct rig *rig = rig_new(told, false);
+            PLAY(rig, REQUEST, REPLY, "I " SEND_1, requests[i], "R " RESPONSE_1);
+            for (size_t k = 0; k < rig_count(rig, IW_OBSERVED_FINDING); k++)
+                assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, k)->side, IW_SIDE_INITIATOR);
+            assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), told ? 0 : 1);
+            rig_free(rig);
+        }
+    }
+}
+
+/* What a Terminate returns is compared with the reported segments as with those of a capture: of
+ * several faults in one segment any may be its reason. */
+static void test_told_provocations(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(true, false);
+    PLAY(rig, REQUEST, REPLY, "I " SEND_1, "I " SEND_3,
+         "R " TERMINATE "1203c000 0012 4143 00000000 00000000 00000001 00000000");
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 1);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check,
+                     IW_CHECK_RDMAP_TERMINATE_SEGMENT);
+    rig_free(rig);
+
+    rig = rig_new(true, false);
+    PLAY(rig, REQUEST, REPLY, "I " SEND_1, "I " SEND_3,
+         "R " TERMINATE "1203c000 0012 4143 00000000 00000000 00000003 00000000");
     assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
     rig_free(rig);
 }
@@ -79,6 +128,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_told_initiator),
         cmocka_unit_test(test_told_responder),
+        cmocka_unit_test(test_told_requests_that_are_none),
+        cmocka_unit_test(test_told_provocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
