@@ -7,7 +7,7 @@ local Conn = iw.load("conn")
 local Agent = iw.load("agent")
 
 local Target = {}
-local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding asked")) }
+local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding asked readable writable")) }
 for name, method in pairs(Agent) do Target[name] = method end
 Target.rping = iw.load("rping").begin
 Target.replay = iw.load("replay").play

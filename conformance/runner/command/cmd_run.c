@@ -21,6 +21,7 @@
 #include "report/report_tap.h"
 #include "run/baseline.h"
 #include "run/pool.h"
+#include "run/survey.h"
 #include "run_words.h"
 
 /* Cases in which a peer may say nothing before it is given up. More than a family of cases that
@@ -34,6 +35,7 @@ struct run {
     const struct iw_command *command;
     struct iw_setup *setup;
     struct iw_record record;
+    struct iw_survey survey;
     struct iw_baseline baseline; /* empty if there is none */
     struct iw_journal *journal;
     char *dir; /* of results */
@@ -216,6 +218,31 @@ static bool write_all(struct run *run)
 
 /* ---- all of it ---- */
 
+/* The next case to be played; NULL: none is left. */
+static const struct iw_case *first(const struct iw_record *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->entries[i].c != NULL && r->entries[i].handed < r->repeat)
+            return r->entries[i].c;
+    return NULL;
+}
+
+/* Finds out what the target can do, for the cases to know. A recording is played as it is. A kernel
+ * that ends meanwhile has ended in the first case, and is spared another survey. */
+static int survey(struct run *run, struct iw_pool *pool, struct iw_run_options *options,
+                  char *error, size_t room)
+{
+    const struct iw_setup *s = run->setup;
+    const struct iw_case *begins = first(&run->record);
+    if (run->command->replay.capture != NULL || begins == NULL || iw_reexec_continues())
+        return 0;
+    if (s->target->restart != NULL)
+        iw_journal_begin(run->journal, begins);
+    int status = iw_survey_take(&run->survey, pool, s->selected, s->n_selected, error, room);
+    options->instruments = &run->survey.instruments;
+    return status;
+}
+
 static int play_all(struct run *run)
 {
     const struct iw_command *c = run->command;
@@ -237,14 +264,15 @@ static int play_all(struct run *run)
         .done = done,
         .trouble = trouble,
     };
-    char error[256] = "";
+    char error[1024] = "";
     if (c->capture && !(pool.live = open_live(run)))
         return IW_EXIT_TESTER;
     uint64_t began = iw_transport_now();
     if (c->tap && !iw_reexec_continues())
         iw_tap_begin(stdout, r->count);
     print(run);
-    bool good = !iw_pool_run(&pool, error, sizeof(error));
+    bool good = !survey(run, &pool, &options, error, sizeof(error)) &&
+                (pool.interrupted || !iw_pool_run(&pool, error, sizeof(error)));
     if (!good)
         iw_complain("%s", error);
     show_progress(run, NULL);
@@ -350,6 +378,7 @@ int iw_command_run(const struct iw_command *c)
             fclose(run.files[i]);
     free(run.dir);
     iw_baseline_free(&run.baseline);
+    iw_survey_free(&run.survey);
     iw_setup_free(&s);
     return status;
 }
