@@ -4,9 +4,10 @@
 local strict = iw.load("strict")
 local message = iw.load("message")
 local octets = iw.load("octets")
+local instruments = iw.load("instruments")
 
 local Conn = {}
-local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends receives")) }
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends receives failing")) }
 
 function Conn.new(t, raw)
   local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)
@@ -88,6 +89,7 @@ function Conn:encode(m, segments)
   if m.name == "raw" then
     return { { ulpdu = m.fields.ulpdu, t = (m.fields.ulpdu:byte() or 0) & 0x80 ~= 0 } }
   end
+  if m.name == "read_request" then self.failing = self.failing or instruments.failing(m.fields.size or 1) end
   local body = m:body()
   local header = header_of(self, m, body)
   local records = {}
@@ -414,6 +416,13 @@ local function how(patterns, item)
   return not item and "unanswered" or ends and "refused" or "another answer"
 end
 
+local function set_matches(patterns, item)
+  for _, pattern in ipairs(patterns) do
+    if pattern:matches(item) then return true end
+  end
+  return false
+end
+
 -- The code of the Terminate that is expected first, "1/1/00"; nil if none is.
 local function fault_of(patterns)
   local f = patterns[1].name == "terminate" and patterns[1].fields
@@ -431,6 +440,20 @@ local function record(conn, item, which)
   if which > 1 and item.kind ~= "message" then conn.t:observe("answer", item.text) end
 end
 
+-- Ends the case if it has sent what this target cannot answer, and what came (nil: nothing) comes without a stimulus, too.
+local function blocked(conn, patterns, item)
+  if not conn.failing or item and not instruments.ends(item) and set_matches(patterns, item) then return end
+  if instruments.explains(conn.failing, item) then
+    instruments.block(conn.failing, { expected = set_text(patterns), actual = item and item.text or nothing_text(conn), item = item })
+  end
+end
+
+-- Seconds to wait: where an answer will hardly come only as long as for a silence.
+local function patience(conn, patterns, options)
+  if options.within or not conn.failing or patterns[1].name ~= "read_response" then return options.within end
+  return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
+end
+
 -- Checks that the peer's next action matches one of the messages or lists of them, the preferred one first. Options come
 -- last: rule (broken if it does not), within (seconds), ignoring (a message that may come before),
 -- dropped (silence passes, too, if the target's TCP has not acknowledged the octets sent: RFC 5044 §8).
@@ -440,10 +463,11 @@ function Conn:expect(...)
   if #patterns == 0 then error("conn:expect needs something to expect", 0) end
   local item
   repeat
-    item = self:next(options.within)
+    item = self:next(patience(self, patterns, options))
     local passed_over = item and options.ignoring and options.ignoring:matches(item)
     for i, pattern in ipairs(item and not passed_over and patterns or {}) do
       if pattern:matches(item) then
+        if not (pattern.name == "terminate" and pattern.fields.code) then blocked(self, patterns, item) end
         record(self, item, i)
         self.t:decided(item)
         return item, i
@@ -453,6 +477,7 @@ function Conn:expect(...)
   if not item and options.dropped and self:state().unacked > 0 then
     return self.t:observe("answer", "the segment was dropped")
   end
+  blocked(self, patterns, item)
   self.t.asked = self
   self.t:fail(reason_for(patterns, item), {
     rule = options.rule, how = how(patterns, item), fault = fault_of(patterns),
@@ -521,32 +546,47 @@ function Conn:need_reads()
   if state.peer and state.peer.ird == 0 then self.t:skip("the target takes no RDMA Reads (IRD 0)") end
 end
 
--- Sends a zero-length Read Request; returns the pattern of its answer.
-local function ask(conn)
-  conn:need_reads()
-  conn.fences = (conn.fences or 0) + 1
-  local stag = FENCE + (conn.fences & 0xff)
-  conn:send(message.read_request { size = 0, sink_stag = stag, sink_to = conn.fences })
-  return message.read_response { stag = stag, to = conn.fences, payload = "" }
-end
-
--- Proves that the peer has processed everything sent so far without a reaction: it answers a
--- zero-length Read Request, and nothing comes before the answer (RFC 5040 §5.2.1).
+-- Proves that the peer has processed everything sent so far without a reaction: it takes part in a good exchange, such as a
+-- zero-length Read, and nothing comes before its answer (RFC 5040 §5.2.1). Without an instrument (instruments.lua) the case is blocked.
 function Conn:fence(options)
   options = strict.check("conn:fence", options or {}, strict.set("rule within"))
-  return self:expect(ask(self), { rule = options.rule, within = options.within })
+  local rest = instruments.begin(self)
+  if rest.answer then return self:expect(rest.answer, { rule = options.rule, within = options.within }) end
+  local done, item = instruments.complete(self, rest, options.within)
+  if done then return nil end
+  self.t.asked = self
+  self.t:fail(reason_for({}, item), {
+    rule = options.rule, how = item and instruments.ends(item) and "refused" or item and "another answer" or "unanswered",
+    expected = rest.text, actual = item and item.text or nothing_text(self, options.within), item = item,
+  })
 end
 
 Conn.expect_fence = Conn.fence
 
+-- As conn:fence where the target may have ended the stream, with a Terminate or without one: returns true if it serves, false if
+-- it has ended. Anything else is a failure.
+function Conn:serves(options)
+  options = strict.check("conn:serves", options or {}, strict.set("rule within"))
+  local rest = instruments.begin(self)
+  local done, item = instruments.complete(self, rest, options.within)
+  if item then self.t:decided(item) end
+  if done then return true end
+  if item and instruments.ends(item) then return false end
+  self.t.asked = self
+  self.t:fail(reason_for({}, item), {
+    rule = options.rule, how = item and "another answer" or "unanswered", expected = "end or terminate or " .. rest.text,
+    actual = item and item.text or nothing_text(self, options.within), item = item,
+  })
+end
+
 -- A good exchange before the stimulus: the same, but without it the case is INCONCLUSIVE.
 function Conn:sanity()
-  local answer = ask(self)
-  local item
-  repeat item = self:next() until not (item and of_its_own(self, item))
-  if not (item and answer:matches(item)) then
+  local rest = instruments.begin(self)
+  local done, item
+  repeat done, item = instruments.complete(self, rest) until done or not (item and of_its_own(self, item))
+  if not done then
     self.t:inconclusive("the target did not complete a good exchange", {
-      expected = answer:text(), actual = item and item.text or nothing_text(self), item = item,
+      expected = rest.text, actual = item and item.text or nothing_text(self), item = item,
     })
   end
 end

@@ -150,7 +150,7 @@ function ending.result(outcome)
   end
   return {
     verdict = outcome.verdict, rule = outcome.rule, reason = outcome.reason, where = outcome.where,
-    expected = outcome.expected, actual = outcome.actual, deviations = list,
+    expected = outcome.expected, actual = outcome.actual, deviations = list, blocked = outcome.blocked,
     observed = t:observations(), notes = #t.notes > 0 and table.concat(t.notes, "\n") or nil,
   }
 end

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Instruments: good exchanges that show what a target has processed. The runner finds out which of them it can do before the
--- cases are played (survey.lua); iw.instrument(name) is true, false, or nil where nobody knows.
+-- cases are played (survey.lua); iw.instrument(name) is true, false, or nil where nobody knows. A case uses the first that works.
+-- One that fails is judged by the cases whose primary rule is about it (iw.about); in the others nothing that the target does, or
+-- does not do, proves anything if it does the same without their stimulus: they are blocked.
 --
 -- Each has `fits`, whether it can be tried on a connection, and `begin`, which sends its part and returns the rest: `text`, what is
 -- expected, and `answer`, the message that must come, or `shown`, which looks whether the target's agent saw it happen.
@@ -13,7 +15,7 @@ local instruments = {}
 local STAG = 0x46454e00
 local OCTET = "\x5a"
 
--- The first that fits is a fence.
+-- A fence is the first that fits, but for the last one, which ends the connection.
 local ORDER = { "empty-read", "read", "write", "echo", "terminate" }
 local all = {}
 
@@ -22,12 +24,13 @@ local function number(conn)
   return conn.fences
 end
 
+-- What else a case wants to know of Reads is its own business: a target without IRD takes none.
 local function takes_reads(conn)
   local state = conn:state()
-  return iw.can("read") and not (state.peer and state.peer.ird == 0)
+  return iw.can("empty_read") and not (state.peer and state.peer.ird == 0)
 end
 
-local function agent_can(conn, capability) return conn.t.peer.agent and conn.agent and iw.can(capability) end
+local function agent_can(conn, capability) return conn.t.peer.agent and iw.can(capability) end
 
 -- ---- Reads ----
 
@@ -41,12 +44,12 @@ local function read(conn, fields, payload)
 end
 
 all["empty-read"] = {
-  fits = function(conn) return takes_reads(conn) and iw.can("empty_read") end,
+  fits = takes_reads,
   begin = function(conn) return read(conn, {}, "") end,
 }
 
 all.read = {
-  fits = function(conn) return takes_reads(conn) and agent_can(conn, "memory.read") end,
+  fits = function(conn) return takes_reads(conn) and iw.can("read") and agent_can(conn, "memory.read") end,
   begin = function(conn)
     local t = conn.t
     t.readable = t.readable or t:memory { length = 1, remote = "read", fill = OCTET }
@@ -69,7 +72,10 @@ all.write = {
 
 all.echo = {
   -- A receive that the case has posted is the case's.
-  fits = function(conn) return (conn.receives or 0) == 0 and (agent_can(conn, "agent") or iw.can("echo")) end,
+  fits = function(conn)
+    if conn.t.peer.agent then return conn.agent and (conn.receives or 0) == 0 end
+    return iw.can("echo")
+  end,
   begin = function(conn)
     local t = conn.t
     if not t.peer.agent then
@@ -120,6 +126,74 @@ function instruments.complete(conn, rest, within)
     left, pause = left - pause, math.min(2 * pause, 0.1)
   until left <= 0
   return rest.shown(), nil
+end
+
+-- ---- what a case may use ----
+
+-- Returns the first that works, or might; else nil, and the name of the one that is missing, which is nil where none fits.
+local function pick(conn)
+  local missing
+  for _, name in ipairs(ORDER) do
+    local works = iw.instrument(name)
+    if name ~= "terminate" and (works or works == nil and name == "empty-read" or works == false and not missing)
+      and all[name].fits(conn) then
+      if works ~= false then return all[name] end
+      missing = name
+    end
+  end
+  return nil, missing
+end
+
+-- Returns whether some instrument is known to work on this connection.
+function instruments.works(conn)
+  for _, name in ipairs(ORDER) do
+    if name ~= "terminate" and iw.instrument(name) and all[name].fits(conn) then return true end
+  end
+  return false
+end
+
+local TEXT = {
+  ["empty-read"] = "answer empty Reads", read = "answer Reads", write = "take Writes", echo = "take Sends",
+  terminate = "report errors",
+}
+
+-- Ends the case: it depends on an instrument that this target has not.
+function instruments.block(name, why)
+  why = why or {}
+  iw.raise { verdict = "INCONCLUSIVE", reason = ("blocked: the target does not %s"):format(TEXT[name]), blocked = name,
+    expected = why.expected, actual = why.actual, item = why.item }
+end
+
+-- Begins the exchange of an instrument that works. SKIP if the target's start-up frame says that it takes no RDMA Reads and
+-- nothing else can be used; the case is blocked if nothing works.
+function instruments.begin(conn)
+  local one, missing = pick(conn)
+  if one then return one.begin(conn) end
+  if missing then instruments.block(missing) end
+  local peer = conn:state().peer
+  conn.t:skip(peer and peer.ird == 0 and "the target takes no RDMA Reads (IRD 0)"
+    or "nothing can show what the target has processed: it answers no Reads")
+end
+
+-- ---- what a case depends on ----
+
+-- Returns the name of the instrument that fails where a case sends a Read Request of this size and waits for what comes of it; nil if
+-- there is none. One that fails because another does stands back behind that one.
+function instruments.failing(size)
+  local wanted = size == 0 and { "read", "empty-read" } or { "read" }
+  for _, name in ipairs(wanted) do
+    if iw.instrument(name) == false then return not iw.about(name) and name or nil end
+  end
+end
+
+function instruments.ends(item) return item.op == "terminate" or item.kind ~= "message" and item.kind ~= "startup" end
+
+-- Whether an item of the target's (nil: nothing) is no more than what it does without a stimulus, where instrument `name` fails.
+-- Its silence says nothing after an exchange of which it is not capable, however that has failed before.
+function instruments.explains(name, item)
+  local _, how = iw.instrument(name)
+  if not item then return true end
+  return how == (instruments.ends(item) and "ends" or "odd")
 end
 
 -- The instruments by name, in the order in which they are taken.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Finds out which instruments (instruments.lua) work with a target, before the cases are played. It writes what it finds into
--- the notes of its result, one line each: "works: " or "fails: " and the name. What cannot be tried has no line. Another line is
+-- the notes of its result, one line each: "works: " or what it does instead ("silent: ", "ends: ", "odd: "), and the name. What cannot be tried has no line. Another line is
 -- of no meaning to the runner, which keeps it.
 
 local instruments = iw.load("instruments")
@@ -23,8 +23,8 @@ function survey.take(t)
       conn = t:session {}
     end
     if one.fits(conn) then
-      local works = instruments.complete(conn, one.begin(conn))
-      t:note((works and "works: " or "fails: ") .. name)
+      local works, item = instruments.complete(conn, one.begin(conn))
+      t:note(("%s: %s"):format(works and "works" or not item and "silent" or instruments.ends(item) and "ends" or "odd", name))
       if not works then
         finish(conn)
         conn = nil

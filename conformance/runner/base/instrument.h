@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "iwarp/mpa.h"
+#include "iwarp/rules.h"
 
 enum iw_instrument {
     IW_INSTRUMENT_EMPTY_READ, /* a Read of no octets, and its answer */
@@ -21,8 +22,14 @@ enum iw_instrument {
 
 enum { IW_INSTRUMENT_COUNT = IW_INSTRUMENT_TERMINATE + 1 };
 
-/* Whether the target can do one. */
-enum iw_ability { IW_ABILITY_UNKNOWN, IW_ABILITY_WORKS, IW_ABILITY_FAILS };
+/* Whether the target can do one, and what it does instead. */
+enum iw_ability {
+    IW_ABILITY_UNKNOWN,
+    IW_ABILITY_WORKS,
+    IW_ABILITY_SILENT, /* it does nothing */
+    IW_ABILITY_ENDS,   /* it ends the connection, with a Terminate or without */
+    IW_ABILITY_ODD     /* it answers in another way */
+};
 
 /* What is known of a target, in each role that it can have (enum iw_mpa_role). */
 struct iw_instruments {
@@ -33,6 +40,13 @@ struct iw_instruments {
 const char *iw_instrument_name(enum iw_instrument instrument);
 /* Finds the instrument of this name. Returns false if there is none. */
 bool iw_instrument_find(const char *name, enum iw_instrument *out);
+/* Returns "works", "silent", "ends" or "odd"; NULL if nothing is known. */
+const char *iw_ability_name(enum iw_ability ability);
+/* Finds the ability of this name. Returns false if there is none. */
+bool iw_ability_find(const char *name, enum iw_ability *out);
+/* Returns whether a rule is about this instrument: a case of it judges the exchange that others
+ * take for granted. */
+bool iw_instrument_serves(enum iw_instrument instrument, const struct iw_rule *rule);
 /* Returns what is known of an instrument; `all` NULL: nothing. */
 enum iw_ability iw_instrument_ability(const struct iw_instruments *all, enum iw_mpa_role role,
                                       enum iw_instrument instrument);

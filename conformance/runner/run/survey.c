@@ -17,15 +17,17 @@ struct taking {
 
 /* ---- what it found ---- */
 
-static void take_line(struct iw_survey *survey, enum iw_mpa_role role, const char *line)
+/* A line "works: empty-read", or another word for what comes of it. */
+static void take_line(struct iw_survey *survey, enum iw_mpa_role role, char *line)
 {
-    static const char works[] = "works: ", fails[] = "fails: ";
-    bool good = strncmp(line, works, sizeof(works) - 1) == 0;
+    char *name = strstr(line, ": ");
     enum iw_instrument instrument;
-    if (!good && strncmp(line, fails, sizeof(fails) - 1) != 0)
+    enum iw_ability ability;
+    if (name == NULL)
         return;
-    if (iw_instrument_find(line + sizeof(works) - 1, &instrument))
-        survey->instruments.of[role][instrument] = good ? IW_ABILITY_WORKS : IW_ABILITY_FAILS;
+    *name = 0;
+    if (iw_ability_find(line, &ability) && iw_instrument_find(name + 2, &instrument))
+        survey->instruments.of[role][instrument] = ability;
 }
 
 /* ---- the pool's side ---- */

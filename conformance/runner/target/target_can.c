@@ -102,6 +102,8 @@ bool iw_target_can(const struct iw_target_spec *spec, const json_t *features, co
 
         if (covers(*said + no, question))
             return !no;
+        if (!strcmp(*said, "!read") && !strcmp(question, "empty_read"))
+            return false;
     }
     if (class_can(spec->class, question))
         return true;

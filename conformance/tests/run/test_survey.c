@@ -28,7 +28,7 @@ static int play(const struct iw_case *c, struct iw_target *target, const struct 
     (void)target;
     *out = (struct iw_result){.verdict = IW_VERDICT_FAIL};
     out->notes = iw_text_copy(connects ? "works: echo\nworks: nothing\nechoes: read"
-                                       : "fails: empty-read\nsome remark\nworks: read");
+                                       : "silent: empty-read\nsome remark\nworks: read");
     if (o->pcap_dir != NULL || o->exchange)
         out->notes = iw_text_copy("the survey leaves something behind");
     return 0;
@@ -88,13 +88,13 @@ static void both_roles_are_surveyed(void **state)
 
     (void)state;
     take("embedded", selected, 3);
-    assert_int_equal(ability(IW_MPA_RESPONDER, IW_INSTRUMENT_EMPTY_READ), IW_ABILITY_FAILS);
+    assert_int_equal(ability(IW_MPA_RESPONDER, IW_INSTRUMENT_EMPTY_READ), IW_ABILITY_SILENT);
     assert_int_equal(ability(IW_MPA_RESPONDER, IW_INSTRUMENT_READ), IW_ABILITY_WORKS);
     assert_int_equal(ability(IW_MPA_RESPONDER, IW_INSTRUMENT_ECHO), IW_ABILITY_UNKNOWN);
     assert_int_equal(ability(IW_MPA_INITIATOR, IW_INSTRUMENT_ECHO), IW_ABILITY_WORKS);
     assert_int_equal(ability(IW_MPA_INITIATOR, IW_INSTRUMENT_READ), IW_ABILITY_UNKNOWN);
     assert_string_equal(survey.notes[IW_MPA_RESPONDER],
-                        "fails: empty-read\nsome remark\nworks: read");
+                        "silent: empty-read\nsome remark\nworks: read");
 }
 
 static void a_role_that_no_case_has_is_left_out(void **state)
