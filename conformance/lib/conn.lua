@@ -7,7 +7,7 @@ local octets = iw.load("octets")
 local instruments = iw.load("instruments")
 
 local Conn = {}
-local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends receives failing")) }
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends receives failing deaf")) }
 
 function Conn.new(t, raw)
   local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)
@@ -86,10 +86,10 @@ end
 -- Returns the ULPDUs of a message, as records of their header fields with `ulpdu` and `payload`; MSN and
 -- MO move on as if they were sent. `segments` splits the payload otherwise than the MULPDU.
 function Conn:encode(m, segments)
+  instruments.depend(self, m, m.name == "raw" and m.fields.ulpdu)
   if m.name == "raw" then
     return { { ulpdu = m.fields.ulpdu, t = (m.fields.ulpdu:byte() or 0) & 0x80 ~= 0 } }
   end
-  if m.name == "read_request" then self.failing = self.failing or instruments.failing(m.fields.size or 1) end
   local body = m:body()
   local header = header_of(self, m, body)
   local records = {}
@@ -199,6 +199,8 @@ end
 -- Sends octets as they are, hidden from the observer. options: writes, comment.
 function Conn:write(text, options)
   options = strict.check("conn:write", options or {}, strict.set("writes comment"))
+  local state = self:state()
+  if state.own and state.peer then instruments.depend(self, nil, text:sub(3)) end
   self.raw:write(text, options.writes)
   ended(self)
   self.t.negative = true
@@ -416,13 +418,6 @@ local function how(patterns, item)
   return not item and "unanswered" or ends and "refused" or "another answer"
 end
 
-local function set_matches(patterns, item)
-  for _, pattern in ipairs(patterns) do
-    if pattern:matches(item) then return true end
-  end
-  return false
-end
-
 -- The code of the Terminate that is expected first, "1/1/00"; nil if none is.
 local function fault_of(patterns)
   local f = patterns[1].name == "terminate" and patterns[1].fields
@@ -440,17 +435,10 @@ local function record(conn, item, which)
   if which > 1 and item.kind ~= "message" then conn.t:observe("answer", item.text) end
 end
 
--- Ends the case if it has sent what this target cannot answer, and what came (nil: nothing) comes without a stimulus, too.
-local function blocked(conn, patterns, item)
-  if not conn.failing or item and not instruments.ends(item) and set_matches(patterns, item) then return end
-  if instruments.explains(conn.failing, item) then
-    instruments.block(conn.failing, { expected = set_text(patterns), actual = item and item.text or nothing_text(conn), item = item })
-  end
-end
-
 -- Seconds to wait: where an answer will hardly come only as long as for a silence.
 local function patience(conn, patterns, options)
-  if options.within or not conn.failing or patterns[1].name ~= "read_response" then return options.within end
+  local hardly = conn.deaf or patterns[1].name == "read_response"
+  if options.within or not (conn.failing and hardly) then return options.within end
   return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
 end
 
@@ -467,7 +455,9 @@ function Conn:expect(...)
     local passed_over = item and options.ignoring and options.ignoring:matches(item)
     for i, pattern in ipairs(item and not passed_over and patterns or {}) do
       if pattern:matches(item) then
-        if not (pattern.name == "terminate" and pattern.fields.code) then blocked(self, patterns, item) end
+        if instruments.ends(item) and not (pattern.name == "terminate" and pattern.fields.code) then
+          instruments.check(self, item, { expected = set_text(patterns), actual = item.text, item = item })
+        end
         record(self, item, i)
         self.t:decided(item)
         return item, i
@@ -477,7 +467,6 @@ function Conn:expect(...)
   if not item and options.dropped and self:state().unacked > 0 then
     return self.t:observe("answer", "the segment was dropped")
   end
-  blocked(self, patterns, item)
   self.t.asked = self
   self.t:fail(reason_for(patterns, item), {
     rule = options.rule, how = how(patterns, item), fault = fault_of(patterns),

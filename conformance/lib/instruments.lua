@@ -16,7 +16,7 @@ local STAG = 0x46454e00
 local OCTET = "\x5a"
 
 -- A fence is the first that fits, but for the last one, which ends the connection.
-local ORDER = { "empty-read", "read", "write", "echo", "terminate" }
+local ORDER = { "empty-read", "read", "empty-read-of-buffer", "write", "echo", "terminate" }
 local all = {}
 
 local function number(conn)
@@ -48,13 +48,21 @@ all["empty-read"] = {
   begin = function(conn) return read(conn, {}, "") end,
 }
 
+local function readable(t)
+  t.readable = t.readable or t:memory { length = 1, remote = "read", fill = OCTET }
+  return t.readable
+end
+
+local function reads_memory(conn) return takes_reads(conn) and iw.can("read") and agent_can(conn, "memory.read") end
+
+all["empty-read-of-buffer"] = {
+  fits = reads_memory,
+  begin = function(conn) return read(conn, { source = readable(conn.t) }, "") end,
+}
+
 all.read = {
-  fits = function(conn) return takes_reads(conn) and iw.can("read") and agent_can(conn, "memory.read") end,
-  begin = function(conn)
-    local t = conn.t
-    t.readable = t.readable or t:memory { length = 1, remote = "read", fill = OCTET }
-    return read(conn, { source = t.readable }, OCTET)
-  end,
+  fits = reads_memory,
+  begin = function(conn) return read(conn, { source = readable(conn.t) }, OCTET) end,
 }
 
 -- ---- what the agent sees ----
@@ -152,15 +160,17 @@ function instruments.works(conn)
   return false
 end
 
+-- What a target without an instrument does not do.
 local TEXT = {
-  ["empty-read"] = "answer empty Reads", read = "answer Reads", write = "take Writes", echo = "take Sends",
+  ["empty-read"] = "answer empty Reads", ["empty-read-of-buffer"] = "answer empty Reads", read = "answer Reads", write = "take Writes", echo = "take Sends",
   terminate = "report errors",
 }
 
 -- Ends the case: it depends on an instrument that this target has not.
 function instruments.block(name, why)
   why = why or {}
-  iw.raise { verdict = "INCONCLUSIVE", reason = ("blocked: the target does not %s"):format(TEXT[name]), blocked = name,
+  local text = instruments.deaf() and "take anything in full operation" or TEXT[name]
+  iw.raise { verdict = "INCONCLUSIVE", reason = "blocked: the target does not " .. text, blocked = name,
     expected = why.expected, actual = why.actual, item = why.item }
 end
 
@@ -169,7 +179,7 @@ end
 function instruments.begin(conn)
   local one, missing = pick(conn)
   if one then return one.begin(conn) end
-  if missing then instruments.block(missing) end
+  if missing then instruments.block(instruments.deaf() or missing) end
   local peer = conn:state().peer
   conn.t:skip(peer and peer.ird == 0 and "the target takes no RDMA Reads (IRD 0)"
     or "nothing can show what the target has processed: it answers no Reads")
@@ -177,23 +187,68 @@ end
 
 -- ---- what a case depends on ----
 
--- Returns the name of the instrument that fails where a case sends a Read Request of this size and waits for what comes of it; nil if
--- there is none. One that fails because another does stands back behind that one.
-function instruments.failing(size)
-  local wanted = size == 0 and { "read", "empty-read" } or { "read" }
-  for _, name in ipairs(wanted) do
-    if iw.instrument(name) == false then return not iw.about(name) and name or nil end
+-- Returns the name of the instrument that stands for all if the target is deaf: whatever good exchange was tried, it was silent. Of one
+-- that is silent about one thing alone nobody knows that.
+function instruments.deaf()
+  local silent, first = 0, nil
+  for _, name in ipairs(ORDER) do
+    local works, how = iw.instrument(name)
+    if works or how and how ~= "silent" then return nil end
+    if how then silent, first = silent + 1, first or name end
   end
+  if silent < 2 then return nil end
+  return iw.instrument("read") ~= nil and "read" or first
+end
+
+-- Returns the name of the instrument that fails where a case sends a Read Request of this size, which names a buffer or does not, and
+-- waits for what comes of it; nil if there is none, or the case is about it. One that fails because another does stands back
+-- behind that one.
+local function failing(size, buffer)
+  local name = "read"
+  if size == 0 then name = buffer and iw.instrument("empty-read-of-buffer") ~= nil and "empty-read-of-buffer" or "empty-read" end
+  if iw.instrument(name) ~= false then return nil end
+  for _, prior in ipairs(size == 0 and { "read", "empty-read-of-buffer" } or {}) do
+    if iw.instrument(prior) == false then
+      name = prior
+      break
+    end
+  end
+  return not iw.about(name) and name or nil
+end
+
+-- The size that a ULPDU asks for, if it is a Read Request: T 0, opcode 1, queue 1.
+local function asked(ulpdu)
+  if #ulpdu < 46 or ulpdu:byte() & 0x80 ~= 0 or ulpdu:byte(2) & 0xf ~= 1 or string.unpack(">I4", ulpdu, 7) ~= 1 then return nil end
+  return (string.unpack(">I4", ulpdu, 31))
+end
+
+-- Notes what a connection depends on from now on, since the case sends this message, or this ULPDU.
+function instruments.depend(conn, m, ulpdu)
+  if conn.failing then return end
+  local silent = instruments.deaf()
+  if silent then
+    conn.failing, conn.deaf = not iw.about(silent) and silent or nil, true
+  elseif m and m.name == "read_request" then
+    conn.failing = failing(m.fields.size or 1, m.buffer)
+  elseif ulpdu then
+    local size = asked(ulpdu)
+    conn.failing = size and failing(size)
+  end
+end
+
+-- Ends the case if a connection depends on an instrument that fails, and the item (nil: nothing) is no more than what this target
+-- does without the stimulus. why: expected, actual.
+function instruments.check(conn, item, why)
+  if conn and conn.failing and instruments.explains(conn.failing, item) then instruments.block(conn.failing, why) end
 end
 
 function instruments.ends(item) return item.op == "terminate" or item.kind ~= "message" and item.kind ~= "startup" end
 
--- Whether an item of the target's (nil: nothing) is no more than what it does without a stimulus, where instrument `name` fails.
--- Its silence says nothing after an exchange of which it is not capable, however that has failed before.
+-- Whether an item of the target's (nil: nothing) is no more than what it does without a stimulus, where instrument `name` fails. Its
+-- silence says nothing after an exchange of which it is not capable, and another message may be the answer to what came later.
 function instruments.explains(name, item)
   local _, how = iw.instrument(name)
-  if not item then return true end
-  return how == (instruments.ends(item) and "ends" or "odd")
+  return not (item and instruments.ends(item)) or how == "ends"
 end
 
 -- The instruments by name, in the order in which they are taken.

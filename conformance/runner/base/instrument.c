@@ -4,8 +4,11 @@
 #include <string.h>
 
 static const char *const names[IW_INSTRUMENT_COUNT] = {
-    [IW_INSTRUMENT_EMPTY_READ] = "empty-read", [IW_INSTRUMENT_READ] = "read",
-    [IW_INSTRUMENT_WRITE] = "write",           [IW_INSTRUMENT_ECHO] = "echo",
+    [IW_INSTRUMENT_EMPTY_READ] = "empty-read",
+    [IW_INSTRUMENT_READ] = "read",
+    [IW_INSTRUMENT_EMPTY_READ_OF_BUFFER] = "empty-read-of-buffer",
+    [IW_INSTRUMENT_WRITE] = "write",
+    [IW_INSTRUMENT_ECHO] = "echo",
     [IW_INSTRUMENT_TERMINATE] = "terminate",
 };
 
@@ -20,7 +23,8 @@ enum { RULES = 3 };
 
 static const char *const rules[IW_INSTRUMENT_COUNT][RULES] = {
     [IW_INSTRUMENT_EMPTY_READ] = {"RDMAP-5.2.1-15", "RDMAP-5.2.1-16", "RDMAP-5.2.1-13"},
-    [IW_INSTRUMENT_READ] = {"RDMAP-5.2.1-12", "RDMAP-5.2.1-03", "RDMAP-5.2-01"},
+    [IW_INSTRUMENT_READ] = {"RDMAP-5.2.1-12"},
+    [IW_INSTRUMENT_EMPTY_READ_OF_BUFFER] = {"RDMAP-5.2.1-16"},
     [IW_INSTRUMENT_WRITE] = {"RDMAP-5.1-02"},
     [IW_INSTRUMENT_ECHO] = {"RDMAP-5.3-02"},
 };

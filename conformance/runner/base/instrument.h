@@ -13,11 +13,12 @@
 #include "iwarp/rules.h"
 
 enum iw_instrument {
-    IW_INSTRUMENT_EMPTY_READ, /* a Read of no octets, and its answer */
-    IW_INSTRUMENT_READ,       /* a Read of one octet */
-    IW_INSTRUMENT_WRITE,      /* a Write of one octet, in which the agent looks */
-    IW_INSTRUMENT_ECHO,       /* a Send that is taken, or comes back where there is no agent */
-    IW_INSTRUMENT_TERMINATE   /* an error, and the Terminate for it */
+    IW_INSTRUMENT_EMPTY_READ,           /* a Read of no octets that names no buffer */
+    IW_INSTRUMENT_READ,                 /* a Read of one octet */
+    IW_INSTRUMENT_EMPTY_READ_OF_BUFFER, /* a Read of no octets that names a buffer */
+    IW_INSTRUMENT_WRITE,                /* a Write of one octet, in which the agent looks */
+    IW_INSTRUMENT_ECHO,     /* a Send that is taken, or comes back where there is no agent */
+    IW_INSTRUMENT_TERMINATE /* an error, and the Terminate for it */
 };
 
 enum { IW_INSTRUMENT_COUNT = IW_INSTRUMENT_TERMINATE + 1 };

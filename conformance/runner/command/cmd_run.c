@@ -219,12 +219,28 @@ static bool write_all(struct run *run)
 /* ---- all of it ---- */
 
 /* The next case to be played; NULL: none is left. */
-static const struct iw_case *first(const struct iw_record *r)
+static struct iw_entry *first(const struct iw_record *r)
 {
     for (size_t i = 0; i < r->count; i++)
         if (r->entries[i].c != NULL && r->entries[i].handed < r->repeat)
-            return r->entries[i].c;
+            return &r->entries[i];
     return NULL;
+}
+
+/* Who has not outlived a good connection, and is not ours to start again, has failed: nothing more
+ * will be seen of it. */
+static void lose(struct run *run, const struct iw_entry *entry)
+{
+    struct iw_result result = {.verdict = IW_VERDICT_FAIL};
+    struct iw_job job = {.c = entry->c};
+    iw_record_next(&run->record, &job.round);
+    result.id = iw_text_copy(entry->c->id);
+    result.role = entry->c->role;
+    result.heard = true;
+    result.where = iw_text_format("%s:%d", entry->c->file, entry->c->line);
+    result.reason = iw_text_copy(run->survey.gone);
+    result.expected = iw_text_copy("a target that lives on after a good connection");
+    done(run, 0, &job, &result);
 }
 
 /* Finds out what the target can do, for the cases to know. A recording is played as it is. A kernel
@@ -233,13 +249,15 @@ static int survey(struct run *run, struct iw_pool *pool, struct iw_run_options *
                   char *error, size_t room)
 {
     const struct iw_setup *s = run->setup;
-    const struct iw_case *begins = first(&run->record);
+    const struct iw_entry *begins = first(&run->record);
     if (run->command->replay.capture != NULL || begins == NULL || iw_reexec_continues())
         return 0;
     if (s->target->restart != NULL)
-        iw_journal_begin(run->journal, begins);
+        iw_journal_begin(run->journal, begins->c);
     int status = iw_survey_take(&run->survey, pool, s->selected, s->n_selected, error, room);
     options->instruments = &run->survey.instruments;
+    if (run->survey.gone != NULL && s->target->start == NULL && !s->target->embedded)
+        lose(run, begins);
     return status;
 }
 

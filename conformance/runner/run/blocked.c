@@ -14,14 +14,17 @@ static bool is_about(const struct iw_finding *f, const struct iw_record *record,
            iw_instrument_serves(instrument, iw_finding_deviation(f, record)->rule);
 }
 
-/* The gravest finding about an instrument, 0: there is none. Who answers no Read answers no empty
- * one. */
+/* The gravest finding about an instrument, 0: there is none. */
 static unsigned finding_of(const struct iw_record *record, enum iw_instrument instrument)
 {
     for (size_t i = 0; i < record->findings.count; i++)
         if (is_about(&record->findings.list[i], record, instrument))
             return (unsigned)i + 1;
-    return instrument == IW_INSTRUMENT_EMPTY_READ ? finding_of(record, IW_INSTRUMENT_READ) : 0;
+    /* Who answers no Read answers no empty one; who answers no empty one cannot be asked more. */
+    if (instrument == IW_INSTRUMENT_EMPTY_READ)
+        return finding_of(record, IW_INSTRUMENT_EMPTY_READ_OF_BUFFER);
+    return instrument == IW_INSTRUMENT_EMPTY_READ_OF_BUFFER ? finding_of(record, IW_INSTRUMENT_READ)
+                                                            : 0;
 }
 
 /* "blocked: why" becomes "blocked by finding 2: why". */

@@ -47,14 +47,18 @@ static bool next(void *context, unsigned worker, struct iw_job *job)
 static void done(void *context, unsigned worker, const struct iw_job *job, struct iw_result *result)
 {
     struct taking *t = context;
-    char **notes = &t->survey->notes[job->c->role];
+    struct iw_survey *survey = t->survey;
+    char **notes = &survey->notes[job->c->role];
     (void)worker;
     free(*notes);
     *notes = iw_text_copy(result->notes);
     char *copy = iw_text_copy(result->notes), *rest = copy, *line;
     while ((line = strsep(&rest, "\n")) != NULL)
-        take_line(t->survey, job->c->role, line);
+        take_line(survey, job->c->role, line);
     free(copy);
+    if (survey->gone == NULL && result->n_deviations > 0 &&
+        strcmp(result->deviations[0].how, "gone") == 0)
+        survey->gone = iw_text_copy(result->reason);
     iw_result_free(result);
 }
 
@@ -94,6 +98,7 @@ static int play(struct taking *t, struct iw_pool *pool, char *error, size_t room
     options.trace = NULL;
     int status = iw_pool_run(&one, error, room);
     pool->interrupted = one.interrupted;
+    pool->reached = one.reached;
     free(one.version);
     return status;
 }
@@ -122,6 +127,7 @@ int iw_survey_take(struct iw_survey *out, struct iw_pool *pool,
 
 void iw_survey_free(struct iw_survey *survey)
 {
+    free(survey->gone);
     free(survey->notes[0]);
     free(survey->notes[1]);
     *survey = (struct iw_survey){0};

@@ -12,6 +12,7 @@
 
 struct iw_survey {
     struct iw_instruments instruments;
+    char *gone;     /* why the target no longer serves anybody; NULL: it does */
     char *notes[2]; /* all lines that the survey wrote of a target in this role; NULL: none */
 };
 

@@ -23,6 +23,29 @@ static void each_is_found_by_its_name(void **state)
     assert_false(iw_instrument_find("", &found));
 }
 
+static void what_it_does_instead_has_a_name(void **state)
+{
+    enum iw_ability found = IW_ABILITY_WORKS;
+
+    (void)state;
+    assert_null(iw_ability_name(IW_ABILITY_UNKNOWN));
+    for (int i = IW_ABILITY_WORKS; i <= IW_ABILITY_ODD; i++) {
+        assert_true(iw_ability_find(iw_ability_name((enum iw_ability)i), &found));
+        assert_int_equal(found, i);
+    }
+    assert_false(iw_ability_find("fails", &found));
+}
+
+static void rules_are_about_it(void **state)
+{
+    (void)state;
+    assert_true(iw_instrument_serves(IW_INSTRUMENT_EMPTY_READ, iw_rule_find("RDMAP-5.2.1-15")));
+    assert_true(iw_instrument_serves(IW_INSTRUMENT_EMPTY_READ, iw_rule_find("RDMAP-5.2.1-13")));
+    assert_true(iw_instrument_serves(IW_INSTRUMENT_READ, iw_rule_find("RDMAP-5.2.1-12")));
+    assert_false(iw_instrument_serves(IW_INSTRUMENT_READ, iw_rule_find("RDMAP-5.2.1-15")));
+    assert_false(iw_instrument_serves(IW_INSTRUMENT_TERMINATE, iw_rule_find("RDMAP-5.2.1-15")));
+}
+
 static void each_role_has_its_own(void **state)
 {
     struct iw_instruments all = {0};
@@ -44,6 +67,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_is_found_by_its_name),
+        cmocka_unit_test(what_it_does_instead_has_a_name),
+        cmocka_unit_test(rules_are_about_it),
         cmocka_unit_test(each_role_has_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,7 +237,8 @@ static void a_target_can_do_what_it_says(void **state)
 
 static void the_survey_tells_what_works(void **state)
 {
-    const struct iw_case played = {.role = IW_MPA_INITIATOR};
+    const struct iw_rule *rules[] = {iw_rule_find("RDMAP-5.3-02"), iw_rule_find("RDMAP-5.2.1-12")};
+    const struct iw_case played = {.role = IW_MPA_INITIATOR, .rules = rules, .n_rules = 2};
     const struct iw_run_options *before = script.options;
     struct iw_instruments found = {0};
     struct iw_run_options options = *before;
@@ -251,6 +252,9 @@ static void the_survey_tells_what_works(void **state)
     script.playing = &played;
     gives("return iw.instrument 'write'", "true");
     gives("return iw.instrument 'echo'", "false");
+    gives("return select(2, iw.instrument 'echo')", "silent");
+    gives("return iw.about 'echo'", "true");
+    gives("return iw.about 'read'", "false");
     gives("return iw.instrument 'read'", "nil");
     gives("return iw.instrument 'reed'", "ERROR case.lua:1: unknown instrument 'reed'");
     options.instruments = NULL;
