@@ -340,6 +340,7 @@ function Agent:receive(fields)
   strict.check("t:receive", fields, RECEIVE)
   local conn = of_conn(self, fields)
   local handle = { work = work(self), conn = conn, op = "recv" }
+  conn.receives = (conn.receives or 0) + 1 -- that a Send may take
   if fields.sge then
     self:agent("recv", { conn = conn.agent, work = handle.work, sge = pieces(fields.sge) })
     return handle
@@ -397,7 +398,10 @@ function Agent:completion(handle, fields, options)
     local reported = name ~= "solicited" or event and event.solicited ~= nil
     if right and reported and event[name] ~= value then right = false end
   end
-  if right then return event end
+  if right then
+    if handle.op == "recv" then handle.conn.receives = handle.conn.receives - 1 end
+    return event
+  end
   self:fail("the target did not complete the work as expected", {
     rule = options.rule, expected = event_text(wanted),
     actual = event and event_text(event) or ("no completion of work %d within %g s"):format(handle.work,

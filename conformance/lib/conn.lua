@@ -4,9 +4,10 @@
 local strict = iw.load("strict")
 local message = iw.load("message")
 local octets = iw.load("octets")
+local instruments = iw.load("instruments")
 
 local Conn = {}
-local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends")) }
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends receives failing deaf")) }
 
 function Conn.new(t, raw)
   local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)
@@ -85,6 +86,7 @@ end
 -- Returns the ULPDUs of a message, as records of their header fields with `ulpdu` and `payload`; MSN and
 -- MO move on as if they were sent. `segments` splits the payload otherwise than the MULPDU.
 function Conn:encode(m, segments)
+  instruments.depend(self, m, m.name == "raw" and m.fields.ulpdu)
   if m.name == "raw" then
     return { { ulpdu = m.fields.ulpdu, t = (m.fields.ulpdu:byte() or 0) & 0x80 ~= 0 } }
   end
@@ -193,6 +195,8 @@ end
 -- Sends octets as they are, hidden from the observer. options: writes, comment.
 function Conn:write(text, options)
   options = strict.check("conn:write", options or {}, strict.set("writes comment"))
+  local state = self:state()
+  if state.own and state.peer then instruments.depend(self, nil, text:sub(3)) end
   self.raw:write(text, options.writes)
   ended(self)
   self.t.negative, self.t.odd = true, true
@@ -440,6 +444,13 @@ local function record(conn, item, which)
   if which > 1 and item.kind ~= "message" then conn.t:observe("answer", item.text) end
 end
 
+-- Seconds to wait: where an answer will hardly come only as long as for a silence.
+local function patience(conn, patterns, options)
+  local hardly = conn.deaf or patterns[1].name == "read_response"
+  if options.within or not (conn.failing and hardly) then return options.within end
+  return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
+end
+
 -- Checks that the peer's next action matches one of the messages or lists of them, the preferred one first. Options come
 -- last: rule (broken if it does not), within (seconds), ignoring (a message that may come before),
 -- dropped (silence passes, too, if the target's TCP has not acknowledged the octets sent: RFC 5044 §8).
@@ -450,10 +461,13 @@ function Conn:expect(...)
   self.t:may_accuse(options.rule, self.t.odd and only_ends(patterns))
   local item
   repeat
-    item = self:next(options.within)
+    item = self:next(patience(self, patterns, options))
     local passed_over = item and options.ignoring and options.ignoring:matches(item)
     for i, pattern in ipairs(item and not passed_over and patterns or {}) do
       if pattern:matches(item) then
+        if instruments.ends(item) and not (pattern.name == "terminate" and pattern.fields.code) then
+          instruments.check(self, item, { expected = set_text(patterns), actual = item.text, item = item })
+        end
         record(self, item, i)
         self.t:decided(item)
         return item, i
@@ -532,32 +546,47 @@ function Conn:need_reads()
   if state.peer and state.peer.ird == 0 then self.t:skip("the target takes no RDMA Reads (IRD 0)") end
 end
 
--- Sends a zero-length Read Request; returns the pattern of its answer.
-local function ask(conn)
-  conn:need_reads()
-  conn.fences = (conn.fences or 0) + 1
-  local stag = FENCE + (conn.fences & 0xff)
-  conn:send(message.read_request { size = 0, sink_stag = stag, sink_to = conn.fences })
-  return message.read_response { stag = stag, to = conn.fences, payload = "" }
-end
-
--- Proves that the peer has processed everything sent so far without a reaction: it answers a
--- zero-length Read Request, and nothing comes before the answer (RFC 5040 §5.2.1).
+-- Proves that the peer has processed everything sent so far without a reaction: it takes part in a good exchange, such as a
+-- zero-length Read, and nothing comes before its answer (RFC 5040 §5.2.1). Without an instrument (instruments.lua) the case is blocked.
 function Conn:fence(options)
   options = strict.check("conn:fence", options or {}, strict.set("rule within"))
-  return self:expect(ask(self), { rule = options.rule, within = options.within })
+  local rest = instruments.begin(self)
+  if rest.answer then return self:expect(rest.answer, { rule = options.rule, within = options.within }) end
+  local done, item = instruments.complete(self, rest, options.within)
+  if done then return nil end
+  self.t.asked = self
+  self.t:fail(reason_for({}, item), {
+    rule = options.rule, how = item and instruments.ends(item) and "refused" or item and "another answer" or "unanswered",
+    expected = rest.text, actual = item and item.text or nothing_text(self, options.within), item = item,
+  })
 end
 
 Conn.expect_fence = Conn.fence
 
+-- As conn:fence where the target may have ended the stream, with a Terminate or without one: returns true if it serves, false if
+-- it has ended. Anything else is a failure.
+function Conn:serves(options)
+  options = strict.check("conn:serves", options or {}, strict.set("rule within"))
+  local rest = instruments.begin(self)
+  local done, item = instruments.complete(self, rest, options.within)
+  if item then self.t:decided(item) end
+  if done then return true end
+  if item and instruments.ends(item) then return false end
+  self.t.asked = self
+  self.t:fail(reason_for({}, item), {
+    rule = options.rule, how = item and "another answer" or "unanswered", expected = "end or terminate or " .. rest.text,
+    actual = item and item.text or nothing_text(self, options.within), item = item,
+  })
+end
+
 -- A good exchange before the stimulus: the same, but without it the case is INCONCLUSIVE.
 function Conn:sanity()
-  local answer = ask(self)
-  local item
-  repeat item = self:next() until not (item and of_its_own(self, item))
-  if not (item and answer:matches(item)) then
+  local rest = instruments.begin(self)
+  local done, item
+  repeat done, item = instruments.complete(self, rest) until done or not (item and of_its_own(self, item))
+  if not done then
     self.t:inconclusive("the target did not complete a good exchange", {
-      expected = answer:text(), actual = item and item.text or nothing_text(self), item = item,
+      expected = rest.text, actual = item and item.text or nothing_text(self), item = item,
     })
   end
 end

@@ -2,8 +2,8 @@
 -- The end of a case: what the target did wrong in it, and the verdict. The runner calls each step by itself, with the
 -- outcome so far: nil, or the table with which the case ended early.
 
-local Target = iw.load("target")
 local strict = iw.load("strict")
+local Target = iw.load("target")
 
 local ending = {}
 local current
@@ -17,12 +17,21 @@ end
 
 -- ---- what the target did wrong ----
 
+-- What the observer sees where a target answers what comes behind a Read, but not the Read: it takes the answer for the Read's.
+local UNANSWERED = strict.set("rdmap-response-order rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past"
+  .. " rdmap-response-data rdmap-atomic-response-order rdmap-atomic-response-unsolicited")
+
 -- What the observer found that the case does not allow, in order of happening. `time`: how many findings came before it.
 -- Where a case compares the octets of a connection by itself, the observer judges them now: `time` is nil.
 local function findings(t)
   local list = {}
   local function add(finding, time)
     if not finding.verdict then return end
+    local conn = t.conns[finding.connection + 1]
+    if conn and conn.failing and UNANSWERED[finding.check] then
+      t:note(("follows from a Read without an answer: %s (%s): %s"):format(finding.check, finding.rule, finding.text))
+      return
+    end
     local allowed = t.allowed[finding.check]
     t:note(("finding %s (%s) on connection %d%s: %s%s"):format(finding.check, finding.rule, finding.connection,
       allowed and ", allowed" or "", finding.text, finding.count > 1 and (", %d times"):format(finding.count) or ""))
@@ -191,7 +200,7 @@ function ending.result(outcome)
   end
   return {
     verdict = outcome.verdict, rule = outcome.rule, reason = outcome.reason, where = outcome.where,
-    expected = outcome.expected, actual = outcome.actual, deviations = list,
+    expected = outcome.expected, actual = outcome.actual, deviations = list, blocked = outcome.blocked,
     observed = t:observations(), notes = #t.notes > 0 and table.concat(t.notes, "\n") or nil,
   }
 end

@@ -5,6 +5,7 @@
 
 local octets = iw.load("octets")
 local strict = iw.load("strict")
+local instruments = iw.load("instruments")
 
 local literal = {}
 
@@ -73,7 +74,9 @@ end
 
 -- Sends octets as they are. A comment about octets that no correct stack sends begins with "stimulus: ".
 function literal.send(conn, digits, comment)
-  conn.raw:write(octets.hex(digits))
+  local text = octets.hex(digits)
+  if text:sub(1, 7) ~= "MPA ID " then instruments.depend(conn, nil, text:sub(3)) end
+  conn.raw:write(text)
   if comment then conn.raw:comment_sent(comment) end
 end
 

@@ -130,7 +130,9 @@ end
 local function construct(spec, fields)
   fields = copy(strict.check(spec.name, fields, spec.known))
   if type(fields.invalidate) == "table" then fields.invalidate = fields.invalidate.stag end
+  local buffer
   if spec.name == "read_request" then
+    buffer = type(fields.source) == "table"
     place(fields, "source", "offset", "source_stag", "source_to")
   elseif spec.name == "atomic_request" then
     place(fields, "target", "offset", "remote_stag", "remote_to")
@@ -139,7 +141,9 @@ local function construct(spec, fields)
   else
     place(fields, "to", "offset", "stag", "to")
   end
-  return new("message", spec.name, fields, spec)
+  local m = new("message", spec.name, fields, spec)
+  m.buffer = buffer -- whether a Read Request names a buffer that there is
+  return m
 end
 
 for name, spec in pairs(specs) do

@@ -2,6 +2,7 @@
 -- Functions that the cases of MPA share: use "mpa".
 
 local message = iw.load("message")
+local instruments = iw.load("instruments")
 
 local mpa = {}
 
@@ -10,24 +11,15 @@ local mpa = {}
 -- Makes a good exchange before the stimulus; if it fails the case is INCONCLUSIVE. A target that need
 -- not answer Reads gets a zero-length Write, which touches nothing.
 function mpa.good(conn)
-  if conn.t:can("read") then return conn:sanity() end
+  if conn.t:can("read") or instruments.works(conn) then return conn:sanity() end
   conn:send(message.write {})
 end
 
 -- Checks that the connection is in full operation: the target took everything and sent nothing.
 function mpa.serves(conn, options)
-  if conn.t:can("read") then return conn:fence(options) end
+  if conn.t:can("read") or instruments.works(conn) then return conn:fence(options) end
   conn:send(message.write {})
   conn:expect_silence(options)
-end
-
--- The same for a connection whose start-up may have ended it: returns true if it serves, false if the
--- target has ended it. Anything else is a failure.
-function mpa.still_serves(conn, options)
-  local answer = message.read_response { payload = "" }
-  conn:send(message.read_request { size = 0 })
-  local item = conn:expect(message.closed(), message.terminate {}, answer, options or {})
-  return answer:matches(item)
 end
 
 -- Has the target connect and takes its Request; returns the connection and the Request.

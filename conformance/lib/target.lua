@@ -6,9 +6,10 @@ local message = iw.load("message")
 local Conn = iw.load("conn")
 local Agent = iw.load("agent")
 local duty = iw.load("duty")
+local instruments = iw.load("instruments")
 
 local Target = {}
-local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding asked odd")) }
+local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding asked odd readable writable")) }
 for name, method in pairs(Agent) do Target[name] = method end
 Target.rping = iw.load("rping").begin
 Target.replay = iw.load("replay").play
@@ -76,6 +77,8 @@ end
 -- expected, actual, item, how, fault.
 function Target:fail(reason, why)
   why = strict.check("t:fail", why or {}, WHY)
+  local conn = why.item and why.item.conn or self.asked or self.conns[#self.conns]
+  instruments.check(conn, why.item, why)
   local verdict, rule = verdict_of(self, why.rule)
   if verdict == "PASS" then self:observe("otherwise", why.actual or reason) end
   local item = not why.how and not why.item and refusal(self)
@@ -106,6 +109,7 @@ end
 -- As t:fail, but the case goes on; the gravest deviation decides. first = true: before others that are as grave.
 function Target:deviates(reason, why)
   why = strict.check("t:deviates", why or {}, WHY)
+  instruments.check(why.item and why.item.conn or self.asked or self.conns[#self.conns], why.item, why)
   local verdict, rule = verdict_of(self, why.rule)
   local one = deviation(self, verdict, rule, reason, why)
   one.where = iw.where()
@@ -163,6 +167,9 @@ function Target:can(capability)
   if wrong then error(("t:can: expected %s"):format(wrong), 0) end
   return iw.can(capability)
 end
+
+-- Whether a good exchange works with this target (instruments.lua); nil if nobody knows.
+function Target:instrument(name) return (iw.instrument(name)) end
 
 -- Sets the item that decides for now (a comment in the capture).
 function Target:decided(item) self.deciding = item end

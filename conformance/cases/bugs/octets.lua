@@ -53,7 +53,8 @@ return family {
       for _, crc in ipairs { 0, 0xffffffff, 0x01020304 } do
         local before = conn:state().received
         conn:send(write {}, { crc = crc })
-        conn:fence()
+        conn:send(read_request { size = 0, sink_stag = 1, sink_to = crc })
+        conn:expect(read_response { stag = 1, to = crc, payload = "" })
         local octets = conn:state().received - before
         t:check(octets == 20, "the target's zero-length Read Response is not 2 + 14 + 4 octets",
           { expected = "20", actual = tostring(octets) })

@@ -63,7 +63,7 @@ return family {
       local answer, which = conn:expect(closed(), reply { revision = 1, enhanced = false },
         reply { revision = 0, enhanced = false, markers = true, crc = true, rejected = false })
       if which == 2 and not answer.rejected then
-        t:check(not mpa.still_serves(conn), "the target went on with a peer of revision 0",
+        t:check(not conn:serves(), "the target went on with a peer of revision 0",
           { expected = "a close after the Reply of revision 1" })
       end
     end,
@@ -82,7 +82,7 @@ return family {
           conn:send(request { revision = revision, enhanced = false })
           local answer, which = conn:expect(closed(), reply { revision = one_of { 1, 2 } })
           if which == 2 and not answer.rejected then
-            t:check(not mpa.still_serves(conn), "the target went on with a revision that it does not know",
+            t:check(not conn:serves(), "the target went on with a revision that it does not know",
               { expected = "a close after the Reply" })
           end
         end,

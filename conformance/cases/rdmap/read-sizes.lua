@@ -123,9 +123,11 @@ return family {
     run = function(t)
       local conn = t:session {}
       conn:need_reads()
+      -- Who answers no empty Read at all need not have looked at STag and TO.
+      local none = t:instrument("empty-read") == false and t:instrument("empty-read-of-buffer") == nil
       for i, source in ipairs { { 0, 0 }, { 0x5bad57a6, 0x1000 }, { 0xffffffff, -1 } } do
         conn:send(read_request { size = 0, source_stag = source[1], source_to = source[2], sink_stag = 9, sink_to = i })
-        local item = conn:expect(read_response { stag = 9, to = i, payload = "" })
+        local item = conn:expect(read_response { stag = 9, to = i, payload = "" }, { rule = none and "RDMAP-5.2.1-16" or nil })
         t:check(#item.segments == 1, "the target sent a zero-length message in more than one segment",
           { rule = "DDP-5.2-09" })
       end

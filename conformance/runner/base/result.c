@@ -29,6 +29,7 @@ void iw_result_free(struct iw_result *r)
     free(r->where);
     free(r->observed);
     free(r->notes);
+    free(r->blocked);
     free(r->exchange);
     *r = (struct iw_result){0};
 }
@@ -84,6 +85,9 @@ json_t *iw_result_to_json(const struct iw_result *r)
     add(object, "observed", r->observed);
     if (r->notes != NULL)
         json_object_set_new(object, "notes", lines(r->notes));
+    add(object, "blocked", r->blocked);
+    if (r->blocked_by > 0)
+        json_object_set_new(object, "blocked_by", json_integer((json_int_t)r->blocked_by));
     add(object, "where", r->where);
     add(object, "pcap", r->pcap);
     if (r->frames)
@@ -168,6 +172,7 @@ bool iw_result_from_json(const json_t *object, struct iw_result *out)
         .actual = text_of(object, "actual"),
         .observed = text_of(object, "observed"),
         .notes = joined(json_object_get(object, "notes")),
+        .blocked = text_of(object, "blocked"),
         .where = text_of(object, "where"),
         .pcap = text_of(object, "pcap"),
         .exchange = exchange != NULL ? iw_got(json_dumps(exchange, JSON_COMPACT)) : NULL,

@@ -43,7 +43,9 @@ struct iw_result {
     char *where;    /* "file:line" of the case that decided */
     char *observed; /* recorded observations, "name=value; name=value"; equal for equal peers */
     char *notes;    /* remarks, one a line; not compared */
-    char *exchange; /* JSON: what was exchanged, see script/sequence.h; not compared */
+    char *blocked;  /* the instrument without which the case cannot ask its question */
+    unsigned blocked_by; /* the number of the finding that is about it; 0: none is */
+    char *exchange;      /* JSON: what was exchanged, see script/sequence.h; not compared */
     /* The gravest first; what follows from another one is not among them. */
     struct iw_deviation *deviations;
     size_t n_deviations;

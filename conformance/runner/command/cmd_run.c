@@ -21,6 +21,7 @@
 #include "report/report_tap.h"
 #include "run/baseline.h"
 #include "run/pool.h"
+#include "run/survey.h"
 #include "run_words.h"
 
 /* Cases in which a peer may say nothing before it is given up. More than a family of cases that
@@ -34,6 +35,7 @@ struct run {
     const struct iw_command *command;
     struct iw_setup *setup;
     struct iw_record record;
+    struct iw_survey survey;
     struct iw_baseline baseline; /* empty if there is none */
     struct iw_journal *journal;
     char *dir; /* of results */
@@ -216,6 +218,49 @@ static bool write_all(struct run *run)
 
 /* ---- all of it ---- */
 
+/* The next case to be played; NULL: none is left. */
+static struct iw_entry *first(const struct iw_record *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->entries[i].c != NULL && r->entries[i].handed < r->repeat)
+            return &r->entries[i];
+    return NULL;
+}
+
+/* Who has not outlived a good connection, and is not ours to start again, has failed: nothing more
+ * will be seen of it. */
+static void lose(struct run *run, const struct iw_entry *entry)
+{
+    struct iw_result result = {.verdict = IW_VERDICT_FAIL};
+    struct iw_job job = {.c = entry->c};
+    iw_record_next(&run->record, &job.round);
+    result.id = iw_text_copy(entry->c->id);
+    result.role = entry->c->role;
+    result.heard = true;
+    result.where = iw_text_format("%s:%d", entry->c->file, entry->c->line);
+    result.reason = iw_text_copy(run->survey.gone);
+    result.expected = iw_text_copy("a target that lives on after a good connection");
+    done(run, 0, &job, &result);
+}
+
+/* Finds out what the target can do, for the cases to know. A recording is played as it is. A kernel
+ * that ends meanwhile has ended in the first case, and is spared another survey. */
+static int survey(struct run *run, struct iw_pool *pool, struct iw_run_options *options,
+                  char *error, size_t room)
+{
+    const struct iw_setup *s = run->setup;
+    const struct iw_entry *begins = first(&run->record);
+    if (run->command->replay.capture != NULL || begins == NULL || iw_reexec_continues())
+        return 0;
+    if (s->target->restart != NULL)
+        iw_journal_begin(run->journal, begins->c);
+    int status = iw_survey_take(&run->survey, pool, s->selected, s->n_selected, error, room);
+    options->instruments = &run->survey.instruments;
+    if (run->survey.gone != NULL && s->target->start == NULL && !s->target->embedded)
+        lose(run, begins);
+    return status;
+}
+
 static int play_all(struct run *run)
 {
     const struct iw_command *c = run->command;
@@ -237,14 +282,15 @@ static int play_all(struct run *run)
         .done = done,
         .trouble = trouble,
     };
-    char error[256] = "";
+    char error[1024] = "";
     if (c->capture && !(pool.live = open_live(run)))
         return IW_EXIT_TESTER;
     uint64_t began = iw_transport_now();
     if (c->tap && !iw_reexec_continues())
         iw_tap_begin(stdout, r->count);
     print(run);
-    bool good = !iw_pool_run(&pool, error, sizeof(error));
+    bool good = !survey(run, &pool, &options, error, sizeof(error)) &&
+                (pool.interrupted || !iw_pool_run(&pool, error, sizeof(error)));
     if (!good)
         iw_complain("%s", error);
     show_progress(run, NULL);
@@ -350,6 +396,7 @@ int iw_command_run(const struct iw_command *c)
             fclose(run.files[i]);
     free(run.dir);
     iw_baseline_free(&run.baseline);
+    iw_survey_free(&run.survey);
     iw_setup_free(&s);
     return status;
 }

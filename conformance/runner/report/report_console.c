@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/text.h"
+#include "run/blocked.h"
 
 enum { NAMED = 5 }; /* cases of a finding */
 
@@ -92,7 +93,7 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
     } else if (r->verdict == IW_VERDICT_SKIP) {
         if (verbose)
             fprintf(out, "SKIP %s: %s\n", r->id, r->reason ? r->reason : "");
-    } else if (!verbose && repeats(record, entry)) {
+    } else if (!verbose && (repeats(record, entry) || iw_blocked_repeats(record, entry))) {
         return; /* counted in its finding */
     } else {
         whole(out, record, entry);
@@ -153,6 +154,9 @@ static void finding(FILE *out, const struct iw_record *record, const struct iw_f
     field(out, "expected", d->expected);
     field(out, "actual", d->actual);
     cases(out, record, f);
+    size_t blocked = iw_blocked_count(record, (unsigned)(f - record->findings.list) + 1);
+    if (blocked > 0)
+        fprintf(out, "  %-9s %zu INCONCLUSIVE\n", "blocks", blocked);
     if (r->pcap != NULL && d->frame > 0)
         fprintf(out, "  %-9s frame %llu of %s\n", "shown by", (unsigned long long)d->frame,
                 r->pcap);
@@ -169,6 +173,11 @@ static void findings(FILE *out, const struct iw_record *record)
         if (!f->known)
             finding(out, record, f);
     }
+    size_t blocked = iw_blocked_count(record, 0);
+    if (blocked > 0)
+        fprintf(out,
+                "%zu INCONCLUSIVE: blocked, but no case of this run is about what is missing\n",
+                blocked);
     if (known > 0)
         fprintf(out, "%zu finding%s as the baseline says\n", known, known > 1 ? "s" : "");
 }

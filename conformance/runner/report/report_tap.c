@@ -2,6 +2,8 @@
 /* https://testanything.org/tap-version-14-specification.html */
 #include "report_tap.h"
 
+#include "run/blocked.h"
+
 #include "base/text_tools.h"
 
 void iw_tap_begin(FILE *out, size_t count)
@@ -54,6 +56,10 @@ void iw_tap_findings(FILE *out, const struct iw_record *record)
                 record->entries[f->exhibit].result.id);
         put_line(out, iw_finding_deviation(f, record)->text);
         putc('\n', out);
+        size_t blocked = iw_blocked_count(record, (unsigned)i + 1);
+        if (blocked > 0)
+            fprintf(out, "# finding %zu blocks %zu case%s\n", i + 1, blocked,
+                    blocked > 1 ? "s" : "");
     }
     fflush(out);
 }

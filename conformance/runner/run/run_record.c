@@ -7,6 +7,7 @@
 
 #include "base/text_tools.h"
 #include "baseline.h"
+#include "blocked.h"
 #include "host/complain.h"
 #include "host/text.h"
 #include "pool.h"
@@ -181,6 +182,7 @@ void iw_record_conclude(struct iw_record *r)
         for (size_t k = 0; k < f->n_cases; k++)
             r->entries[f->cases[k]].result.rule = f->rule;
     }
+    iw_blocked_resolve(r);
 }
 
 bool iw_entry_unstable(const struct iw_entry *entry)

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct iw_instruments;
+
 /* What lib/replay_case.lua is to play: words of the command line, NULL where nothing was said. */
 struct iw_replay {
     const char *capture; /* below the folder of recordings */
@@ -31,7 +33,8 @@ struct iw_run_options {
     size_t memory;     /* octets that a case's Lua state may take, default 64 MiB */
     bool exchange;     /* the result has what was exchanged */
     bool hazards;      /* also cases with the tag "hazard", which may wedge a peer for good */
-    FILE *trace;       /* every message in the one-line syntax, as it happens; NULL: none */
+    const struct iw_instruments *instruments; /* what works with the target; NULL: not known */
+    FILE *trace; /* every message in the one-line syntax, as it happens; NULL: none */
 };
 
 #endif

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/instrument.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 #include "script_host.h"
@@ -231,6 +232,41 @@ static int l_can(lua_State *L)
     return 1;
 }
 
+/* iw.instrument(name): whether it works with a target of the case's role, and a word for that; nil
+ * if nobody knows. */
+static int l_instrument(lua_State *L)
+{
+    const struct iw_script *s = iw_script_of(L);
+    const char *name = luaL_checkstring(L, 1);
+    enum iw_instrument instrument;
+
+    if (!iw_instrument_find(name, &instrument))
+        return luaL_error(L, "unknown instrument '%s'", name);
+    enum iw_ability ability =
+        s->playing == NULL
+            ? IW_ABILITY_UNKNOWN
+            : iw_instrument_ability(s->options->instruments, s->playing->role, instrument);
+    if (ability == IW_ABILITY_UNKNOWN)
+        return 0;
+    lua_pushboolean(L, ability == IW_ABILITY_WORKS);
+    lua_pushstring(L, iw_ability_name(ability));
+    return 2;
+}
+
+/* iw.about(name): whether the case judges this instrument. */
+static int l_about(lua_State *L)
+{
+    const struct iw_case *c = iw_script_of(L)->playing;
+    const char *name = luaL_checkstring(L, 1);
+    enum iw_instrument instrument;
+
+    if (!iw_instrument_find(name, &instrument))
+        return luaL_error(L, "unknown instrument '%s'", name);
+    lua_pushboolean(L,
+                    c != NULL && c->n_rules > 0 && iw_instrument_serves(instrument, c->rules[0]));
+    return 1;
+}
+
 /* iw.initiate(host, port): true, or nil and the error. */
 static int l_initiate(lua_State *L)
 {
@@ -257,8 +293,15 @@ static int l_death(lua_State *L)
 void iw_script_add_control(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"control", l_control},   {"event", l_event}, {"target", l_target}, {"can", l_can},
-        {"initiate", l_initiate}, {"death", l_death}, {NULL, NULL},
+        {"control", l_control},
+        {"event", l_event},
+        {"target", l_target},
+        {"can", l_can},
+        {"initiate", l_initiate},
+        {"death", l_death},
+        {"instrument", l_instrument},
+        {"about", l_about},
+        {NULL, NULL},
     };
 
     luaL_setfuncs(L, functions, 0);

@@ -129,6 +129,7 @@ static void take_result(lua_State *L, struct iw_result *out)
     out->where = iw_script_text(L, "where");
     out->observed = iw_script_text(L, "observed");
     out->notes = iw_script_text(L, "notes");
+    out->blocked = iw_script_text(L, "blocked");
     take_deviations(L, out);
     free(verdict);
     free(rule);

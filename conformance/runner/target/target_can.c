@@ -51,6 +51,7 @@ static bool among(const char *const *list, const char *question)
 /* What a peer of each class is taken to be able to do if nothing else is said. */
 static bool class_can(enum iw_target_class class, const char *question)
 {
+    static const char *const any[] = {"empty_read", "terminate", NULL};
     static const char *const bare[] = {"crc.on",  "revision",    "enhanced",  "peer_to_peer", "rtr",
                                        "private", "markers.off", "reconnect", "ird.1",        NULL};
     static const char *const rping[] = {"read", "send", "rping.64", NULL};
@@ -58,6 +59,8 @@ static bool class_can(enum iw_target_class class, const char *question)
 
     if (!strncmp(question, "class.", 6))
         return !strcmp(question + 6, iw_target_class_name(class));
+    if (among(any, question))
+        return true;
     if (class != IW_TARGET_BARE && among(rping, question))
         return true;
     return class == IW_TARGET_AGENT ? among(agent, question) : among(bare, question);
@@ -99,6 +102,8 @@ bool iw_target_can(const struct iw_target_spec *spec, const json_t *features, co
 
         if (covers(*said + no, question))
             return !no;
+        if (!strcmp(*said, "!read") && !strcmp(question, "empty_read"))
+            return false;
     }
     if (class_can(spec->class, question))
         return true;

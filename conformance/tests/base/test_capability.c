@@ -13,15 +13,16 @@
 static void the_names_come_in_their_order(void **state)
 {
     static const char *const names[] = {
-        "agent",      "memory", "crc",     "markers",   "revision", "enhanced",  "peer_to_peer",
-        "rtr",        "read",   "send",    "reject",    "private",  "reconnect", "rping",
-        "extensions", "ird",    "windows", "streaming", "tcp",      "class"};
+        "agent",        "memory",  "crc",       "markers",    "revision", "enhanced",
+        "peer_to_peer", "rtr",     "read",      "empty_read", "echo",     "terminate",
+        "send",         "reject",  "private",   "reconnect",  "rping",    "extensions",
+        "ird",          "windows", "streaming", "tcp",        "class"};
 
     (void)state;
-    for (size_t i = 0; i < 20; i++)
+    for (size_t i = 0; i < 23; i++)
         assert_string_equal(iw_capability_at(i), names[i]);
-    assert_null(iw_capability_at(20));
-    assert_null(iw_capability_at(21));
+    assert_null(iw_capability_at(23));
+    assert_null(iw_capability_at(24));
 }
 
 static void a_name_or_one_of_its_words_is_known(void **state)

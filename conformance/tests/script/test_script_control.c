@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/instrument.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 #include "play.h"
@@ -234,6 +235,34 @@ static void a_target_can_do_what_it_says(void **state)
     gives(ALL("iw.death()"), "it was killed");
 }
 
+static void the_survey_tells_what_works(void **state)
+{
+    const struct iw_rule *rules[] = {iw_rule_find("RDMAP-5.3-02"), iw_rule_find("RDMAP-5.2.1-12")};
+    const struct iw_case played = {.role = IW_MPA_INITIATOR, .rules = rules, .n_rules = 2};
+    const struct iw_run_options *before = script.options;
+    struct iw_instruments found = {0};
+    struct iw_run_options options = *before;
+
+    (void)state;
+    options.instruments = &found;
+    script.options = &options;
+    found.of[IW_MPA_INITIATOR][IW_INSTRUMENT_WRITE] = IW_ABILITY_WORKS;
+    found.of[IW_MPA_INITIATOR][IW_INSTRUMENT_ECHO] = IW_ABILITY_SILENT;
+    gives("return iw.instrument 'write'", "nil");
+    script.playing = &played;
+    gives("return iw.instrument 'write'", "true");
+    gives("return iw.instrument 'echo'", "false");
+    gives("return select(2, iw.instrument 'echo')", "silent");
+    gives("return iw.about 'echo'", "true");
+    gives("return iw.about 'read'", "false");
+    gives("return iw.instrument 'read'", "nil");
+    gives("return iw.instrument 'reed'", "ERROR case.lua:1: unknown instrument 'reed'");
+    options.instruments = NULL;
+    gives("return iw.instrument 'write'", "nil");
+    script.options = before;
+    script.playing = NULL;
+}
+
 static void a_target_is_made_to_connect(void **state)
 {
     (void)state;
@@ -278,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(events_come_in_order, open_script, close_script),
         cmocka_unit_test_setup_teardown(a_target_is_described, open_script, close_script),
         cmocka_unit_test_setup_teardown(a_target_can_do_what_it_says, open_script, close_script),
+        cmocka_unit_test_setup_teardown(the_survey_tells_what_works, open_script, close_script),
         cmocka_unit_test_setup_teardown(a_target_is_made_to_connect, open_script, close_script),
         cmocka_unit_test_setup_teardown(without_a_target_there_is_none, open_script, close_script),
     };
