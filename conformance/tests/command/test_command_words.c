@@ -122,6 +122,7 @@ static void what_is_no_command_line_is_refused(void **state)
     static const char *const rows[][2] = {
         {"frobnicate", "unknown command 'frobnicate'; see --help. A case is run by `iwarp-conform "
                        "run frobnicate`"},
+        {"rum", "unknown command 'rum' (did you mean 'run'?)"},
         {"lst", "unknown command 'lst' (did you mean 'list'?)"},
         {"requirement", "unknown command 'requirement' (did you mean 'requirements'?)"},
         {"replayed", "unknown command 'replayed' (did you mean 'replay'?)"},

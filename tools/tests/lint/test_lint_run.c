@@ -93,6 +93,31 @@ static void what_is_written_is_checked(void **state)
     fclose(full);
 }
 
+static void sarif_is_one_document(void **state)
+{
+    struct iw_lint_options o = plain;
+    char error[IW_CAPTURE_ERROR], *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    (void)state;
+    assert_non_null(out);
+    start(open_tcp());
+    assert_true(iw_synth_write(synth, "a", NULL, NULL, error));
+    o.format = IW_LINT_SARIF;
+    o.messages = false;
+    assert_int_equal(iw_lint_run(&o, out), 0);
+    fclose(out);
+    json_t *whole = json_loads(text, 0, NULL);
+    assert_non_null(whole);
+    assert_string_equal(json_string_value(json_object_get(whole, "version")), "2.1.0");
+    const json_t *results =
+        json_object_get(json_array_get(json_object_get(whole, "runs"), 0), "results");
+    assert_true(json_is_array(results));
+    assert_int_equal(json_array_size(results), 0);
+    json_decref(whole);
+    free(text);
+}
+
 /* ---- copies with comments ---- */
 
 /* How often a text is in the file "b". */
@@ -379,6 +404,7 @@ int main(void)
         TEST(buffers_are_extracted),
         TEST(captures_that_cannot_be_read),
         TEST(what_is_written_is_checked),
+        TEST(sarif_is_one_document),
         TEST(copies_have_comments),
         TEST(copies_of_little),
         TEST(comments_are_on_their_frames),
