@@ -390,14 +390,32 @@ local function nothing_text(conn, seconds)
   return ("nothing within %g s"):format(seconds or iw.patience())
 end
 
--- Names the fields in which an item differs from the nearest message of the set; "" if none is near.
-local function differs(patterns, item)
+-- The fields in which an item differs from the nearest message of the set; nil if none is near.
+local function nearest_differences(patterns, item)
   local nearest
   for _, pattern in ipairs(patterns) do
     local list = pattern:differences(item)
     if list and not (nearest and #nearest <= #list) then nearest = list end
   end
-  return nearest and (" (differs: %s)"):format(table.concat(nearest, ", ")) or ""
+  return nearest
+end
+
+local function differs(patterns, item)
+  local list = nearest_differences(patterns, item)
+  return list and (" (differs: %s)"):format(table.concat(list, ", ")) or ""
+end
+
+-- The rule that a sender breaks whose message is right but for one field: what the message is for in the case matters not.
+local REQUEST_FIELDS = "RDMAP-4.4-01"
+local FIELD_RULES = {
+  ["write"] = { stag = "DDP-4.2-05", to = "DDP-5.2-08" },
+  ["read-request"] = { source_stag = REQUEST_FIELDS, source_to = REQUEST_FIELDS, size = REQUEST_FIELDS },
+  ["send-invalidate"] = { invalidate = "RDMAP-5.3-12" }, ["send-se-invalidate"] = { invalidate = "RDMAP-5.3-12" },
+}
+
+local function field_rule(patterns, item)
+  local list = item and FIELD_RULES[item.op] and nearest_differences(patterns, item) or {}
+  return #list == 1 and FIELD_RULES[item.op][list[1]] or nil
 end
 
 local function reason_for(patterns, item)
@@ -480,7 +498,7 @@ function Conn:expect(...)
   self.t.asked = self
   local word = how(patterns, item)
   self.t:fail(reason_for(patterns, item), {
-    rule = options.rule, how = word, fault = fault_of(patterns, item, word),
+    rule = field_rule(patterns, item) or options.rule, how = word, fault = fault_of(patterns, item, word),
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, options.within),
     item = item,

@@ -55,17 +55,35 @@ local function findings(t)
   return list
 end
 
--- After these nobody knows where the target's FPDUs begin: what FRAMING finds on the same connection follows.
-local DERAILING = strict.set("mpa-initiator-early mpa-reply-early mpa-pd-length")
+-- What the observer finds on the same connection after a finding because of it. After octets too many nobody knows where the
+-- target's FPDUs begin; after a response too many, which request the next one answers.
 local FRAMING = strict.set("mpa-startup-cut mpa-crc mpa-marker-pointer mpa-marker-rsvd mpa-marker-low mpa-pad mpa-ulpdu-max " ..
   "mpa-fin-inside mpa-rtr-first mpa-responder-early ddp-header-short")
+local RESPONSES = strict.set("rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past")
+local LEADS_TO = {
+  ["mpa-initiator-early"] = FRAMING, ["mpa-reply-early"] = FRAMING, ["mpa-pd-length"] = FRAMING,
+  ["rdmap-response-unsolicited"] = RESPONSES,
+}
+-- What is no message at all is no RTR either: the header of one FPDU shows both.
+local NO_MESSAGE = strict.set("rdmap-opcode rdmap-opcode-tagged rdmap-opcode-queue rdmap-version ddp-qn")
+local HEADER = 20
+
+local function is_no_message(one, found)
+  for _, other in ipairs(one.how == "mpa-rtr-first" and found or {}) do
+    if NO_MESSAGE[other.how] and other.connection == one.connection and math.abs(other.position - one.position) <= HEADER then
+      return true
+    end
+  end
+end
 
 -- Without the findings that follow from others.
 local function of_their_own(found)
-  local list, derailed = {}, {}
+  local list, before = {}, {}
   for _, one in ipairs(found) do
-    if not (derailed[one.connection] and FRAMING[one.how]) then list[#list + 1] = one end
-    derailed[one.connection] = derailed[one.connection] or DERAILING[one.how]
+    local explained = before[one.connection] or {}
+    if not explained[one.how] and not is_no_message(one, found) then list[#list + 1] = one end
+    for check in pairs(LEADS_TO[one.how] or {}) do explained[check] = true end
+    before[one.connection] = explained
   end
   return list
 end

@@ -95,6 +95,10 @@ static const struct consequence consequences[] = {
      "first octet in the ULP Payload contained in the DDP Segment, plus the TO assigned to the "
      "first "
      "octet in the associated ULP Message (RFC 5041 §5.2)"},
+    {"violate=rdmap-read-*", "RDMAP-4.4-01",
+     "The RDMA Read Request Message carries an RDMA Read Request Header that describes the Data "
+     "Sink "
+     "and Data Source Buffers used by the RDMA Read operation (RFC 5040 §4.4)"},
     /* RsvdULP is RDMAP's control octet, and the Invalidate STag after it. */
     {"violate=ddp-constant-untagged", "RDMAP-4.1-09 RDMAP-4.1-11",
      "The first octet reserved for ULP usage on all DDP Messages in the DDP Protocol (i.e., the "
