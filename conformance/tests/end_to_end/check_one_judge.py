@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The suite and iwarp-lint find the same in the same octets: every capture of a run is judged again.
+
+usage: check_one_judge.py IWARP-CONFORM IWARP-AGENT IWARP-LINT [all]
+
+Compares, for each connection of each case, the checks that the target failed. The runs: clean, and with an agent that is bent by a
+switch; families of cases in a few, or all cases in all of them.
+
+The two see the same octets but know different things. Only the suite knows where streaming mode ends (BEGINS), and goes on where
+a bystander has lost the framing of the station's octets, which the suite may have sent on purpose.
+"""
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import sys
+import tempfile
+
+import harness
+
+FAMILIES = ("ddp-msn-*", "octets-[mpu]*", "rdmap-read-request-*", "bug-o*")
+SOME = ("", "--ignore=ddp-msn", "--violate=mpa-pad")
+ALL = SOME + ("--violate=ddp-msn", "--ignore=rdmap-read-length", "--violate=rdmap-terminate-headers", "--ignore=ddp-stag", "--violate=mpa-rep-s-unasked")
+NOTE = re.compile(r"finding (\S+) \(\S+\) on connection (\d+)(, allowed)?: ")
+# Octets of streaming mode that look like a Request (RFC 5044 §7.1.2).
+BEGINS = re.compile("mpa-streaming-like-a-request")
+
+
+def of_suite(case):
+    """Returns what the suite found and what it was told to pass over, as pairs of connection and check."""
+    found = [NOTE.match(note) for note in case.get("notes", [])]
+    pairs = {(int(m[2]), m[1], bool(m[3])) for m in found if m}
+    return {p[:2] for p in pairs if not p[2]}, {p[:2] for p in pairs if p[2]}
+
+
+def of_lint(lint, path, role):
+    """Returns the same pairs, and the connections of which iwarp-lint could not follow everything."""
+    found, unsure = set(), set()
+    for line in harness.run(lint, "--json", path, status=(0, 1)).stdout.splitlines():
+        row = json.loads(line)
+        if row["type"] == "finding" and row["side"] == role:
+            found.add((row["connection"], row["check"]))
+        elif row["type"] == "finding" and row["check"] == "mpa-crc":
+            unsure.add(row["connection"])
+        elif row["type"] in ("unknown", "gap", "resync"):
+            unsure.add(row["connection"])
+    return found, unsure
+
+
+def judge(lint, case):
+    """Returns a line about each difference."""
+    if not case.get("pcap") or BEGINS.search(case["id"]):
+        return []
+    suite, allowed = of_suite(case)
+    found, unsure = of_lint(lint, case["pcap"], case["role"])
+    only = [("iwarp-lint", pair) for pair in found - suite - allowed]
+    only += [("suite", pair) for pair in suite - found if pair[0] not in unsure]
+    return [f"{case['id']}: connection {pair[0]}: {pair[1]}: only the {who} finds it" for who, pair in sorted(only)]
+
+
+def compare(conform, agent, lint, switch, every):
+    with tempfile.TemporaryDirectory() as folder:
+        bent = harness.script(os.path.join(folder, "bent"), f'#!/bin/sh\nexec "{agent}" "$@" {switch}\n')
+        words = [] if every else [w for family in FAMILIES for w in ("--select", family)]
+        harness.run(conform, "run", "--agent", bent, "--time-scale", "0.34", "-j", "8", "--results", os.path.join(folder, "run"),
+                    *words, status=(0, 1, 3))
+        roles = {c["id"]: c["role"] for c in harness.load(folder, "run", "run.json")["cases"]}
+        with open(os.path.join(folder, "run", "journal.jsonl"), encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+        cases = [dict(row, role=roles[row["id"]]) for row in rows if row.get("id") in roles]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            lists = list(pool.map(lambda case: judge(lint, case), cases))
+    wrong = [line for some in lists for line in some]
+    harness.expect(f"{switch or 'clean'}: {len(cases)} cases", len(cases) > 40)
+    if wrong:
+        kinds = collections.Counter(line.split(": ", 2)[2] for line in wrong)
+        harness.expect(f"{switch or 'clean'}: the same findings", False, "\n".join([f"{n} x {kind}" for kind, n in kinds.most_common()] + wrong[:40]))
+
+
+def main(conform, agent, lint, every=""):
+    if every not in ("", "all"):
+        sys.exit(f"'{every}' is not all")
+    for switch in ALL if every else SOME:
+        compare(conform, agent, lint, switch, bool(every))
+    harness.conclude()
+
+
+if __name__ == "__main__":
+    harness.start(main, __doc__)
