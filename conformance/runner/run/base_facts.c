@@ -171,6 +171,8 @@ void iw_base_facts_survey(struct iw_base_facts *out, const struct iw_instruments
     static const char *const texts[IW_INSTRUMENT_COUNT] = {
         [IW_INSTRUMENT_EMPTY_READ] = "does not answer RDMA Reads of no octets",
         [IW_INSTRUMENT_READ] = "does not answer RDMA Reads of one octet",
+        [IW_INSTRUMENT_EMPTY_READ_OF_BUFFER] =
+            "does not answer RDMA Reads of no octets that name a buffer",
         [IW_INSTRUMENT_WRITE] = "does not place RDMA Writes of one octet",
         [IW_INSTRUMENT_ECHO] = "does not take Sends of one octet",
         [IW_INSTRUMENT_TERMINATE] =
@@ -178,7 +180,7 @@ void iw_base_facts_survey(struct iw_base_facts *out, const struct iw_instruments
     };
     for (int role = IW_MPA_INITIATOR; role <= IW_MPA_RESPONDER; role++) {
         for (int i = 0; i < IW_INSTRUMENT_COUNT; i++) {
-            if (instruments->of[role][i] != IW_ABILITY_FAILS)
+            if (instruments->of[role][i] <= IW_ABILITY_WORKS)
                 continue;
             char *text = iw_text_format("%s%s", texts[i],
                                         role == IW_MPA_INITIATOR ? " where it connects" : "");

@@ -145,9 +145,9 @@ static void instruments_that_fail_are_facts(void **state)
 {
     struct iw_instruments all = {0};
     (void)state;
-    all.of[IW_MPA_RESPONDER][IW_INSTRUMENT_EMPTY_READ] = IW_ABILITY_FAILS;
+    all.of[IW_MPA_RESPONDER][IW_INSTRUMENT_EMPTY_READ] = IW_ABILITY_SILENT;
     all.of[IW_MPA_RESPONDER][IW_INSTRUMENT_ECHO] = IW_ABILITY_WORKS;
-    all.of[IW_MPA_INITIATOR][IW_INSTRUMENT_TERMINATE] = IW_ABILITY_FAILS;
+    all.of[IW_MPA_INITIATOR][IW_INSTRUMENT_TERMINATE] = IW_ABILITY_ENDS;
     iw_base_facts_survey(&found, &all);
     assert_int_equal(found.facts.count, 2);
     assert_string_equal(found.facts.list[0].name, "terminate");
