@@ -326,9 +326,9 @@ function findingView(f) {
   const c = report.cases.find(one => one.id === f.exhibit.case), listed = f.cases.slice(0, 20).flatMap(id => [caseLink(id), " "]);
   const rest = f.cases.length - 20;
   return make("details", { class: "case " + f.verdict, id: "finding-" + f.number, open: f.number === 1 ? "" : null },
-    make("summary", {}, make("span", { class: "badge" }, f.verdict), make("span", { class: "id" }, f.number + ". " + f.rule),
+    make("summary", {}, make("span", { class: "badge" }, f.verdict), make("span", { class: "id" }, f.number + ". " + (f.rule || "crash")),
          make("span", { class: "why" }, f.text + " (" + f.count + (f.count === 1 ? " case" : " cases") + (f.known ? ", as the baseline says" : "") + ")")),
-    make("div", { class: "body" }, make("ul", {}, ruleLine(f.rule, true)),
+    make("div", { class: "body" }, f.rule && make("ul", {}, ruleLine(f.rule, true)),
       pairs(["expected", expectedSet(f.expected)], ["seen", f.actual && make("span", { class: "mono" }, f.actual)],
             ["shown by", make("span", {}, caseLink(f.exhibit.case), f.exhibit.frame ? ", frame " + f.exhibit.frame + " of " : "",
               f.exhibit.frame && c && c.pcap ? make("a", { href: relative(data.page, c.pcap) }, c.pcap.split("/").pop()) : "")],

@@ -58,11 +58,11 @@ static void add(json_t *object, const char *name, const char *text)
 
 static json_t *deviation_json(const struct iw_deviation *d)
 {
-    json_t *object = iw_got(json_pack("{s:s, s:s, s:o, s:b, s:i, s:b, s:I, s:I}", "verdict",
-                                      iw_verdict_name(d->verdict), "rule", d->rule->id, "how",
-                                      iw_json_text(d->how), "wire", (int)d->wire, "connection",
-                                      d->connection, "from_target", (int)d->from_target, "position",
-                                      (json_int_t)d->position, "frame", (json_int_t)d->frame));
+    json_t *object = iw_got(json_pack(
+        "{s:s, s:o, s:o, s:b, s:i, s:b, s:I, s:I}", "verdict", iw_verdict_name(d->verdict), "rule",
+        iw_json_text(d->rule != NULL ? d->rule->id : NULL), "how", iw_json_text(d->how), "wire",
+        (int)d->wire, "connection", d->connection, "from_target", (int)d->from_target, "position",
+        (json_int_t)d->position, "frame", (json_int_t)d->frame));
     add(object, "fault", d->fault);
     add(object, "text", d->text);
     add(object, "expected", d->expected);
@@ -133,7 +133,8 @@ static void take_deviations(const json_t *list, struct iw_result *out)
     json_t *one;
     json_array_foreach(list, i, one)
     {
-        const char *rule = json_string_value(json_object_get(one, "rule"));
+        const json_t *named = json_object_get(one, "rule");
+        const char *rule = json_string_value(named);
         struct iw_deviation d = {
             .rule = rule != NULL ? iw_rule_find(rule) : NULL,
             .wire = json_is_true(json_object_get(one, "wire")),
@@ -144,7 +145,8 @@ static void take_deviations(const json_t *list, struct iw_result *out)
         };
         const char *how = json_string_value(json_object_get(one, "how"));
         const char *verdict = json_string_value(json_object_get(one, "verdict"));
-        if (d.rule == NULL || how == NULL || !iw_verdict_find(verdict, &d.verdict))
+        if ((d.rule == NULL && !json_is_null(named)) || how == NULL ||
+            !iw_verdict_find(verdict, &d.verdict))
             continue;
         d.how = iw_text_copy(how);
         d.fault = text_of(one, "fault");

@@ -9,11 +9,11 @@
 #include "iwarp/mpa.h"
 #include "verdict.h"
 
-/* Something that the target did, or failed to do, against a rule. Strings are owned, and may be
- * NULL but for `how`. */
+/* Something that the target did, or failed to do, against a rule, or the end of its program.
+ * Strings are owned, and may be NULL but for `how`. */
 struct iw_deviation {
-    enum iw_verdict verdict; /* FAIL or NOTE */
-    const struct iw_rule *rule;
+    enum iw_verdict verdict;    /* FAIL or NOTE */
+    const struct iw_rule *rule; /* NULL: its program crashed or ended */
     char *how; /* in a word or a few: a check that the observer saw fail, "missed", "refused" ... */
     bool wire; /* the observer saw it; otherwise the case did */
     char *fault; /* the error that the target should have reported, or with which it has "refused"

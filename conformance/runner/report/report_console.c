@@ -161,9 +161,12 @@ static void finding(FILE *out, const struct iw_record *record, const struct iw_f
 {
     const struct iw_deviation *d = iw_finding_deviation(f, record);
     const struct iw_result *r = &record->entries[f->exhibit].result;
-    fprintf(out, "finding %zu: %s %s (%s%s): %s\n", (size_t)(f - record->findings.list) + 1,
-            iw_verdict_name(f->verdict), f->rule->id, iw_level_name(f->rule->level),
-            f->rule->implied ? ", implied" : "", f->rule->text);
+    fprintf(out, "finding %zu: %s %s", (size_t)(f - record->findings.list) + 1,
+            iw_verdict_name(f->verdict), iw_finding_name(f));
+    if (f->rule != NULL)
+        fprintf(out, " (%s%s): %s", iw_level_name(f->rule->level),
+                f->rule->implied ? ", implied" : "", f->rule->text);
+    putc('\n', out);
     field(out, "what", d->text);
     field(out, "expected", d->expected);
     field(out, "actual", d->actual);

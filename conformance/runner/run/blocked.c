@@ -10,8 +10,9 @@
 static bool is_about(const struct iw_finding *f, const struct iw_record *record,
                      enum iw_instrument instrument)
 {
-    return iw_instrument_serves(instrument, f->rule) ||
-           iw_instrument_serves(instrument, iw_finding_deviation(f, record)->rule);
+    return f->rule != NULL &&
+           (iw_instrument_serves(instrument, f->rule) ||
+            iw_instrument_serves(instrument, iw_finding_deviation(f, record)->rule));
 }
 
 /* The gravest finding about an instrument, 0: there is none. */

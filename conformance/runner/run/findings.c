@@ -70,6 +70,8 @@ bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation
         return false;
     if (a->wire || a->rule == b->rule)
         return true;
+    if (a->rule == NULL || b->rule == NULL)
+        return false;
     if (!same_text(a->fault, b->fault))
         return false;
     if (refusal(a))
@@ -108,6 +110,11 @@ static bool places_wrongly(const struct iw_deviation *d)
 }
 
 /* ---- grouping ---- */
+
+const char *iw_finding_name(const struct iw_finding *f)
+{
+    return f->rule != NULL ? f->rule->id : "crash";
+}
 
 const struct iw_deviation *iw_finding_deviation(const struct iw_finding *f,
                                                 const struct iw_record *record)
@@ -203,6 +210,8 @@ static void count_misapplied(size_t counts[IW_RULE_COUNT], const struct iw_findi
 static const struct iw_rule *accused(const struct iw_finding *f, const struct iw_record *record)
 {
     const struct iw_deviation *model = iw_finding_deviation(f, record);
+    if (model->rule == NULL)
+        return NULL;
     size_t counts[IW_RULE_COUNT] = {0}, most = iw_rule_index(model->rule);
     if (refusal(model))
         count_misapplied(counts, f, record);
@@ -227,6 +236,8 @@ static int compare(const void *left, const void *right)
 {
     const struct iw_finding *a = left, *b = right;
     int graver = iw_verdict_gravity(b->verdict) - iw_verdict_gravity(a->verdict);
+    if ((a->rule == NULL) != (b->rule == NULL))
+        return a->rule == NULL ? -1 : 1;
     if (graver != 0)
         return graver;
     if (a->n_cases != b->n_cases)

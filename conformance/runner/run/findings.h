@@ -13,7 +13,8 @@
 struct iw_record;
 
 struct iw_finding {
-    const struct iw_rule *rule; /* that most of its cases accuse */
+    const struct iw_rule *rule; /* that most of its cases accuse; NULL: the target's program crashed
+                                   or ended */
     enum iw_verdict verdict;    /* FAIL or NOTE */
     bool known;                 /* every case of it is as the baseline says */
     size_t *cases;              /* indices of the record's entries, in its order */
@@ -22,8 +23,8 @@ struct iw_finding {
     size_t shown;   /* its deviation there: an index */
 };
 
-/* In the order of gravity: FAIL before NOTE, then those of more cases first. The number of a
- * finding is its place here, from 1. */
+/* In the order of gravity: crashes, FAIL before NOTE, then those of more cases first. The number of
+ * a finding is its place here, from 1. */
 struct iw_findings {
     struct iw_finding *list;
     size_t count;
@@ -33,6 +34,8 @@ struct iw_findings {
 void iw_findings_build(struct iw_findings *out, const struct iw_record *record);
 void iw_findings_free(struct iw_findings *f);
 
+/* Returns the id of the rule that a finding accuses, or "crash". */
+const char *iw_finding_name(const struct iw_finding *f);
 /* Returns the deviation that shows a finding. */
 const struct iw_deviation *iw_finding_deviation(const struct iw_finding *f,
                                                 const struct iw_record *record);

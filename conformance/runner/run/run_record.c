@@ -17,6 +17,8 @@ const struct iw_rule *iw_entry_rule(const struct iw_entry *entry)
 {
     if (entry->result.rule)
         return entry->result.rule;
+    if (entry->result.n_deviations > 0 && entry->result.deviations[0].rule == NULL)
+        return NULL; /* no rule is broken by a crash */
     return entry->c && entry->c->n_rules ? entry->c->rules[0] : NULL;
 }
 
@@ -134,10 +136,8 @@ static bool starts(const struct iw_result *r, const char *with)
 /* What ended a case from outside, such as the death of the target's kernel, is a deviation, too. */
 static void explain(const struct iw_entry *entry, struct iw_result *result)
 {
-    const struct iw_rule *rule = result->rule      ? result->rule
-                                 : entry->c->rules ? entry->c->rules[0]
-                                                   : NULL;
-    if (result->n_deviations > 0 || rule == NULL ||
+    const struct iw_rule *rule = result->verdict == IW_VERDICT_NOTE ? iw_entry_rule(entry) : NULL;
+    if (result->n_deviations > 0 ||
         (result->verdict != IW_VERDICT_FAIL && result->verdict != IW_VERDICT_NOTE))
         return;
     result->deviations = iw_got(calloc(1, sizeof(*result->deviations)));

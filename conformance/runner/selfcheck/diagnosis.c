@@ -114,7 +114,7 @@ static void take_findings(const struct iw_diagnosis *d, struct trial *trial)
     for (size_t i = 0; i < r->findings.count; i++) {
         const struct iw_finding *f = &r->findings.list[i];
         const struct iw_deviation *shown = iw_finding_deviation(f, r);
-        if (of_clean_run(d, shown))
+        if (f->rule == NULL || of_clean_run(d, shown))
             continue;
         b->list[b->n_findings++] =
             (struct iw_accusation){.rule = f->rule,

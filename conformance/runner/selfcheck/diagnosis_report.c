@@ -34,7 +34,7 @@ void iw_diagnosis_print(FILE *out, const struct iw_diagnosis *d)
     const struct iw_findings *clean = &d->clean.findings;
     for (size_t i = 0; i < clean->count; i++)
         fprintf(out, "without any switch: %s %s in %zu cases (%s)\n",
-                iw_verdict_name(clean->list[i].verdict), clean->list[i].rule->id,
+                iw_verdict_name(clean->list[i].verdict), iw_finding_name(&clean->list[i]),
                 clean->list[i].n_cases, d->clean.entries[clean->list[i].exhibit].result.id);
     fprintf(
         out,
