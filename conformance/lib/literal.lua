@@ -302,6 +302,8 @@ end
 -- options: target (configuration of the agent), flags of the Request ("40"), first = false (no Write).
 function literal.start(t, options)
   options = strict.check("literal.start", options or {}, strict.set("target flags first"))
+  local say = not t.peer.agent and t.peer.startup
+  if say and (say.markers or not say.crc) then t:skip("the target takes no Request without M and with C") end
   local conn = t:connect { octets = true, target = options.target }
   literal.send(conn, literal.REQUEST .. (options.flags or "40") .. " 01 0000", "Request")
   local reply = literal.expect(conn, literal.REPLY .. " {flags:1} 01 {length:2}",

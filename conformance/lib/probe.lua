@@ -6,6 +6,7 @@
 local message = iw.load("message")
 local Conn = iw.load("conn")
 local rping = iw.load("rping")
+local base = iw.load("facts")
 
 local probe = {}
 
@@ -86,13 +87,29 @@ local function open(f) return ask(f, f.good) end
 
 -- ---- questions to a peer that listens ----
 
+-- Neither of the usual Requests was accepted: tries the others, with M and without C. Returns the Reply.
+local function particular(f, why_two, why_one)
+  local asked, good = base.ask(f.t, base.requests())
+  base.finish(asked)
+  local reply = good and answer(f, good.request.fields)
+  if not reply then
+    local all = asked[1].answer.kind ~= "none" and "; nor with M, or without C" or ""
+    nothing(f.t, ("the peer at %s port %d accepts TCP connections, but no MPA: to a Request of revision 2 it %s, to one of revision 1 it %s%s")
+      :format(f.t.peer.host, f.t.peer.port, why_two, why_one, all))
+  end
+  f.good = good.request.fields
+  f.enhanced = f.good.enhanced and reply.enhanced
+  f:remark("to an enhanced Request of revision 2 it %s", why_two)
+  f:remark("to a Request of revision 1 it %s", why_one)
+  f:remark("it takes %s, and so will a run ask: %s", good.request.name, reply.text)
+  f:set("revision", f.good.revision == 2 and reply.revision == 2 and 2 or 1)
+  return reply
+end
+
 local function revisions(f)
   local two, why_two = answer(f, ALL)
   local one, why_one = answer(f, PLAIN)
-  if not (two or one) then
-    nothing(f.t, ("the peer at %s port %d accepts TCP connections, but no MPA: to a Request of revision 2 it %s, to one of revision 1 it %s")
-      :format(f.t.peer.host, f.t.peer.port, why_two, why_one))
-  end
+  if not (two or one) then return particular(f, why_two, why_one) end
   local highest = two and two.revision == 2 and 2 or 1
   if two then
     f:remark("a Request of revision 2 with RFC 6581's block: %s", two.text)

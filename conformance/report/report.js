@@ -64,6 +64,7 @@ function facts() {
       (broken.length > musts ? ", and " + (broken.length - musts) + " that " + (broken.length - musts === 1 ? "is" : "are") + " no MUST. " : ". ")) +
     is(HOLDS).length + " rules hold" + (is(OPEN).length ? ", " + is(OPEN).length + " could not be decided" : "") + "; " +
     "the part “Rules” lists the status of all " + all.length + ".";
+  $("known").replaceChildren(...report.facts.map(f => make("li", {}, "The target " + f.text + ". ", f.advice ? make("span", {}, f.advice) : null)));
 }
 
 /* ---- parts ---- */

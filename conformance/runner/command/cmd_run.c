@@ -19,6 +19,7 @@
 #include "report/report_json.h"
 #include "report/report_junit.h"
 #include "report/report_tap.h"
+#include "run/base_facts.h"
 #include "run/baseline.h"
 #include "run/pool.h"
 #include "run/survey.h"
@@ -37,6 +38,7 @@ struct run {
     struct iw_record record;
     struct iw_survey survey;
     struct iw_baseline baseline; /* empty if there is none */
+    struct iw_base_facts base;
     struct iw_journal *journal;
     char *dir; /* of results */
     const char *paths[OUTPUTS];
@@ -229,7 +231,7 @@ static struct iw_entry *first(const struct iw_record *r)
 
 /* Who has not outlived a good connection, and is not ours to start again, has failed: nothing more
  * will be seen of it. */
-static void lose(struct run *run, const struct iw_entry *entry)
+static void lose(struct run *run, const struct iw_entry *entry, const char *why)
 {
     struct iw_result result = {.verdict = IW_VERDICT_FAIL};
     struct iw_job job = {.c = entry->c};
@@ -238,9 +240,17 @@ static void lose(struct run *run, const struct iw_entry *entry)
     result.role = entry->c->role;
     result.heard = true;
     result.where = iw_text_format("%s:%d", entry->c->file, entry->c->line);
-    result.reason = iw_text_copy(run->survey.gone);
+    result.reason = iw_text_copy(why);
     result.expected = iw_text_copy("a target that lives on after a good connection");
     done(run, 0, &job, &result);
+}
+
+static void show_facts(struct run *run)
+{
+    run->record.facts = &run->base.facts;
+    if (run->command->tap)
+        iw_tap_facts(stdout, &run->record);
+    iw_console_facts(run->console, &run->record);
 }
 
 /* Finds out what the target can do, for the cases to know. A recording is played as it is. A kernel
@@ -254,10 +264,21 @@ static int survey(struct run *run, struct iw_pool *pool, struct iw_run_options *
         return 0;
     if (s->target->restart != NULL)
         iw_journal_begin(run->journal, begins->c);
-    int status = iw_survey_take(&run->survey, pool, s->selected, s->n_selected, error, room);
+    int status =
+        iw_base_facts_take(&run->base, pool, s->target, s->selected, s->n_selected, error, room);
+    pool->no_mpa = run->base.no_mpa;
+    const char *gone = run->base.gone;
+    if (status == 0 && !pool->interrupted && pool->no_mpa == NULL && gone == NULL) {
+        status = iw_survey_take(&run->survey, pool, s->selected, s->n_selected, error, room);
+        iw_base_facts_survey(&run->base, &run->survey.instruments);
+        gone = run->survey.gone;
+    }
     options->instruments = &run->survey.instruments;
-    if (run->survey.gone != NULL && s->target->start == NULL && !s->target->embedded)
-        lose(run, begins);
+    show_facts(run);
+    if (gone != NULL && s->target->start == NULL && !s->target->embedded) {
+        pool->reached = true;
+        lose(run, begins, gone);
+    }
     return status;
 }
 
@@ -289,8 +310,8 @@ static int play_all(struct run *run)
     if (c->tap && !iw_reexec_continues())
         iw_tap_begin(stdout, r->count);
     print(run);
-    bool good = !survey(run, &pool, &options, error, sizeof(error)) &&
-                (pool.interrupted || !iw_pool_run(&pool, error, sizeof(error)));
+    bool good = !survey(run, &pool, &options, error, sizeof(error));
+    good = good && (pool.interrupted || !iw_pool_run(&pool, error, sizeof(error)));
     if (!good)
         iw_complain("%s", error);
     show_progress(run, NULL);
@@ -366,6 +387,7 @@ static int run_selected(struct run *run)
     if (!c->journal)
         iw_journal_close(run->journal);
     iw_record_free(&run->record);
+    iw_base_facts_free(&run->base);
     free(command);
     return status;
 }

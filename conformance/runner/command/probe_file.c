@@ -7,6 +7,7 @@
 
 #include "base/text_tools.h"
 #include "host/text.h"
+#include "target/target_can.h"
 
 /* Of a second part, what the peer does in the other role, only remarks are kept. */
 void iw_probed_take(struct iw_probed *f, const char *notes)
@@ -48,20 +49,6 @@ static void put_text(FILE *out, const char *name, const char *text)
     fputs(",\n", out);
 }
 
-/* Whether the user has said something about this name ("crc"), about just this word ("rtr.send"),
- * or, where it is a number of something ("ird.16"), another number. */
-static bool said(const struct iw_target_spec *spec, const char *name)
-{
-    size_t n = strpbrk(name, "0123456789") ? strcspn(name, ".") : strlen(name);
-    for (char **one = spec->can; one && *one; one++) {
-        const char *word = *one + (**one == '!');
-
-        if (!strncmp(word, name, n) && (!word[n] || word[n] == '.'))
-            return true;
-    }
-    return false;
-}
-
 static void put_word(FILE *out, const char *list, const char *word, bool *begun)
 {
     fprintf(out, *begun ? ", " : "  %s = { ", list);
@@ -78,7 +65,7 @@ static void put_list(FILE *out, const char *name, const struct iw_target_spec *s
         if ((**one != '!') == can)
             put_word(out, name, *one + !can, &begun);
     for (; found && *found; found++)
-        if (!said(spec, *found))
+        if (!iw_target_said(spec, *found))
             put_word(out, name, *found, &begun);
     if (begun)
         fputs(" },\n", out);
@@ -93,7 +80,7 @@ static bool stands(const struct iw_target_spec *spec, const char *line)
         return spec->class == IW_TARGET_RPING;
     for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
         if (!strncmp(line, fields[i], strlen(fields[i])) && line[strlen(fields[i])] == ' ')
-            return said(spec, fields[i]);
+            return iw_target_said(spec, fields[i]);
     return false;
 }
 

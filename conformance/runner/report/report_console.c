@@ -71,6 +71,20 @@ static bool repeats(const struct iw_record *record, const struct iw_entry *entry
     return r->n_deviations > 0;
 }
 
+void iw_console_facts(FILE *out, const struct iw_record *record)
+{
+    for (size_t i = 0; record->facts != NULL && i < record->facts->count; i++) {
+        const struct iw_fact *fact = &record->facts->list[i];
+        char *text = iw_text_format("target: %s", fact->text), *clean = iw_text_clean(text);
+        fprintf(out, "%s\n", clean);
+        if (fact->advice != NULL)
+            fprintf(out, "  %s\n", fact->advice);
+        free(text);
+        free(clean);
+    }
+    fflush(out);
+}
+
 void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw_entry *entry,
                       bool verbose)
 {

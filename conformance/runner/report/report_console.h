@@ -6,6 +6,8 @@
 
 #include "run/run_record.h"
 
+/* Prints what was found out about the target before the cases: a line or two for each fact. */
+void iw_console_facts(FILE *out, const struct iw_record *record);
 /* Prints a verdict, unless it is PASS or SKIP. With `verbose` also those. */
 void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw_entry *entry,
                       bool verbose);

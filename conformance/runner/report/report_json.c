@@ -89,6 +89,19 @@ static json_t *entry_json(const struct iw_record *record, size_t index)
     return object;
 }
 
+static json_t *facts(const struct iw_record *record)
+{
+    json_t *list = iw_got(json_array());
+    for (size_t i = 0; record->facts != NULL && i < record->facts->count; i++) {
+        const struct iw_fact *fact = &record->facts->list[i];
+        json_array_append_new(
+            list,
+            iw_got(json_pack("{s:o, s:o, s:o}", "name", iw_json_text(fact->name), "text",
+                             iw_json_text(fact->text), "advice", iw_json_text(fact->advice))));
+    }
+    return list;
+}
+
 json_t *iw_record_to_json(const struct iw_record *record)
 {
     json_t *summary = iw_got(json_object()), *cases = iw_got(json_array());
@@ -101,12 +114,13 @@ json_t *iw_record_to_json(const struct iw_record *record)
         if (record->entries[i].done)
             json_array_append_new(cases, entry_json(record, i));
     return iw_got(json_pack(
-        "{s:i, s:{s:s, s:s}, s:{s:s, s:I}, s:{s:o, s:s, s:o}, s:s, s:f, s:i, s:o, s:o, s:o}",
+        "{s:i, s:{s:s, s:s}, s:{s:s, s:I}, s:{s:o, s:s, s:o}, s:s, s:f, s:i, s:o, s:o, s:o, s:o}",
         "schema", (int)IW_REPORT_SCHEMA, "tool", "name", "iwarp-conform", "version",
         record->version, "suite", "version", record->suite, "cases", (json_int_t)record->count,
         "target", "name", iw_json_text(record->target), "class", record->target_class, "version",
         iw_json_text(record->target_version), "started", started, "seconds", record->seconds,
-        "exit", record->status, "summary", summary, "findings", findings(record), "cases", cases));
+        "exit", record->status, "summary", summary, "facts", facts(record), "findings",
+        findings(record), "cases", cases));
 }
 
 void iw_json_write(FILE *out, const struct iw_record *record)

@@ -179,6 +179,14 @@ void iw_junit_write(FILE *out, const struct iw_record *record)
     property(out, "suite", record->suite);
     property(out, "target", record->target);
     property(out, "target-version", record->target_version);
+    for (size_t i = 0; record->facts != NULL && i < record->facts->count; i++) {
+        const struct iw_fact *fact = &record->facts->list[i];
+        const char *advice = fact->advice != NULL ? fact->advice : "";
+        char *text =
+            iw_text_format("%s: %s%s%s", fact->name, fact->text, *advice ? "; " : "", advice);
+        property(out, "fact", text);
+        free(text);
+    }
     for (size_t i = 0; i < record->findings.count; i++) {
         const struct iw_finding *f = &record->findings.list[i];
         char *text = iw_text_format(

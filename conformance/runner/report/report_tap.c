@@ -47,6 +47,21 @@ static void diagnostics(FILE *out, const struct iw_entry *entry)
     fputs("  ...\n", out);
 }
 
+void iw_tap_facts(FILE *out, const struct iw_record *record)
+{
+    for (size_t i = 0; record->facts != NULL && i < record->facts->count; i++) {
+        const struct iw_fact *fact = &record->facts->list[i];
+        fprintf(out, "# fact %s: ", fact->name);
+        put_line(out, fact->text);
+        if (fact->advice != NULL) {
+            fputs("; ", out);
+            put_line(out, fact->advice);
+        }
+        putc('\n', out);
+    }
+    fflush(out);
+}
+
 void iw_tap_findings(FILE *out, const struct iw_record *record)
 {
     for (size_t i = 0; i < record->findings.count; i++) {

@@ -7,10 +7,12 @@
 #include "run/run_record.h"
 
 void iw_tap_begin(FILE *out, size_t count);
+/* The facts, a comment each. */
+void iw_tap_facts(FILE *out, const struct iw_record *record);
 void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry);
-/* Ends the report of a run that stops before its plan is fulfilled. */
 /* The findings, a comment each. */
 void iw_tap_findings(FILE *out, const struct iw_record *record);
+/* Ends the report of a run that stops before its plan is fulfilled. */
 void iw_tap_bail_out(FILE *out, const char *reason);
 
 #endif

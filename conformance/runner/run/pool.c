@@ -141,6 +141,8 @@ static void send_job(struct worker *w)
 /* Why no case is played any more; NULL if the next one is. The caller frees it. */
 static char *given_up(const struct iw_pool *pool)
 {
+    if (pool->no_mpa != NULL)
+        return iw_text_format(IW_NO_MPA "%s", pool->no_mpa);
     if (pool->unreached >= IW_POOL_ATTEMPTS)
         return iw_text_format(IW_UNREACHED "%s", pool->why_not);
     if (pool->patience && pool->silent >= pool->patience)

@@ -41,8 +41,10 @@ struct iw_pool {
     /* A line about what happened outside of any case: a leak at a target's end ... */
     void (*trouble)(void *context, const char *line);
 
-    unsigned patience; /* cases in a row in which the peer says nothing at all before the rest is
-                          INCONCLUSIVE; 0: no end of it */
+    const char *no_mpa; /* why no case is played, in one line: the target speaks no MPA; NULL: it
+                           may */
+    unsigned patience;  /* cases in a row in which the peer says nothing at all before the rest is
+                           INCONCLUSIVE; 0: no end of it */
 
     /* What came out. */
     bool reached;         /* some worker has reached the target */
@@ -59,6 +61,8 @@ enum { IW_POOL_ATTEMPTS = 3 };
 
 /* What the reason of a case begins with that did not reach the target. */
 #define IW_UNREACHED "the target was not reached: "
+/* ... or whose target speaks no MPA. */
+#define IW_NO_MPA "the target speaks no MPA: "
 /* ... or was silent for too long. */
 #define IW_SILENT "the target is silent: "
 

@@ -163,7 +163,8 @@ void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_
     keep(entry, rounds == 0, result);
     if (rounds + 1 < r->repeat)
         return;
-    entry->unreached = starts(&entry->result, IW_UNREACHED) || starts(&entry->result, IW_SILENT);
+    entry->unreached = starts(&entry->result, IW_UNREACHED) || starts(&entry->result, IW_NO_MPA) ||
+                       starts(&entry->result, IW_SILENT);
     const struct iw_pin *pin = iw_baseline_find(b, entry->c->id);
     entry->known = pin ? pin->reason : NULL;
     entry->pinned =

@@ -8,6 +8,7 @@
 
 #include "base/conform_case.h"
 #include "base/result.h"
+#include "facts.h"
 #include "findings.h"
 
 struct iw_baseline;
@@ -69,6 +70,7 @@ struct iw_record {
     size_t next;                       /* its index */
     size_t verdicts[IW_VERDICT_COUNT]; /* of the entries that are done */
     size_t pinned[IW_PINNED_COUNT];    /* likewise */
+    const struct iw_facts *facts;      /* of the target; NULL: none were looked for */
     struct iw_findings findings;       /* of the whole run, once it is over */
     int status;                        /* exit status */
 };

@@ -48,7 +48,8 @@ struct iw_target_spec {
     char *coverage;        /* with `inside`: file there, see iwarp-fuzz --coverage */
     char *program;         /* embedded: the agent's path */
     const char *arguments[IW_TARGET_ARGUMENTS]; /* embedded: of the agent; NULLs after them */
-    struct iw_target_startup startup;           /* embedded: the station's part of the start-up */
+    struct iw_target_startup startup;           /* the station's part of the start-up ... */
+    bool speaks;                                /* ... where it is said, or was found out */
     unsigned taken;                             /* embedded: bits of the keys given */
     char **can; /* capabilities, refused ones with a '!' in front; ends with NULL */
 };

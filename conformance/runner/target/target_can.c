@@ -95,6 +95,18 @@ static bool features_can(const json_t *features, const char *question)
     return json_is_true(value) || (json_is_false(value) && !strcmp(question, "crc.on"));
 }
 
+bool iw_target_said(const struct iw_target_spec *spec, const char *name)
+{
+    size_t n = strpbrk(name, "0123456789") ? strcspn(name, ".") : strlen(name);
+    for (char **one = spec->can; one && *one; one++) {
+        const char *word = *one + (**one == '!');
+
+        if (!strncmp(word, name, n) && (!word[n] || word[n] == '.'))
+            return true;
+    }
+    return false;
+}
+
 bool iw_target_can(const struct iw_target_spec *spec, const json_t *features, const char *question)
 {
     for (char **said = spec->can; said && *said; said++) {

@@ -116,9 +116,10 @@ static void the_way_inside_is_the_targets_command(void **state)
 {
     (void)state;
     conform_case("good", "", "t:connect {}");
-    free(folder_file(&conform_folder, "in.lua",
-                     "return { " LISTENS
-                     ",\n  inside = \"echo {writable} >in; exec {command}\" }"));
+    free(
+        folder_file(&conform_folder, "in.lua",
+                    "return { " LISTENS
+                    ",\n  can = { \"read\" }, inside = \"echo {writable} >in; exec {command}\" }"));
     conform_says("run --target ./in.lua --cases cases --results r --pcap-dir p --junit x/u "
                  "--json x/j good",
                  70, "", "iwarp-conform: cannot write x/u: No such file or directory\n");

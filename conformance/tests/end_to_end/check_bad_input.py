@@ -109,10 +109,10 @@ def played(conform, folder, select, port):
 
 
 def hostile(conform, folder):
-    for behave in (silent, flood, drip, garbage):
+    for behave, said in ((silent, "speaks no MPA"), (flood, "speaks no MPA"), (drip, "mpa-startup-reply"), (garbage, "speaks no MPA")):
         with Crowd() as crowd:
             done = played(conform, folder, "mpa-startup-reply", crowd.listen(behave))
-        expect("a peer that is %s" % behave.__name__, done, (1, 3), "mpa-startup-reply")
+        expect("a peer that is %s" % behave.__name__, done, (1, 3), said)
     with Crowd() as crowd:
         # Once a Request has come, nobody listens any more.
         port = crowd.listen(lambda wire: wire.recv(1) and crowd.close())

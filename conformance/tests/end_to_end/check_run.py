@@ -257,7 +257,7 @@ def silence(run):
     run.write("silence/s.lua", "return family { each(range(1, 20), function(i) return case { id = 's-' .. i, purpose = 'p',\n"
               "  rules = { 'MPA-4.1-02' }, role = 'responder', run = function(t) t:connect {}:sanity() end } end) }\n")
     with socket.create_server(("127.0.0.1", 0), backlog=64) as deaf:
-        out = run.run(3, "run", "--cases", "silence", "--target", "tcp:127.0.0.1:%d" % deaf.getsockname()[1],
+        out = run.run(3, "run", "--cases", "silence", "--target", "tcp:127.0.0.1:%d,cannot=reconnect" % deaf.getsockname()[1],
                         "--time-scale", "0.02").stdout
     check("the target is silent: 12 cases in a row had no answer of any kind" in out and
           " 20 INCONCLUSIVE," in out, "a silent peer is given up", out)

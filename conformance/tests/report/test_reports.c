@@ -332,6 +332,7 @@ static void test_json(void **state)
                             "  \"SKIP\": 1,\n"
                             "  \"ERROR\": 1\n"
                             " },\n"
+                            " \"facts\": [],\n"
                             " \"findings\": [],\n"
                             " \"cases\": [\n"
                             "  {\n"

@@ -267,7 +267,8 @@ static void json_names_the_target(void **state)
        "\"name\": \"t\",\n  \"class\": \"agent\",\n  \"version\": \"v <2>\"\n },\n "
        "\"started\": \"1970-01-02T00:00:00Z\",\n \"seconds\": 0.0,\n \"exit\": 3,\n "
        "\"summary\": {\n  \"PASS\": 1,\n  \"NOTE\": 1,\n  \"FAIL\": 2,\n  \"INCONCLUSIVE\": 0,\n  "
-       "\"SKIP\": 9,\n  \"ERROR\": 0\n },\n \"findings\": [],\n \"cases\": []\n}\n");
+       "\"SKIP\": 9,\n  \"ERROR\": 0\n },\n \"facts\": [],\n \"findings\": [],\n \"cases\": "
+       "[]\n}\n");
 }
 
 /* ---- CSV ---- */

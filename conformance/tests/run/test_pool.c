@@ -190,6 +190,7 @@ static void run_against(const char *spec, unsigned workers)
                             .log_dir = folder.path,
                             .grace = pool.grace,
                             .patience = pool.patience,
+                            .no_mpa = pool.no_mpa,
                             .play = play,
                             .next = next,
                             .done = done,
@@ -400,6 +401,21 @@ static void test_a_silent_target_is_given_up(void **state)
         assert_null(results[i].where);
     }
     assert_true(pool.reached);
+}
+
+/* No case is played, and no target is opened. */
+static void test_a_target_without_mpa_is_given_up(void **state)
+{
+    (void)state;
+    add("pass");
+    add("pass");
+    pool.no_mpa = "it is a printer";
+    run_against_command(WAITS, 1);
+    pool.no_mpa = NULL;
+    assert_int_equal(n_done, 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_result(i, IW_VERDICT_INCONCLUSIVE, IW_NO_MPA "it is a printer");
+    assert_false(pool.reached);
 }
 
 static void test_a_refusing_target_is_started_again(void **state)
@@ -613,6 +629,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_options_of_the_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_interrupted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_silent_target_is_given_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_target_without_mpa_is_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_refusing_target_is_started_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_failure_is_not_played_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_agent_is_not_started_again, set_up, tear_down),

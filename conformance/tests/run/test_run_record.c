@@ -150,6 +150,15 @@ static void a_target_that_was_not_reached(void **state)
     assert_int_equal(r.pinned[IW_PINNED_NOT], 4);
 }
 
+static void a_target_that_speaks_no_mpa(void **state)
+{
+    (void)state;
+    take(3, &none, IW_VERDICT_INCONCLUSIVE, iw_text_copy(IW_NO_MPA "x"), NULL);
+    take(2, &none, IW_VERDICT_INCONCLUSIVE, iw_text_copy(IW_NO_MPA "x"), NULL);
+    assert_true(r.entries[2].unreached && r.entries[3].unreached);
+    assert_int_equal(r.pinned[IW_PINNED_NEW], 0);
+}
+
 static void another_reason_is_none_of_reach(void **state)
 {
     (void)state;
@@ -247,6 +256,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(files_are_not_played, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_gravest_round_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_target_that_was_not_reached, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_target_that_speaks_no_mpa, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_reason_is_none_of_reach, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_baseline_nothing_is_new, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_status_is_that_of_the_gravest, set_up, tear_down),
