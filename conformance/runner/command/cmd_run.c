@@ -245,6 +245,14 @@ static void lose(struct run *run, const struct iw_entry *entry, const char *why)
     done(run, 0, &job, &result);
 }
 
+static void show_facts(struct run *run)
+{
+    run->record.facts = &run->base.facts;
+    if (run->command->tap)
+        iw_tap_facts(stdout, &run->record);
+    iw_console_facts(run->console, &run->record);
+}
+
 /* Finds out what the target can do, for the cases to know. A recording is played as it is. A kernel
  * that ends meanwhile has ended in the first case, and is spared another survey. */
 static int survey(struct run *run, struct iw_pool *pool, struct iw_run_options *options,
@@ -266,17 +274,12 @@ static int survey(struct run *run, struct iw_pool *pool, struct iw_run_options *
         gone = run->survey.gone;
     }
     options->instruments = &run->survey.instruments;
-    if (gone != NULL && s->target->start == NULL && !s->target->embedded)
+    show_facts(run);
+    if (gone != NULL && s->target->start == NULL && !s->target->embedded) {
+        pool->reached = true;
         lose(run, begins, gone);
+    }
     return status;
-}
-
-static void show_facts(struct run *run)
-{
-    run->record.facts = &run->base.facts;
-    if (run->command->tap)
-        iw_tap_facts(stdout, &run->record);
-    iw_console_facts(run->console, &run->record);
 }
 
 static int play_all(struct run *run)
@@ -308,7 +311,6 @@ static int play_all(struct run *run)
         iw_tap_begin(stdout, r->count);
     print(run);
     bool good = !survey(run, &pool, &options, error, sizeof(error));
-    show_facts(run);
     good = good && (pool.interrupted || !iw_pool_run(&pool, error, sizeof(error)));
     if (!good)
         iw_complain("%s", error);

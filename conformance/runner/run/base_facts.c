@@ -170,20 +170,28 @@ void iw_base_facts_survey(struct iw_base_facts *out, const struct iw_instruments
 {
     static const char *const texts[IW_INSTRUMENT_COUNT] = {
         [IW_INSTRUMENT_EMPTY_READ] = "does not answer RDMA Reads of no octets",
-        [IW_INSTRUMENT_READ] = "does not answer RDMA Reads of one octet",
         [IW_INSTRUMENT_EMPTY_READ_OF_BUFFER] =
             "does not answer RDMA Reads of no octets that name a buffer",
+        [IW_INSTRUMENT_READ] = "does not answer RDMA Reads of one octet",
         [IW_INSTRUMENT_WRITE] = "does not place RDMA Writes of one octet",
         [IW_INSTRUMENT_ECHO] = "does not take Sends of one octet",
         [IW_INSTRUMENT_TERMINATE] =
             "sends no Terminate for a Write to an STag that it does not have",
     };
+    static const char *const instead[] = {
+        [IW_ABILITY_UNKNOWN] = NULL,
+        [IW_ABILITY_WORKS] = NULL,
+        [IW_ABILITY_SILENT] = "",
+        [IW_ABILITY_ENDS] = ": it ends the connection",
+        [IW_ABILITY_ODD] = ": it does something else",
+    };
     for (int role = IW_MPA_INITIATOR; role <= IW_MPA_RESPONDER; role++) {
         for (int i = 0; i < IW_INSTRUMENT_COUNT; i++) {
-            if (instruments->of[role][i] <= IW_ABILITY_WORKS)
+            const char *does = instead[instruments->of[role][i]];
+            if (does == NULL)
                 continue;
-            char *text = iw_text_format("%s%s", texts[i],
-                                        role == IW_MPA_INITIATOR ? " where it connects" : "");
+            char *text = iw_text_format("%s%s%s", texts[i],
+                                        role == IW_MPA_INITIATOR ? " where it connects" : "", does);
             iw_facts_add(&out->facts, iw_instrument_name((enum iw_instrument)i), text,
                          "cases measure with what works");
             free(text);

@@ -151,7 +151,7 @@ static void instruments_that_fail_are_facts(void **state)
     iw_base_facts_survey(&found, &all);
     assert_int_equal(found.facts.count, 2);
     assert_string_equal(found.facts.list[0].name, "terminate");
-    assert_non_null(strstr(found.facts.list[0].text, " where it connects"));
+    assert_non_null(strstr(found.facts.list[0].text, " where it connects: it ends"));
     assert_string_equal(found.facts.list[1].name, "empty-read");
     assert_string_equal(found.facts.list[1].text, "does not answer RDMA Reads of no octets");
 }
