@@ -50,9 +50,10 @@ FAMILIES = ("ddp-msn-*", "ddp-*stag*", "mpa-crc-*", "mpa-fault-*", "rdmap-opcode
 SWITCHES = (["--botch=ddp-stag=code"], ["--violate=mpa-pad", "--botch=rdmap-opcode=type"])
 
 
+# No verdict may depend on how busy the machine is: an awaited message comes, or does not for minutes.
 def findings(conform, agent, folder, every):
     words = [] if every else [w for family in FAMILIES for w in ("--select", family)]
-    harness.run(conform, "run", "--agent", agent, "--time-scale", "0.34", "-j", "8", "--results", folder, *words, status=(0, 1, 3))
+    harness.run(conform, "run", "--agent", agent, "--time-scale", "10", "-j", "8", "--results", folder, *words, status=(0, 1, 3))
     report = harness.load(folder, "run.json")
     return [{k: f[k] for k in ("rule", "verdict", "text", "count", "cases")} for f in report["findings"]], \
         {c["id"]: c["verdict"] for c in report["cases"]}

@@ -158,7 +158,7 @@ def options(agent):
 
 def findings(case):
     """(check, rule) of the findings."""
-    return set(re.findall(r"^finding (\S+) \((\S+)\): ", "\n".join(case.get("notes", [])), re.MULTILINE))
+    return set(re.findall(r"^finding (\S+) \((\S+)\) on connection \d+: ", "\n".join(case.get("notes", [])), re.MULTILINE))
 
 
 class Suite(harness.Bench):

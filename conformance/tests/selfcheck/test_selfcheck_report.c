@@ -279,7 +279,7 @@ static void switches_of_a_check(void **state)
           "--botch=mpa-pd-length=silent "
           "--botch=mpa-pd-surplus=silent "
           "--botch=mpa-enh-length=silent "
-          "--botch=mpa-rep-s=silent "
+          "--botch=mpa-rep-s=silent --botch=mpa-rep-s-unasked=silent "
           "--botch=mpa-startup-timeout=silent "
           "--botch=mpa-startup-cut=silent");
 }
