@@ -5,7 +5,8 @@
 /*
  * Findings: what is wrong with a target, each thing once, however many cases show it. A finding's
  * key is what the target did, about which check (a table row of proto/rules/checks.csv that joins
- * the rules of its sender, or of its receiver), and how. The cases are the evidence.
+ * the rules of its sender, or of its receiver), and how; of a Terminate without an error, the error
+ * that it reports. The cases are the evidence.
  */
 
 #include "base/result.h"
