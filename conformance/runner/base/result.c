@@ -18,6 +18,13 @@ static void free_deviations(struct iw_deviation *list, size_t count)
     free(list);
 }
 
+void iw_result_drop_deviations(struct iw_result *r)
+{
+    free_deviations(r->deviations, r->n_deviations);
+    r->deviations = NULL;
+    r->n_deviations = 0;
+}
+
 void iw_result_free(struct iw_result *r)
 {
     free_deviations(r->deviations, r->n_deviations);

@@ -53,6 +53,8 @@ struct iw_result {
 };
 
 void iw_result_free(struct iw_result *result);
+/* Frees the deviations. */
+void iw_result_drop_deviations(struct iw_result *result);
 
 /* The members that say something: verdict, rule, seconds, heard, reason, expected, actual,
  * observed, notes (a list), where, pcap, frames, exchange, deviations. A new reference. */

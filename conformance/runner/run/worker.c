@@ -112,19 +112,45 @@ static void set_reason(struct iw_result *r, enum iw_verdict verdict, char *reaso
     r->reason = reason;
 }
 
-/* What became of the target counts above what the case itself saw. */
+/* The target's program has crashed or ended: that is the finding, and what the case saw of it no
+ * further one. `key`: what tells this end from another. */
+static void set_crash(const struct worker *w, struct iw_result *r, const char *key, char *reason)
+{
+    char *text = w->log != NULL ? iw_text_format("%s; its output: %s", reason, w->log)
+                                : iw_text_copy(reason);
+    iw_result_drop_deviations(r);
+    r->deviations = iw_got(calloc(1, sizeof(*r->deviations)));
+    r->deviations[r->n_deviations++] = (struct iw_deviation){
+        .verdict = IW_VERDICT_FAIL, .how = iw_text_copy(key), .text = reason, .connection = -1};
+    r->rule = NULL;
+    set_reason(r, IW_VERDICT_FAIL, text);
+}
+
+/* A report without the place in the source: kind and function tell one cause from another. */
+static const char *cause_of(const char *report, char cause[LINE])
+{
+    const char *place = strstr(report, " (");
+    int length = place != NULL ? (int)(place - report) : (int)strlen(report);
+    snprintf(cause, LINE, "%.*s", length, report);
+    return cause;
+}
+
+/* What became of the target counts above what the case itself saw. A fault of our own agent is the
+ * tester's. */
 static void look_after(struct worker *w, struct iw_result *r)
 {
-    char trouble[LINE];
+    char trouble[LINE], cause[LINE];
     const char *how = iw_target_check(w->target, trouble, sizeof(trouble));
-    if (*trouble) {
+    if (*trouble != '\0' && w->pool->target->embedded)
         set_reason(r, IW_VERDICT_ERROR,
                    iw_text_format("a sanitizer stopped the target: %s%s%s", trouble,
-                                  w->log ? "; all of it: " : "", w->log ? w->log : ""));
-    } else if (how && r->verdict != IW_VERDICT_ERROR) {
-        set_reason(r, IW_VERDICT_FAIL, iw_text_format("the target ended: %s", how));
-    }
-    if (how)
+                                  w->log != NULL ? "; all of it: " : "",
+                                  w->log != NULL ? w->log : ""));
+    else if (*trouble != '\0')
+        set_crash(w, r, cause_of(trouble, cause), iw_text_format("the target broke: %s", trouble));
+    else if (how != NULL && r->verdict != IW_VERDICT_ERROR)
+        set_crash(w, r, how, iw_text_format("the target ended: %s", how));
+    if (how != NULL)
         close_target(w);
 }
 

@@ -15,12 +15,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "crash.h"
 #include "iwarp/transport.h"
 #include "station/station_tcp.h"
 #include "station/tun.h"
 
 enum { LINE_ROOM = 1024, LOOK_MS = 10 /* between two looks, without a descriptor */ };
 static const double term_seconds = 2; /* from SIGTERM to SIGKILL */
+/* For the rest of a report, of a program that writes it slowly; without an octet for a pause it is
+ * all. */
+static const double report_seconds = 30, report_pause = 0.5;
 
 /* ---- starting ---- */
 
@@ -187,12 +191,30 @@ static bool is_fault(const siginfo_t *end)
     return false;
 }
 
+/* A shell that has replaced itself by a program: the program's name, as long as it is not reaped.
+ */
+static void take_name(struct iw_process *p)
+{
+    char path[LINE_ROOM], name[sizeof(p->name)] = "";
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)p->pid);
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return;
+    if (fgets(name, sizeof(name), f) != NULL) {
+        name[strcspn(name, "\n")] = '\0';
+        if (name[0] != '\0' && strncmp(p->name, name, strlen(name)) != 0)
+            snprintf(p->name, sizeof(p->name), "%s", name);
+    }
+    fclose(f);
+}
+
 /* How it ended. It is not reaped before iw_process_stop, so that its number, which is that of its
  * group as well, is nobody else's until then. */
 static void take_end(struct iw_process *p, const siginfo_t *end)
 {
     p->failed = end->si_code != CLD_EXITED || end->si_status != 0;
     p->crashed = is_fault(end);
+    take_name(p);
     if (end->si_code == CLD_EXITED)
         snprintf(p->ended, sizeof(p->ended), "%s ended with status %d", p->name, end->si_status);
     else
@@ -264,37 +286,63 @@ void iw_process_free(struct iw_process *p)
 
 /* ---- the log ---- */
 
-static bool is_report(const char *line)
+/* The log from where it was last read on; NULL: there is none. */
+static FILE *open_rest(const struct iw_process *p)
 {
-    static const char *const marks[] = {
-        "ERROR: AddressSanitizer", "ERROR: LeakSanitizer",     "WARNING: MemorySanitizer",
-        "runtime error: ",         "WARNING: ThreadSanitizer",
-    };
+    FILE *f = p->log != NULL ? fopen(p->log, "re") : NULL;
+    if (f != NULL && fseek(f, p->scanned, SEEK_SET) != 0) {
+        fclose(f);
+        f = NULL;
+    }
+    return f;
+}
 
-    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
-        if (strstr(line, marks[i]))
-            return true;
-    return false;
+/* Whether the rest of the log has a report; *size: of the log. */
+static bool reports(const struct iw_process *p, long *size)
+{
+    char text[LINE_ROOM];
+    bool found = false;
+    FILE *f = open_rest(p);
+    if (f == NULL)
+        return false;
+    while (fgets(text, sizeof(text), f) != NULL)
+        found = found || iw_crash_begins(text);
+    *size = ftell(f);
+    fclose(f);
+    return found;
+}
+
+/* Who writes a report ends soon, or goes on and writes no more. */
+static void await_report(struct iw_process *p)
+{
+    long size = 0, before = -1;
+    uint64_t guard = after(report_seconds);
+    while (reports(p, &size) && size != before && iw_transport_now() < guard) {
+        before = size;
+        if (iw_process_ended(p, after(report_pause)))
+            return;
+    }
 }
 
 bool iw_process_trouble(struct iw_process *p, char *line, size_t room)
 {
-    char text[LINE_ROOM];
+    char text[LINE_ROOM], said[IW_CRASH_TEXT];
+    struct iw_crash_reader reader = {.begun = false};
+    struct iw_crash first = {.by = ""}, next;
     bool found = false;
-    FILE *f = p->log ? fopen(p->log, "re") : NULL;
-    if (!f)
+    await_report(p);
+    FILE *f = open_rest(p);
+    if (f == NULL)
         return false;
-    if (!fseek(f, p->scanned, SEEK_SET)) {
-        while (fgets(text, sizeof(text), f)) {
-            if (found || !is_report(text))
-                continue;
-            text[strcspn(text, "\n")] = 0;
-            snprintf(line, room, "%s", text);
-            found = true;
-        }
-        p->scanned = ftell(f);
-    }
+    while (fgets(text, sizeof(text), f) != NULL)
+        found = iw_crash_line(&reader, text, found ? &next : &first) || found;
+    found = iw_crash_end(&reader, found ? &next : &first) || found;
+    p->scanned = ftell(f);
     fclose(f);
+    if (found) {
+        iw_crash_text(&first, said);
+        snprintf(line, room, "%s", said);
+    }
     return found;
 }
 

@@ -55,8 +55,9 @@ bool iw_process_ended(struct iw_process *p, uint64_t deadline);
  * 2 s later, by SIGKILL for all of its group. */
 void iw_process_stop(struct iw_process *p, double patience);
 
-/* The first line of a sanitizer's report that the log has got since the last call, in `line`;
- * false if there is none. */
+/* Finds the first report of a fault that the log has got since the last call (crash.h). Of one that
+ * is still being written, waits for the rest: for the program's end, or until it writes no more,
+ * 30 s at most. Writes it to `line` as iw_crash_text() does. Returns false if there is none. */
 bool iw_process_trouble(struct iw_process *p, char *line, size_t room);
 
 /* Whether some line that the log has got since the start, or since the last call of

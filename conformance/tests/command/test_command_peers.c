@@ -64,7 +64,7 @@ static void a_peer_that_ends_is_no_peer(void **state)
     conform_call(&s, "probe ./ends.lua -o out.lua");
     assert_int_equal(s.status, 3);
     assert_string_equal(s.out, "");
-    const char *ended = "iwarp-conform: the peer ended: sh was killed by signal 9 (Killed)\n";
+    const char *ended = "iwarp-conform: the peer ended: tail was killed by signal 9 (Killed)\n";
     if (!strstr(s.err, ended))
         fail_msg("%s", s.err);
     assert_non_null(strstr(s.err, ":\nwords\nup\n"));

@@ -310,18 +310,19 @@ static void test_dead_target_is_a_failure_and_comes_back(void **state)
     assert_non_null(pool.version);
 }
 
-static void test_sanitizer_report_is_an_error(void **state)
+static void test_sanitizer_report_is_a_failure(void **state)
 {
-    char *expected;
-
     (void)state;
     add("pass");
     run_against_command("echo '==7==ERROR: AddressSanitizer: bang' >&2; " WAITS, 1);
-    expected = iw_text_format("a sanitizer stopped the target: ==7==ERROR: AddressSanitizer: "
-                              "bang; all of it: %s/target-1.log",
-                              folder.path);
-    assert_result(0, IW_VERDICT_ERROR, expected);
+    char *expected = iw_text_format("the target broke: AddressSanitizer: bang; its output: "
+                                    "%s/target-1.log",
+                                    folder.path);
+    assert_result(0, IW_VERDICT_FAIL, expected);
     free(expected);
+    assert_int_equal(results[0].n_deviations, 1);
+    assert_null(results[0].deviations[0].rule);
+    assert_string_equal(results[0].deviations[0].how, "AddressSanitizer: bang");
     assert_int_equal(n_trouble, 0);
 }
 
@@ -334,7 +335,7 @@ static void test_sanitizer_report_at_the_end_is_trouble(void **state)
                         1);
     assert_result(0, IW_VERDICT_PASS, "pass by peer");
     assert_int_equal(n_trouble, 1);
-    assert_string_equal(troubles, "x.c:1: runtime error: odd");
+    assert_string_equal(troubles, "UndefinedBehaviorSanitizer: odd (x.c:1)");
 }
 
 static void test_unreached_is_given_up(void **state)
@@ -622,7 +623,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_needs_are_looked_at_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_dead_target_is_a_failure_and_comes_back, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_sanitizer_report_is_an_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sanitizer_report_is_a_failure, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sanitizer_report_at_the_end_is_trouble, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_unreached_is_given_up, set_up, tear_down),

@@ -248,11 +248,12 @@ static void what_a_sanitizer_says_comes_out(void **state)
            "a'; exec tail -f /dev/null]]");
     while (*error == 0 || strstr(error, "none") == error)
         iw_target_check(instance, error, sizeof(error));
-    assert_string_equal(error, "ERROR: LeakSanitizer: a");
+    assert_string_equal(error, "LeakSanitizer: a");
     closed("");
     opened("address = '127.0.0.1', ready = 'up',\n"
-           "  start = [[trap 'echo runtime error: b; exit' TERM; echo up; while :; do :; done]]");
-    closed("runtime error: b");
+           "  start = [[trap 'echo x.c:1: runtime error: b; exit' TERM; echo up; while :; do :; "
+           "done]]");
+    closed("UndefinedBehaviorSanitizer: b (x.c:1)");
 }
 
 /* ---- peers that are made to connect ---- */
@@ -331,7 +332,7 @@ static void a_program_that_crashes_has_ended_the_peer(void **state)
     while (!target->not_called(target, false))
         ;
     assert_null(iw_target_check(instance, error, sizeof(error)));
-    assert_string_equal(error, "ERROR: AddressSanitizer: c");
+    assert_string_equal(error, "AddressSanitizer: c");
     closed("");
 }
 
