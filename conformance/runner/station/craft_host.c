@@ -152,7 +152,7 @@ static void input(struct iw_craft_host *h, const uint8_t *octets, size_t length,
                              .original = (uint32_t)length};
     struct iw_craft_packet shown = {.from_peer = true, .data = octets, .length = length};
     struct iw_packet p;
-    if (iw_packet_decode(&frame, &p) != IW_DECODE_TCP || p.missing ||
+    if (iw_packet_decode(&frame, &p) != IW_DECODE_TCP ||
         memcmp(&p.destination, &h->address, sizeof(h->address)) != 0)
         return;
     struct iw_craft *c = find(h, &p);

@@ -163,6 +163,26 @@ static void only_what_acknowledges_the_syn_establishes(void **state)
     sent("none");
 }
 
+/* Of a packet whose end is missing nothing is taken. */
+static void what_is_cut_is_nothing(void **state)
+{
+    struct iw_craft *c = connected();
+    struct iw_packet p = from_peer(7471, 20000, A | P, 7001, 1001);
+    uint8_t octets[2048];
+
+    (void)state;
+    p.payload = (const uint8_t *)"abc";
+    p.length = 3;
+    size_t n = iw_packet_put(octets, sizeof(octets), &p);
+    assert_int_equal(send(peer, octets, n - 1, 0), n - 1);
+    iw_craft_pump(host, 10 * ms);
+    sent("none");
+    assert_int_equal(iw_craft_get_state(c).waiting, 0);
+    give(&p);
+    sent("7471 A 1001 7004 w 65533 mss 0 len 0");
+    assert_int_equal(iw_craft_get_state(c).waiting, 3);
+}
+
 static void a_listener_answers_a_syn_again(void **state)
 {
     options.mss = 700;
@@ -562,6 +582,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_peer_says_how_much_it_takes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_what_acknowledges_the_syn_establishes, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(what_is_cut_is_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_listener_answers_a_syn_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_oldest_connection_is_accepted_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ports_go_round, set_up, tear_down),

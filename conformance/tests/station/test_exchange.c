@@ -91,6 +91,14 @@ static void octets_become_packets_with_their_comments(void **state)
     iw_exchange_comment(x, c, true, 8, "nowhere");
     assert_packets("1S 2S 1'abc'{first}{last} 2'de'{de} 2'fgh'{fgh} 2'ij'{ij} 1'k'{k} "
                    "1F{our end} 2R{its end}");
+    /* After the three of the handshake; every second packet is acknowledged by one more. */
+    assert_int_equal(iw_exchange_frame(x, c, false, 0), 4);
+    assert_int_equal(iw_exchange_frame(x, c, false, 2), 4);
+    assert_int_equal(iw_exchange_frame(x, c, true, 1), 5);
+    assert_int_equal(iw_exchange_frame(x, c, true, 2), 6);
+    assert_int_equal(iw_exchange_frame(x, c, true, 6), 8);
+    assert_int_equal(iw_exchange_frame(x, c, true, 0), 0); /* no remark is there */
+    assert_int_equal(iw_exchange_frame(x, c + 1, true, 1), 0);
     uint16_t ports[2];
     packets_ports(path, ports);
     assert_int_equal(ports[0], 40000);

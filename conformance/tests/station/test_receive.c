@@ -262,6 +262,25 @@ static void seen(enum iw_observed kind, size_t captured, bool last)
     iw_conn_seen(c, &o);
 }
 
+/* The ones that wait stay in order, whenever the first is taken. */
+static void items_wait_in_order(void **state)
+{
+    (void)state;
+    seen(IW_OBSERVED_LOST, 0, false);
+    seen(IW_OBSERVED_SEGMENT, 18, true);
+    iw_conn_drop(c);
+    seen(IW_OBSERVED_LOST, 0, false);
+    assert_non_null(c->items);
+    assert_int_equal(c->items->kind, IW_ITEM_MESSAGE);
+    iw_conn_drop(c);
+    assert_non_null(c->items);
+    assert_int_equal(c->items->kind, IW_ITEM_LOST);
+    iw_conn_drop(c);
+    assert_null(c->items);
+    seen(IW_OBSERVED_LOST, 0, false);
+    assert_non_null(c->items);
+}
+
 static void items_are_bounded(void **state)
 {
     size_t n = 0;
@@ -491,6 +510,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_message_cuts_one_off, set_up, tear_down),
         cmocka_unit_test_setup_teardown(octets_that_are_no_frame_are_lost, set_up, tear_down),
         cmocka_unit_test(a_printed_item_fits_its_room),
+        cmocka_unit_test_setup_teardown(items_wait_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(items_are_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(repeated_findings_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_message_is_bounded_in_octets, set_up, tear_down),

@@ -360,7 +360,8 @@ static void changes(unsigned k, size_t digit, const char *expected)
 
     change_in = k;
     change_at = digit + 1;
-    for (change_to = '4'; change_to <= '6'; change_to = (char)(change_to + 2)) {
+    for (int i = 0; i < 2; i++) {
+        change_to = "46"[i];
         const char *stray = iw_hunt_world_stray(&world, text, sizeof(text));
 
         if (expected != NULL)

@@ -231,6 +231,7 @@ static void summaries_as_json(void **state)
     start_both(b, 0x50, 0x90, 2);
     s[0].enhanced.peer_to_peer = s[1].enhanced.peer_to_peer = true;
     s[0].count[15] = (struct iw_lint_count){.messages = 1, .octets = 2, .least = 3, .most = 4};
+    s[0].count[0] = (struct iw_lint_count){.messages = 5, .octets = 6, .least = 7, .most = 8};
     s[0].lost = true;
     s[0].findings = 5;
     s[0].gaps = 6;
@@ -245,7 +246,8 @@ static void summaries_as_json(void **state)
         "\"crc\":true,\"initiator_markers\":true,\"responder_markers\":false,\"peer_to_peer\":true,"
         "\"initiator_ord\":6,\"responder_ord\":4},\"initiator\":{\"startup\":true,\"whole\":false,"
         "\"findings\":5,\"gaps\":6,\"missing\":7,\"revision\":2,\"crc\":true,\"markers\":false,"
-        "\"rejected\":false,\"ird\":5,\"ord\":9,\"messages\":{\"opcode-f\":{\"messages\":1,"
+        "\"rejected\":false,\"ird\":5,\"ord\":9,\"messages\":{\"write\":{\"messages\":5,"
+        "\"octets\":6,\"least\":7,\"most\":8},\"opcode-f\":{\"messages\":1,"
         "\"octets\":2,\"least\":3,\"most\":4}},\"reads\":{\"outstanding\":1,\"answered\":0}},"
         "\"responder\":{\"startup\":true,\"whole\":true,\"findings\":0,\"gaps\":0,\"missing\":0,"
         "\"revision\":2,\"crc\":false,\"markers\":true,\"rejected\":false,\"ird\":6,\"ord\":4,"

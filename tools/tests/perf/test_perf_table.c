@@ -25,10 +25,9 @@ static struct perf_plan plan_of(bool baseline)
     struct perf_plan plan = {.rounds = 7, .baseline = baseline};
     const struct perf_setup setup = {.connections = 1, .window = 128, .threads = 1};
     for (unsigned i = 0; i < 5; i++) {
-        struct perf_setup *s = &plan.lanes[i];
         if (i == 0 && !baseline)
             continue;
-        s = &plan.lanes[plan.lane_count++];
+        struct perf_setup *s = &plan.lanes[plan.lane_count++];
         *s = setup;
         s->tcp = i == 0;
         s->crc = i == 2 || i == 4;
@@ -359,6 +358,7 @@ static void compare_page(struct perf_plan *plan, const struct perf_results *resu
     assert_int_equal(perf_report_html(plan, results), 0); /* nothing is asked for */
     plan->html = made;
     assert_int_equal(perf_report_html(plan, results), 0);
+    plan->html = NULL;
     snprintf(page, sizeof page, "%s", text_of(made));
     unlink(made);
     snprintf(path, sizeof path, "%s/%s", PAGES, expected);

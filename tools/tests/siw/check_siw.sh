@@ -93,6 +93,7 @@ fi
 nothing_stays() {
     local alive
     [ "$(ls "$TMPDIR")" = work ] || fail "no files stay: $(ls -R "$TMPDIR")"
+    # shellcheck disable=SC2009 # pgrep lists zombies too
     alive=$(ps -o stat=,pid=,args= -s "$1" | grep -v '^[ZX]') || true
     [ -z "$alive" ] || fail "no processes stay: $alive"
     ! grep -F "$TMPDIR" /proc/net/unix || fail "no sockets stay"
