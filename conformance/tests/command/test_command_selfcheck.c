@@ -21,7 +21,7 @@ static int set_up(void **state)
         return -1;
     conform_case("crc", "",
                  "local conn = t:connect {}; conn:send(send {}, { crc = 'bad' })\n"
-                 "    conn:expect_terminate { '2/0/02' }");
+                 "    conn:expect_terminate { '2/0/02', rule = 'MPA-8-02' }");
     conform_case("other", "", "t:connect {}:sanity()");
     return 0;
 }

@@ -304,8 +304,12 @@ static void test_dead_target_is_a_failure_and_comes_back(void **state)
     add("kill");
     add("pass");
     run_against("embedded", 1);
-    assert_result(0, IW_VERDICT_FAIL,
-                  "the target ended: iwarp-agent was killed by signal 9 (Killed)");
+    char *expected =
+        iw_text_format("the target ended: iwarp-agent was killed by signal 9 (Killed); "
+                       "its output: %s/target-1.log",
+                       folder.path);
+    assert_result(0, IW_VERDICT_FAIL, expected);
+    free(expected);
     assert_result(1, IW_VERDICT_PASS, "pass by embedded");
     assert_non_null(pool.version);
 }

@@ -219,9 +219,9 @@ static void a_started_peer_gets_a_port_and_is_watched(void **state)
     kill(-iw_target_group(instance), SIGKILL);
     while (!target->death(target))
         ;
-    assert_string_equal(target->death(target), "sh was killed by signal 9 (Killed)");
+    assert_string_equal(target->death(target), "tail was killed by signal 9 (Killed)");
     assert_string_equal(iw_target_check(instance, error, sizeof(error)),
-                        "sh was killed by signal 9 (Killed)");
+                        "tail was killed by signal 9 (Killed)");
     free(said);
     free(expected);
     closed("");
@@ -361,7 +361,7 @@ static void an_agent_is_started_by_a_command(void **state)
     while (!target->death(target))
         ;
     assert_string_equal(iw_target_check(instance, error, sizeof(error)),
-                        "sh was killed by signal 9 (Killed)");
+                        "iwarp-agent was killed by signal 9 (Killed)");
     free(fields);
     closed("");
 }
