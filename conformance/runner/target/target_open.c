@@ -410,8 +410,9 @@ const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t 
     iw_connect_crashed(&t->connect, after(t, crash_seconds));
     const char *how = t->target.death ? t->target.death(&t->target) : NULL;
     iw_connect_stop(&t->connect, trouble, room);
-    if (!*trouble)
-        iw_process_trouble(&t->process, trouble, room);
+    if (!*trouble && iw_process_trouble(&t->process, trouble, room) && how == NULL &&
+        t->target.death != NULL)
+        how = t->target.death(&t->target); /* it has ended since, with its report */
     if (!how && t->target.control && iw_control_lost(t->target.control))
         return "the connection with the agent is broken";
     return how;
