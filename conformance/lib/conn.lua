@@ -373,17 +373,6 @@ function Conn:next(seconds)
   return item
 end
 
--- Messages that the ULP of a connecting target without an agent sends unasked: rping's client its Sends, another ULP
--- anything. Nobody knows when they come, so one counts as an answer only where the case expects it; the observer judges
--- it all the same.
-local ULP = strict.set("send send-se send-invalidate send-se-invalidate write read-request immediate immediate-se")
-
-local function of_its_own(conn, item)
-  local t = conn.t
-  if t.case.role ~= "initiator" or t.peer.agent or conn.held or not ULP[item.op] then return false end
-  return item.op == "read-request" and item.size ~= 0 or item.op ~= "read-request" and item.payload ~= ""
-end
-
 local function nothing_text(conn, seconds)
   if iw.flooded() then return "more octets than the station can hold" end
   if conn:state().ended then return "nothing more: the stream had ended" end
@@ -491,7 +480,7 @@ function Conn:expect(...)
         return item, i
       end
     end
-  until not item or not passed_over and not of_its_own(self, item)
+  until not item or not passed_over and not instruments.of_its_own(self, item)
   if not item and options.dropped and self:state().unacked > 0 then
     return self.t:observe("answer", "the segment was dropped")
   end
@@ -600,8 +589,7 @@ end
 -- A good exchange before the stimulus: the same, but without it the case is INCONCLUSIVE.
 function Conn:sanity()
   local rest = instruments.begin(self)
-  local done, item
-  repeat done, item = instruments.complete(self, rest) until done or not (item and of_its_own(self, item))
+  local done, item = instruments.complete(self, rest)
   if not done then
     self.t:inconclusive("the target did not complete a good exchange", {
       expected = rest.text, actual = item and item.text or nothing_text(self), item = item,
@@ -615,7 +603,7 @@ function Conn:expect_silence(options)
   local rtt = self:state().rtt
   local window = math.min(math.max(0.05, 20 * rtt), 2)
   local item
-  repeat item = self:next(window) until not (item and of_its_own(self, item))
+  repeat item = self:next(window) until not (item and instruments.of_its_own(self, item))
   if item then
     self.t:fail("the target sent something where silence was expected", {
       rule = options.rule, how = "spoke", expected = "nothing", actual = item.text, item = item,

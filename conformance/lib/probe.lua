@@ -7,6 +7,7 @@ local message = iw.load("message")
 local Conn = iw.load("conn")
 local rping = iw.load("rping")
 local base = iw.load("facts")
+local instruments = iw.load("instruments")
 
 local probe = {}
 
@@ -281,7 +282,22 @@ local function class(f)
   end
   f:remark("a Send of 16 octets: %s", first == "taken" and "is taken, and nothing comes" or first and first.text or "nothing comes")
   f:set("class", "bare")
-  if first == "taken" or first and first.op == "send" then f:can("send", true) end
+  local sent = first and first ~= "taken" and first.op == "send"
+  if first == "taken" or sent then f:can("send", true) end
+  if sent and first.payload == info(SOURCE, 64) then f:can("echo", true) end
+end
+
+-- An error that every end answers with a Terminate.
+local function terminates(f)
+  local conn = open(f)
+  if not conn then return end
+  local one = instruments.all.terminate
+  local reported, item = instruments.complete(conn, one.begin(conn))
+  while item and item.op == "send" do item = conn:next() end
+  reported = reported or item and item.op == "terminate" or false
+  f:remark("a Write to an unknown STag: %s", item and item.text or "nothing comes")
+  if not reported then f:can("terminate", false) end
+  finish(conn)
 end
 
 -- An atomic on an invalid STag: a peer that knows RFC 7306 refuses the STag, another one the opcode.
@@ -314,6 +330,7 @@ function probe.listens(t)
   several(f)
   read(f)
   class(f)
+  terminates(f)
   extensions(f, (open(f)))
   times(f)
 end

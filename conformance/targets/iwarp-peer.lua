@@ -8,5 +8,5 @@ return {
   ready = "listening on",
   crc = "on",
   markers = "off",
-  can = { "extensions", "tcp.crafted" },
+  can = { "echo", "extensions", "tcp.crafted" },
 }

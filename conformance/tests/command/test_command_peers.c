@@ -101,7 +101,7 @@ static void both_roles_are_probed_and_written(void **state)
                                     "  connect = \"exec iwarp-peer connect {host}:{port}\",\n"));
     assert_non_null(strstr(written, "\n  revision = 2,\n"));
     assert_non_null(strstr(written, "\n  -- its Request: mpa request rev 2 "));
-    assert_non_null(strstr(written, "\n  can = { \"read\", \"ird.16\", \"send\", "
+    assert_non_null(strstr(written, "\n  can = { \"read\", \"ird.16\", \"send\", \"echo\", "
                                     "\"extensions\" },\n}\n"));
     assert_null(strstr(written, "what was there"));
     assert_memory_equal(file("caps/probe-responder.pcapng"), "\x0a\x0d\x0d\x0a", 4);

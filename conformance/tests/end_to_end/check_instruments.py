@@ -4,7 +4,7 @@
 
 usage: check_instruments.py IWARP-CONFORM IWARP-AGENT STUBBORN-AGENT
 
-Four agents, and a stranger in Python without one, do not answer empty Reads, or Reads, or anything in full operation. Each
+Agents, and a stranger in Python without one, do not answer empty Reads, or Reads, or anything in full operation. Each
 finding must be the expected one; every other case passes with another instrument, or is INCONCLUSIVE and names the finding.
 """
 import os
@@ -28,6 +28,7 @@ AGENTS = (
     ("ends-at-empty-reads", "", "--overstrict=rdmap-read-empty", ["RDMAP-5.2.1-16"], True),
     ("answers-no-read", "", "--violate=rdmap-response-missing", ["RDMAP-5.2.1-12"], True),
     ("deaf", "deaf", "", ["RDMAP-5.2.1-12"], False),
+    ("ends-at-everything", "ends", "", ["RDMAP-5.2.1-12"], False),
 )
 
 

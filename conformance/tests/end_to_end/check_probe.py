@@ -22,7 +22,7 @@ CASES = ["mpa-startup-*", "mpa-crc-bad", "rdmap-read-zero", "ddp-stag-unknown", 
 
 # Options of the peer, and patterns that its file must match (a regular expression each).
 SETTINGS = [
-    ([], ['revision = 2,', 'crc = "on",', 'markers = "off",', 'class = "bare",', '"read"', '"extensions"', '"ird.16"', '"send"']),
+    ([], ['revision = 2,', 'crc = "on",', 'markers = "off",', 'class = "bare",', '"read"', '"extensions"', '"ird.16"', '"send"', '"echo"']),
     (["--crc", "off"], ['crc = "off",']),
     (["--markers", "on"], ['markers = "on",']),
     (["--crc", "off", "--markers", "on", "--personality", "rping"], ['crc = "off"', 'markers = "on"', 'class = "rping"']),

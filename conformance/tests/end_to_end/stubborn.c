@@ -2,7 +2,7 @@
 /*
  * An agent that cannot do what every case takes for granted, for tests of the suite only: linked
  * around iwarp-agent with --wrap. IW_STUBBORN says what: "empty" does not answer Reads of no
- * octets, "deaf" takes no FPDU in full operation.
+ * octets, "deaf" takes no FPDU in full operation, "ends" ends the connection at each.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +43,11 @@ int __wrap_iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu)
     struct iw_switches silent = {0};
     if (is("deaf"))
         return 0;
+    if (is("ends")) {
+        struct iw_fault fault = {.check = IW_CHECK_MPA_CRC};
+        iw_ep_fault(ep, fault, NULL, NULL, 0);
+        return 1;
+    }
     if (is("empty") && asks_for_nothing(fpdu)) {
         const char *error;
         if (iw_switches_set(&silent, IW_SWITCH_VIOLATE, "rdmap-response-missing", &error) < 0)
