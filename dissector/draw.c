@@ -264,7 +264,7 @@ const char *iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_inf
         octets = whole;
         length = t->length;
     }
-    iw_wire_print_segment(line, LINE, octets, length);
+    iw_quirk_print_segment(line, LINE, octets, length, iwd_rare_of(t)->quirks);
     return line;
 }
 

@@ -69,8 +69,9 @@ struct iwd_rare {
     uint8_t *raw;                 /* its octets, if they are not all in the chunk */
     struct iwd_stag *invalidated; /* Send with Invalidate: as it was then */
     struct iwd_finding *findings;
-    uint32_t cause; /* Terminate: frame, 0 unknown */
-    uint32_t here;  /* cut: octets that are there */
+    uint32_t cause;   /* Terminate: frame, 0 unknown */
+    uint32_t here;    /* cut: octets that are there */
+    iw_quirks quirks; /* through which it is read */
     bool wrong_msn, wrong_mo;
     uint32_t msn, mo;  /* wrong_*: expected */
     uint32_t computed; /* IWD_CRC_BAD: the right one */
@@ -260,6 +261,7 @@ void iwd_draw_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
 /* Preferences that correspond to options of iwarp-lint. */
 extern unsigned iwd_mss;
 extern iwd_bool iwd_default_config;
+extern iwd_bool iwd_quirks;
 
 /* Returns the offset in an FPDU of its n-th octet that belongs to no Marker. */
 static inline uint32_t iwd_place(const struct iwd_thing *t, uint32_t n)

@@ -6,7 +6,7 @@ local message = iw.load("message")
 local octets = iw.load("octets")
 
 local Conn = {}
-local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends")) }
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends turned")) }
 
 function Conn.new(t, raw)
   local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)

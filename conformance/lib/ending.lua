@@ -32,23 +32,33 @@ local function findings(t, failed)
       expected = differ and ("0x%x"):format(finding.want) or "nothing that breaks " .. finding.rule,
       actual = ("%s at octet %d of connection %d"):format(differ and ("0x%x"):format(finding.got) or finding.text,
         finding.position, finding.connection),
-      connection = finding.connection, position = finding.position, wire = true, time = time,
+      connection = finding.connection, position = finding.position, wire = true, time = time, quirk = finding.quirk,
     }
   end
   for n, finding in ipairs(iw.findings()) do add(finding, n - 1) end
   for _, conn in ipairs(t.conns) do
-    if conn.literal and failed then
+    if conn.literal and (failed or conn.turned) then
       for _, finding in ipairs(conn.raw:judge()) do add(finding) end
     end
   end
   return list
 end
 
+-- A quirk of the target is charged, but is looked through where the case is about another rule: nothing follows from it, and it
+-- does not decide.
+local function looked_through(t, one)
+  if not one.quirk then return false end
+  for _, rule in ipairs(t.case.rules) do
+    if rule == one.rule then return false end
+  end
+  return true
+end
+
 -- The finding from which a deviation follows: a MUST that the target broke before, on the same connection.
 local function cause_of(one, found)
   for _, cause in ipairs(found) do
     local before = cause.time and cause.time < one.time or not cause.time and one.received and cause.position < one.received
-    if cause.verdict == "FAIL" and before and (not one.connection or one.connection == cause.connection) then
+    if cause.verdict == "FAIL" and before and not cause.quirk and (not one.connection or one.connection == cause.connection) then
       return cause
     end
   end
@@ -76,7 +86,7 @@ local function deviations(t, outcome)
     end
   end
   for _, one in ipairs(found) do
-    if (one.time or one.shown) and one.verdict ~= "PASS" and not seen[one.how] then
+    if (one.time or one.shown or one.quirk) and one.verdict ~= "PASS" and not seen[one.how] then
       seen[one.how] = true
       list[#list + 1] = one
     end
@@ -136,10 +146,19 @@ function ending.result(outcome)
   local t = current
   if not t then return outcome end
   local list = deviations(t, outcome)
-  local decides = list[1]
+  local decides, quirk
+  for i = #list, 1, -1 do
+    if looked_through(t, list[i]) then quirk = list[i] else decides = list[i] end
+  end
   if outcome and outcome.verdict == "PASS" then outcome.expected, outcome.actual = nil, nil end
   if outcome and (outcome.verdict == "FAIL" or outcome.verdict == "NOTE") then outcome = nil end
   if decides and worse(outcome, decides) then outcome = decides end
+  if quirk and (not outcome or outcome.verdict == "PASS") then
+    outcome = {
+      verdict = "NOTE", rule = quirk.rule, reason = quirk.reason .. ": looked through", expected = quirk.expected,
+      actual = quirk.actual, connection = quirk.connection, position = quirk.position, wire = true,
+    }
+  end
   outcome = outcome or { verdict = "PASS", item = t.deciding }
   for _, one in ipairs(list) do locate(t, one) end
   if outcome ~= decides then locate(t, outcome) end

@@ -110,6 +110,7 @@ struct iw_observed_side {
     bool quiet;       /* a told side, or after a Terminate: nothing is found here */
     bool terminating; /* a segment of a Terminate was sent, whole or not */
     bool terminated;
+    bool spoke;              /* a segment has come, or may have */
     bool first_done;         /* an FPDU that opens the responder's way has been sent */
     bool reply_first;        /* the Reply came, and nothing before it */
     bool early_found;        /* early octets of start-up were found */
@@ -251,8 +252,8 @@ void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offs
                          uint64_t want);
 /* Shows the message that the segment in *o->now completes. */
 void iw_observer_message(struct iw_observer *o, uint64_t pos, uint64_t length, uint32_t segments);
-/* Decodes the header that follows the DDP header of a message with this opcode. */
-void iw_observed_header(struct iw_observation *now, unsigned opcode, const uint8_t *octets,
+/* Decodes into *o->now the header that follows the DDP header of a message with this opcode. */
+void iw_observed_header(struct iw_observer *o, unsigned opcode, const uint8_t *octets,
                         size_t length);
 /* Nothing is certain any more about the Read and Atomic Requests of either side. */
 void iw_observer_doubt_reads(struct iw_observer *o);
@@ -278,5 +279,7 @@ void iw_observer_atomic_response(struct iw_observer *o);
 void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged *t);
 void iw_observer_continue_response(struct iw_observer *o, struct iw_observed_tagged *t);
 void iw_observer_terminate(struct iw_observer *o);
+/* terminate.c: decodes one into *o->now, through a quirk if it has one. */
+void iw_observed_terminate(struct iw_observer *o, const uint8_t *octets, size_t length);
 
 #endif

@@ -222,6 +222,11 @@ void iw_observer_told_segment(struct iw_observer *o, enum iw_side side, const vo
         iw_observer_segment(o, side, ulpdu, length, length, NULL, !broken);
 }
 
+void iw_observer_told_octets(struct iw_observer *o, enum iw_side side)
+{
+    o->side[side].spoke = true;
+}
+
 void iw_observer_told_end(struct iw_observer *o, enum iw_side side, bool reset)
 {
     if (o->side[side].told)

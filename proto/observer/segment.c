@@ -185,21 +185,24 @@ void iw_observer_cut_fpdu(struct iw_observer *o, struct iw_observed_side *s, con
 
 /* ---- one segment ---- */
 
-void iw_observed_header(struct iw_observation *now, unsigned opcode, const uint8_t *octets,
+void iw_observed_header(struct iw_observer *o, unsigned opcode, const uint8_t *octets,
                         size_t length)
 {
+    struct iw_observation *now = o->now;
+
     if (opcode == IW_OP_READ_REQUEST && length == IW_RDMAP_READ_REQUEST)
         (void)iw_wire_get_read_request(octets, length, &now->read_request);
     if (opcode == IW_OP_TERMINATE)
-        now->terminate_valid = iw_wire_get_terminate(octets, length, &now->terminate) > 0;
+        iw_observed_terminate(o, octets, length);
     if (opcode == IW_OP_ATOMIC_REQUEST && length == IW_RDMAP_ATOMIC_REQUEST)
         (void)iw_wire_get_atomic_request(octets, length, &now->atomic_request);
     if (opcode == IW_OP_ATOMIC_RESPONSE && length == IW_RDMAP_ATOMIC_RESPONSE)
         (void)iw_wire_get_atomic_response(octets, length, &now->atomic_response);
 }
 
-static bool decode(struct iw_observation *now, const uint8_t *ulpdu, size_t length, size_t captured)
+static bool decode(struct iw_observer *o, const uint8_t *ulpdu, size_t length, size_t captured)
 {
+    struct iw_observation *now = o->now;
     int header = iw_wire_get_ddp(ulpdu, captured, &now->ddp);
 
     now->ulpdu = ulpdu;
@@ -211,7 +214,7 @@ static bool decode(struct iw_observation *now, const uint8_t *ulpdu, size_t leng
     now->payload_length = length - (size_t)header;
     now->payload_captured = captured - (size_t)header;
     if (!iw_ddp_tagged(&now->ddp) && captured == length)
-        iw_observed_header(now, iw_rdmap_op(&now->ddp), now->payload, now->payload_length);
+        iw_observed_header(o, iw_rdmap_op(&now->ddp), now->payload, now->payload_length);
     return true;
 }
 
@@ -369,7 +372,8 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     iw_observer_begin(o, IW_OBSERVED_SEGMENT, side, fpdu ? fpdu->pos : 0,
                       fpdu ? fpdu->pos + fpdu->size : 0);
     o->now->fpdu = fpdu;
-    bool header = decode(o->now, ulpdu, length, captured);
+    s->spoke = true;
+    bool header = decode(o, ulpdu, length, captured);
     iw_observer_show(o);
     if (fpdu)
         find_pending(o, !content);

@@ -112,7 +112,7 @@ static void complete(struct iw_observer *o, struct iw_observed_queue *q)
         iw_observer_find(o, IW_CHECK_DDP_ZERO_SEGMENTS, now->pos, q->segments, 1);
     now->partial = !q->whole;
     if (q->known)
-        iw_observed_header(now, q->opcode, q->head, kept);
+        iw_observed_header(o, q->opcode, q->head, kept);
     if (!q->whole || (!q->known && iw_rdmap_queue(q->opcode) != IW_QN_SEND))
         pass_over(o, q->opcode);
     else

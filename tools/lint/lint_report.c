@@ -88,7 +88,7 @@ void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observa
     switch (o->kind) {
     case IW_OBSERVED_MESSAGE:
         message = true;
-        iw_wire_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_captured);
+        iw_quirk_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_captured, o->quirks);
         break;
     case IW_OBSERVED_STARTUP:
         iw_wire_print_startup(text, sizeof(text), o->frame, o->frame_length);

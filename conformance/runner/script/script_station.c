@@ -460,6 +460,9 @@ static void push_finding(lua_State *L, const struct iw_fault *fault, int connect
         iw_script_set_text(L, "rule", rule->id);
         iw_script_set_text(L, "verdict", iw_verdict_name(iw_rule_verdict(rule)));
     }
+    enum iw_quirk quirk;
+    if (iw_quirk_of(fault->check, &quirk))
+        iw_script_set_text(L, "quirk", iw_quirk_name(quirk));
     iw_script_set_integer(L, "connection", (uint64_t)connection);
     iw_script_set_integer(L, "position", fault->pos);
     iw_script_set_integer(L, "got", fault->got);
@@ -467,7 +470,7 @@ static void push_finding(lua_State *L, const struct iw_fault *fault, int connect
 }
 
 /* iw.findings(): what the observer has found, a list of {check, text, rule, verdict, connection,
- * position, got, want}. */
+ * position, got, want}; quirk, if it is one. */
 static int l_findings(lua_State *L)
 {
     lua_Integer n = 0;

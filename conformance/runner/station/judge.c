@@ -34,8 +34,12 @@ void iw_conn_judge(const struct iw_conn *c,
                    void (*found)(void *context, const struct iw_fault *fault), void *context)
 {
     struct judge j = {.peer = iw_conn_peer_side(c), .found = found, .context = context};
-    const struct iw_observer_config config = {
-        .crc32c = iw_crc32c_best(), .context = &j, .seen = seen, .extensions = true};
+    struct iw_observer_config config = {.crc32c = iw_crc32c_best(),
+                                        .context = &j,
+                                        .seen = seen,
+                                        .extensions = true,
+                                        .no_quirks = c->station->no_quirks};
+    config.quirks[j.peer] = c->station->quirks;
     j.observer = iw_got(iw_observer_new(&config));
     iw_exchange_relate(c->station->exchange, c->state.number, take, &j);
     iw_observer_free(j.observer);

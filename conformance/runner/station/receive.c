@@ -116,6 +116,7 @@ void iw_item_append(struct iw_item *item, const struct iw_observation *o)
     };
     item->length += o->ulpdu_captured;
     item->end = o->end;
+    item->quirks |= o->quirks;
 }
 
 /* A Terminate, above all, may come after any segment of a message, which is cut off by it
@@ -137,8 +138,22 @@ static void flood(struct iw_conn *c)
     c->state.ended = true;
 }
 
+/* A comment in the capture for each quirk through which the segment is read. */
+static void tell_quirks(struct iw_conn *c, const struct iw_observation *o)
+{
+    for (int i = 0; i < IW_QUIRK_COUNT; i++) {
+        char text[160];
+        if (!iw_quirk_in(o->quirks, (enum iw_quirk)i))
+            continue;
+        snprintf(text, sizeof(text), "looked through: %s (%s)", iw_quirk_text((enum iw_quirk)i),
+                 iw_quirk_name((enum iw_quirk)i));
+        iw_conn_comment_received(c, o->pos, text);
+    }
+}
+
 static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
 {
+    tell_quirks(c, o);
     iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
     if (c->partial && of_another(c->partial, &o->ddp))
         enqueue_partial(c);
@@ -363,7 +378,8 @@ size_t iw_item_print(const struct iw_item *item, char *text, size_t room)
         return iw_wire_print_startup(text, room, item->octets, item->length);
     if (item->kind != IW_ITEM_MESSAGE)
         return (size_t)snprintf(text, room, "%s", ends[item->kind]);
-    size_t n = iw_wire_print_segment(text, room, item->octets, item->segments[0].length);
+    size_t n =
+        iw_quirk_print_segment(text, room, item->octets, item->segments[0].length, item->quirks);
     if (item->n_segments > 1)
         n += (size_t)snprintf(n < room ? text + n : NULL, n < room ? room - n : 0,
                               " and %zu more segments, %zu octets of ULPDU in all",

@@ -15,6 +15,8 @@ struct iw_station {
     struct iw_station_finding *findings, **last_finding;
     unsigned found[IW_CHECK_COUNT]; /* findings of each check */
     bool flooded;
+    bool no_quirks;
+    iw_quirks quirks; /* that the peer is said to have */
 };
 
 struct iw_station_listener {

@@ -8,6 +8,7 @@
  */
 
 #include "base/conform_case.h"
+#include "iwarp/quirk.h"
 #include "process.h"
 #include "station/tun.h"
 
@@ -50,6 +51,7 @@ struct iw_target_spec {
     const char *arguments[IW_TARGET_ARGUMENTS]; /* embedded: of the agent; NULLs after them */
     struct iw_target_startup startup;           /* embedded: the station's part of the start-up */
     unsigned taken;                             /* embedded: bits of the keys given */
+    iw_quirks quirks;                           /* that it is said to have */
     char **can; /* capabilities, refused ones with a '!' in front; ends with NULL */
 };
 
@@ -62,6 +64,9 @@ void iw_target_free(struct iw_target_spec *spec);
 
 /* Adds a capability ("crc.off"), or refuses it. Words said first win. */
 void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability);
+/* Adds a quirk by its name ("terminate-reversed"). False, with those that there are in `error`, if
+ * there is none. */
+bool iw_target_add_quirk(struct iw_target_spec *spec, const char *name, char *error, size_t room);
 /* The three answers about CRC and Markers ("on", "off") and the revision ("1", "2") in terms of
  * capabilities. False if the value is none of them. */
 bool iw_target_add_crc(struct iw_target_spec *spec, const char *value);
@@ -96,6 +101,7 @@ struct iw_target {
     const char *station_host; /* numeric address on which the station listens for the peer */
     struct iw_tun *tun;       /* the station's way to the peer: crafted segments; NULL: sockets */
     const struct iw_target_startup *startup; /* NULL: nothing is said */
+    iw_quirks quirks;                        /* that it is said to have */
     struct iw_control *control;              /* agent: the open control connection; else NULL */
     /* Whether the peer can do something: "memory.write", "crc.off", "reconnect" ... (a case's
      * `needs` joined by a point, one question a word). */
