@@ -220,6 +220,7 @@ static void see_finding(struct iwd_connection *c, const struct iw_observation *s
     struct iwd_thing *t = c->thing;
     *f = (struct iwd_finding){.check = fault->check,
                               .side = seen->side,
+                              .quirk = iw_quirk_shown(seen->quirks, fault->check),
                               .frame = frame_of(c, seen->side, fault->pos),
                               .pos = fault->pos,
                               .got = fault->got,

@@ -23,7 +23,8 @@ struct iwd_finding {
     struct iwd_finding *next;
     enum iw_check check;
     enum iw_side side;
-    uint32_t frame; /* with the octet at fault */
+    enum iw_quirk quirk; /* that it shows; IW_QUIRK_COUNT: none */
+    uint32_t frame;      /* with the octet at fault */
     uint64_t pos, got, want;
 };
 

@@ -45,6 +45,7 @@ struct iw_observed_queue {
     uint32_t invalidate_stag;
     uint32_t segments;
     uint64_t pos;
+    bool used; /* a message has begun */
     uint8_t head[HEAD];
 };
 
@@ -160,6 +161,10 @@ struct iw_observed_side {
     bool crc_known;          /* whether CRCs are in force */
     bool crc_seen;           /* not known, but they were right */
 
+    iw_quirks crc_quirk; /* what explains the CRC of the FPDU that is being taken */
+    iw_quirks found;     /* quirks of this side: found once */
+    uint32_t msn_start;  /* what its MSNs begin with */
+    uint32_t untagged;   /* messages that have begun, of all queues */
     struct iw_observed_queue queue[QUEUES];
     struct iw_observed_tagged tagged[2]; /* Write, Read Response */
     struct iw_observed_reads reads;      /* requested by this side */
@@ -172,7 +177,8 @@ struct iw_observer {
     struct iw_observer_scratch *scratch;
     uint8_t version; /* DV and RV in force: 0 after a Reply of revision 0, else 1 (OP-72) */
     bool version_known;
-    bool joined; /* no start-up frame was seen */
+    bool joined;        /* no start-up frame was seen */
+    const uint8_t *raw; /* octets of the FPDU that is being taken, Markers included */
     struct iw_observed_side side[2];
 };
 
@@ -215,6 +221,9 @@ void iw_observer_unframe(struct iw_observer *o, struct iw_observed_side *s);
 void iw_observer_begin(struct iw_observer *o, enum iw_observed kind, enum iw_side side,
                        uint64_t pos, uint64_t end);
 void iw_observer_show(struct iw_observer *o);
+/* Notes that a quirk of this side explains what is about to be found. Returns whether it was found
+ * before. */
+bool iw_observer_quirk(struct iw_observer *o, struct iw_observed_side *s, enum iw_quirk quirk);
 /* A finding about what *o->now describes, at stream position `pos`. */
 void iw_observer_find(struct iw_observer *o, enum iw_check check, uint64_t pos, uint64_t got,
                       uint64_t want);

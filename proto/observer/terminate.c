@@ -3,7 +3,7 @@
 #include "observer/internal.h"
 
 enum { LOCAL_CATASTROPHIC = 0, REMOTE_PROTECTION = 1, TO_LLP = 3 };
-enum { REVERSED = 1 << IW_QUIRK_TERMINATE_REVERSED };
+#define REVERSED ((iw_quirks)1 << IW_QUIRK_TERMINATE_REVERSED)
 
 /* Returns true unless the segment that the Terminate returns cannot have the fault it is blamed
  * for. A bystander cannot judge faults that only the receiver knows (buffers, STags). */
@@ -100,8 +100,8 @@ void iw_observed_terminate(struct iw_observer *o, const uint8_t *octets, size_t 
         const struct iw_quirk_context known = context(o, now->side);
         evidence = iw_quirk_terminate(octets, length, &known);
     }
-    now->quirks = evidence == IW_EVIDENCE_NONE ? 0 : REVERSED;
-    now->proven = evidence == IW_EVIDENCE_PROVEN ? REVERSED : 0;
+    now->quirks = (now->quirks & ~REVERSED) | (evidence == IW_EVIDENCE_NONE ? 0 : REVERSED);
+    now->proven = (now->proven & ~REVERSED) | (evidence == IW_EVIDENCE_PROVEN ? REVERSED : 0);
     now->terminate_word = length < IW_TERM_WORD ? 0 : iw_get32(octets);
     if (evidence == IW_EVIDENCE_NONE)
         now->terminate_valid = iw_wire_get_terminate(octets, length, &now->terminate) > 0;
@@ -114,7 +114,7 @@ static void find_reversed(struct iw_observer *o)
 {
     uint8_t word[IW_TERM_WORD];
 
-    if (o->now->proven != REVERSED)
+    if ((o->now->proven & REVERSED) == 0)
         return;
     iw_put32(word, o->now->terminate_word);
     iw_quirk_turn_terminate(word);

@@ -448,7 +448,8 @@ static int c_state(lua_State *L)
     return 1;
 }
 
-static void push_finding(lua_State *L, const struct iw_fault *fault, int connection)
+static void push_finding(lua_State *L, const struct iw_fault *fault, enum iw_quirk quirk,
+                         int connection)
 {
     const struct iw_check_info *info = iw_check_info(fault->check);
     const struct iw_rule *rule = iw_check_sender_rule(fault->check);
@@ -460,9 +461,10 @@ static void push_finding(lua_State *L, const struct iw_fault *fault, int connect
         iw_script_set_text(L, "rule", rule->id);
         iw_script_set_text(L, "verdict", iw_verdict_name(iw_rule_verdict(rule)));
     }
-    enum iw_quirk quirk;
-    if (iw_quirk_of(fault->check, &quirk))
+    if (quirk != IW_QUIRK_COUNT) {
         iw_script_set_text(L, "quirk", iw_quirk_name(quirk));
+        iw_script_set_text(L, "meant", iw_quirk_text(quirk));
+    }
     iw_script_set_integer(L, "connection", (uint64_t)connection);
     iw_script_set_integer(L, "position", fault->pos);
     iw_script_set_integer(L, "got", fault->got);
@@ -470,14 +472,14 @@ static void push_finding(lua_State *L, const struct iw_fault *fault, int connect
 }
 
 /* iw.findings(): what the observer has found, a list of {check, text, rule, verdict, connection,
- * position, got, want}; quirk, if it is one. */
+ * position, got, want}; quirk and meant (its text), if it is one. */
 static int l_findings(lua_State *L)
 {
     lua_Integer n = 0;
 
     lua_newtable(L);
     for (const struct iw_station_finding *f = iw_station_findings(station_of(L)); f; f = f->next) {
-        push_finding(L, &f->fault, f->connection);
+        push_finding(L, &f->fault, f->quirk, f->connection);
         lua_rawseti(L, -2, ++n);
     }
     return 1;
@@ -489,12 +491,12 @@ struct judged {
     lua_Integer n;
 };
 
-static void found(void *context, const struct iw_fault *fault)
+static void found(void *context, const struct iw_fault *fault, enum iw_quirk quirk)
 {
     struct judged *j = context;
     if (j->n == JUDGED)
         return;
-    push_finding(j->L, fault, j->connection);
+    push_finding(j->L, fault, quirk, j->connection);
     lua_rawseti(j->L, -2, ++j->n);
 }
 

@@ -57,6 +57,7 @@ struct iw_item {
 struct iw_station_finding {
     struct iw_station_finding *next;
     struct iw_fault fault; /* pos: of the peer's first octet on */
+    enum iw_quirk quirk;   /* that it shows; IW_QUIRK_COUNT: none */
     int connection;
 };
 

@@ -138,22 +138,19 @@ static void flood(struct iw_conn *c)
     c->state.ended = true;
 }
 
-/* A comment in the capture for each quirk through which the segment is read. */
-static void tell_quirks(struct iw_conn *c, const struct iw_observation *o)
+/* A comment in the capture: something there is not read as it is. */
+static void tell_quirk(struct iw_conn *c, uint64_t position, enum iw_quirk quirk)
 {
-    for (int i = 0; i < IW_QUIRK_COUNT; i++) {
-        char text[160];
-        if (!iw_quirk_in(o->quirks, (enum iw_quirk)i))
-            continue;
-        snprintf(text, sizeof(text), "looked through: %s (%s)", iw_quirk_text((enum iw_quirk)i),
-                 iw_quirk_name((enum iw_quirk)i));
-        iw_conn_comment_received(c, o->pos, text);
-    }
+    char text[160];
+    snprintf(text, sizeof(text), "looked through: %s (%s)", iw_quirk_text(quirk),
+             iw_quirk_name(quirk));
+    iw_conn_comment_received(c, position, text);
 }
 
 static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
 {
-    tell_quirks(c, o);
+    if (iw_quirk_in(o->quirks, IW_QUIRK_TERMINATE_REVERSED))
+        tell_quirk(c, o->pos, IW_QUIRK_TERMINATE_REVERSED);
     iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
     if (c->partial && of_another(c->partial, &o->ddp))
         enqueue_partial(c);
@@ -176,7 +173,11 @@ static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
         return;
     s->found[o->fault.check]++;
     struct iw_station_finding *f = iw_got(malloc(sizeof(*f)));
-    *f = (struct iw_station_finding){.fault = o->fault, .connection = c->state.number};
+    *f = (struct iw_station_finding){.fault = o->fault,
+                                     .quirk = iw_quirk_shown(o->quirks, o->fault.check),
+                                     .connection = c->state.number};
+    if (f->quirk != IW_QUIRK_COUNT && f->quirk != IW_QUIRK_TERMINATE_REVERSED)
+        tell_quirk(c, o->pos, f->quirk); /* of a Terminate its segment has told */
     if (s->trace)
         fprintf(s->trace, "%d < finding: %s: %s\n", c->state.number,
                 iw_check_info(o->fault.check)->name, iw_check_info(o->fault.check)->text);

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A quirk of the target is charged once, and looked through: what it hides is judged on its own.
 
-usage: check_quirks.py IWARP-CONFORM IWARP-AGENT IWARP-LINT
+usage: check_quirks.py IWARP-CONFORM IWARP-AGENT IWARP-LINT PCAPS
 """
 import os
+import struct
 import tempfile
+import zlib
 
 import harness
+import recordings
 
 # Terminates about tagged and untagged segments, a Read Request, a CRC, and from the start-up; one that compares octets.
 CASES = ("ddp-stag-*", "ddp-untagged-qn*", "rdmap-read-stag-*", "mpa-crc-value-*", "empa-ird-short-3ffe")
@@ -93,6 +96,54 @@ def check_beside_another(bench):
     harness.equal("in the same cases", {name for name, verdict in verdicts(both).items() if verdict == "FAIL"}, failed)
 
 
+def check_msn(bench):
+    """MSNs that begin with 2: one finding; what the cases are about is judged."""
+    switch = "--violate ddp-msn"
+    report = bench.play(switch, *select("ddp-stag-*", "ddp-untagged-qn*"))
+    harness.equal("one finding", rules(report), ["DDP-4.3-08"])
+    own = verdicts(report)
+    harness.equal("of cases about STags", {own[name] for name in own if name.startswith("ddp-stag-")} - {"PASS"}, {"NOTE"})
+    case = next(case for case in report["cases"] if case["verdict"] == "NOTE")
+    harness.expect("with its explanation", "MSNs begin with another number" in case["reason"], case["reason"])
+    harness.expect("in the capture", b"looked through: MSNs begin" in harness.octets(case["pcap"]))
+    both = bench.play(switch + " --botch ddp-stag=code", *select("ddp-stag-unknown*"))
+    harness.expect("what it would hide", len(rules(both)) == 2 and "DDP-4.3-08" in rules(both), rules(both))
+
+
+def recorded(bench, pcaps, crc):
+    """siw's rping with other CRC fields in every FPDU: crc(octets). What iwarp-lint lists, and how many FPDUs there are."""
+    recording = recordings.Recording(os.path.join(pcaps, "siw", "uml-rping-crc.pcap"))
+    count = 0
+    for first, end in recording.frames[1:]:
+        octets = recording.octets[first:end]
+        if end - first < 20 or octets.startswith(b"MPA ID"):
+            continue
+        harness.equal("one FPDU", (2 + struct.unpack_from(">H", octets)[0] + 3) // 4 * 4 + 4, len(octets))
+        recording.octets[end - 4:end] = crc(bytes(octets[:-4]))
+        count += 1
+    path = os.path.join(bench.scratch, "recorded.pcap")
+    harness.write(path, recording.octets)
+    rows = [harness.lines_of(harness.run(bench.lint, "--json", "--messages", *options, path, status=None).stdout) for options in ((), ("--no-quirks",))]
+    return rows[0], rows[1], count
+
+
+def check_crc(bench, pcaps):
+    """CRCs that are others: one finding for each side; all messages are listed as if they were right."""
+    good = recorded(bench, pcaps, lambda octets: struct.pack("<I", recordings.crc32c(octets)))[0]
+    texts = [row["text"] for row in good if row["type"] == "message"]
+    harness.equal("the recording is clean", [row for row in good if row["type"] == "finding"], [])
+    ways = {
+        "crc-order": lambda octets: struct.pack(">I", recordings.crc32c(octets)),
+        "crc-polynomial": lambda octets: struct.pack("<I", zlib.crc32(octets)),
+    }
+    for quirk, crc in ways.items():
+        rows, without, count = recorded(bench, pcaps, crc)
+        found = [(row["side"], row["check"], row["quirk"]) for row in rows if row["type"] == "finding"]
+        harness.equal(quirk, sorted(found), [(side, "mpa-crc", quirk) for side in ("initiator", "responder")])
+        harness.equal(quirk + ": messages", [row["text"] for row in rows if row["type"] == "message"], texts)
+        harness.expect(quirk + ": without it framing is lost", count > 4 and any(row["type"] == "unknown" for row in without), without)
+
+
 def check_named(bench):
     """A target file names the quirk: words that make sense either way are read so."""
     words = select("empa-rtr-match-all-none")
@@ -103,12 +154,14 @@ def check_named(bench):
         harness.equal("known", verdicts(report), {"empa-rtr-match-all-none": "PASS"})
 
 
-def main(conform, agent, lint):
+def main(conform, agent, lint, pcaps):
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(conform, agent, lint, scratch)
         check_alone(bench)
         check_switched_off(bench)
         check_beside_another(bench)
+        check_msn(bench)
+        check_crc(bench, pcaps)
         check_named(bench)
     harness.conclude()
 

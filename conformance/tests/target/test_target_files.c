@@ -141,7 +141,8 @@ static void what_is_wrong_with_a_file_is_said(void **state)
         {"return { agent = 'h:1' }", ": agent: only a target of class agent has one"},
         {"return { token_file = 'x' }", ": token_file: only a target of class agent has one"},
         {"return { quirks = 'terminate-reversed' }", ": quirks: expected a list of quirks"},
-        {"return { quirks = { 'reversed' } }", ": quirks: expected one of terminate-reversed"},
+        {"return { quirks = { 'reversed' } }", ": quirks: expected one of terminate-reversed, "
+                                               "msn-start, msn-shared, crc-order, crc-polynomial"},
         {"return { quirks = { true } }", ": quirks: expected a text"},
         {"return { connect = 'x', ask = 'y' }",
          ": ask: a target that has a command to connect needs no person"},

@@ -19,9 +19,18 @@ enum iw_quirk {
     /* The control word of a Terminate is laid out from the least significant bit of each octet on,
      * as C lays out bit fields on a little-endian host: EType before Layer, R D M at the lower end
      * (RFC 5040 §4.8). Linux's siw does so. */
-    IW_QUIRK_TERMINATE_REVERSED
+    IW_QUIRK_TERMINATE_REVERSED,
+    /* The MSNs of a side's queues begin with another number than 1, the same for all of them (RFC
+     * 5041 §4.3). */
+    IW_QUIRK_MSN_START,
+    /* One counter numbers the messages of all queues of a side. */
+    IW_QUIRK_MSN_SHARED,
+    /* CRC fields are in reversed octet order (RFC 5044 §4.4). */
+    IW_QUIRK_CRC_ORDER,
+    /* CRC fields hold the CRC-32 of Ethernet in place of the CRC32c, in either order. */
+    IW_QUIRK_CRC_POLYNOMIAL,
+    IW_QUIRK_COUNT /* so many; as a quirk: none */
 };
-enum { IW_QUIRK_COUNT = IW_QUIRK_TERMINATE_REVERSED + 1 };
 
 /* A set of quirks: a bit for each. */
 typedef uint32_t iw_quirks;
@@ -43,8 +52,8 @@ const char *iw_quirk_text(enum iw_quirk quirk);
 enum iw_check iw_quirk_check(enum iw_quirk quirk);
 /* Finds the quirk of this name. Returns false, leaving *out, if there is none. */
 bool iw_quirk_find(const char *name, enum iw_quirk *out);
-/* Finds the quirk that this check is about. Returns false, leaving *out, if there is none. */
-bool iw_quirk_of(enum iw_check check, enum iw_quirk *out);
+/* Returns the quirk of this set that a finding of this check shows, IW_QUIRK_COUNT if none does. */
+enum iw_quirk iw_quirk_shown(iw_quirks set, enum iw_check check);
 
 /* What speaks for a quirk. */
 enum iw_evidence {
@@ -77,6 +86,15 @@ void iw_quirk_turn_terminate(uint8_t word[IW_TERM_WORD]);
 /* Decodes a Terminate header as iw_wire_get_terminate does, with its control word turned round
  * first. */
 int iw_quirk_get_terminate(const uint8_t *octets, size_t length, struct iw_rdmap_terminate *out);
+
+/* ---- IW_QUIRK_CRC_ORDER, IW_QUIRK_CRC_POLYNOMIAL ---- */
+
+/* Returns the quirk that explains the CRC field of an FPDU, as a set; 0 if none does. `octets` are
+ * those that its CRC covers, `field` is the field and `crc32c` what should be in it, both least
+ * significant octet first. 32 bits that match are proof. */
+iw_quirks iw_quirk_crc(const uint8_t *octets, size_t length, uint32_t field, uint32_t crc32c);
+
+/* ---- segments ---- */
 
 /* Returns the quirks that a DDP segment proves by itself. */
 iw_quirks iw_quirk_in_segment(const uint8_t *ulpdu, size_t length);

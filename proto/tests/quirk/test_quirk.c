@@ -266,6 +266,22 @@ static void test_in_segment(void **state)
     }
 }
 
+/* "123456789": its CRC-32 is cbf43926, its CRC32c e3069283. */
+static void test_crc(void **state)
+{
+    (void)state;
+    const uint8_t *octets = (const uint8_t *)"123456789";
+    const uint32_t good = 0xe3069283;
+
+    assert_int_equal(iw_quirk_crc(octets, 9, good, good), 0);
+    assert_int_equal(iw_quirk_crc(octets, 9, 0x839206e3, good), 1u << IW_QUIRK_CRC_ORDER);
+    assert_int_equal(iw_quirk_crc(octets, 9, 0xcbf43926, good), 1u << IW_QUIRK_CRC_POLYNOMIAL);
+    assert_int_equal(iw_quirk_crc(octets, 9, 0x2639f4cb, good), 1u << IW_QUIRK_CRC_POLYNOMIAL);
+    assert_int_equal(iw_quirk_crc(octets, 9, 0, good), 0);
+    assert_int_equal(iw_quirk_crc(octets, 9, ~good, good), 0);
+    assert_int_equal(iw_quirk_crc(octets, 8, 0xcbf43926, good), 0);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -274,13 +290,16 @@ static void test_names(void **state)
     for (int i = 0; i < IW_QUIRK_COUNT; i++) {
         const struct iw_check_info *info = iw_check_info(iw_quirk_check((enum iw_quirk)i));
         assert_true(iw_quirk_find(iw_quirk_name((enum iw_quirk)i), &quirk) && (int)quirk == i);
-        assert_true(iw_quirk_of(iw_quirk_check((enum iw_quirk)i), &quirk) && (int)quirk == i);
+        assert_int_equal(
+            iw_quirk_shown(iw_quirk_bit((enum iw_quirk)i), iw_quirk_check((enum iw_quirk)i)), i);
+        assert_int_equal(iw_quirk_shown(iw_quirk_bit((enum iw_quirk)i), IW_CHECK_MPA_PAD),
+                         IW_QUIRK_COUNT);
         assert_true((info->kinds & IW_KIND_OBSERVER) != 0);
         assert_true(strlen(iw_quirk_text((enum iw_quirk)i)) > 0);
     }
     assert_string_equal(iw_quirk_name(IW_QUIRK_TERMINATE_REVERSED), "terminate-reversed");
     assert_false(iw_quirk_find("terminate-reverse", &quirk));
-    assert_false(iw_quirk_of(IW_CHECK_MPA_CRC, &quirk));
+    assert_int_equal(iw_quirk_shown(0, IW_CHECK_MPA_CRC), IW_QUIRK_COUNT);
 }
 
 int main(void)
@@ -291,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_assumed),     cmocka_unit_test(test_turn),
         cmocka_unit_test(test_trailing),    cmocka_unit_test(test_print),
         cmocka_unit_test(test_in_segment),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_crc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
