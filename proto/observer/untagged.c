@@ -19,6 +19,12 @@ static void open_message(struct iw_observer *o, struct iw_observed_queue *q)
     o->side[now->side].untagged++;
 }
 
+/* Returns whether it is the expected number in the other octet order, and so no other start. */
+static bool is_turned(uint32_t msn, uint32_t expected)
+{
+    return expected <= 0xff && msn == expected << 24;
+}
+
 /* Returns whether a quirk that was found before explains the MSN of the message that begins; notes
  * the one that explains it for the first time. */
 static bool numbered_otherwise(struct iw_observer *o, struct iw_observed_side *s,
@@ -26,7 +32,7 @@ static bool numbered_otherwise(struct iw_observer *o, struct iw_observed_side *s
 {
     uint32_t msn = o->now->ddp.msn;
 
-    if (o->config.no_quirks || s->missed || o->joined)
+    if (o->config.no_quirks || s->missed || o->joined || is_turned(msn, q->msn))
         return false;
     if (s->untagged == 0)
         s->msn_start = msn;

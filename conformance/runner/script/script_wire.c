@@ -389,7 +389,8 @@ static int l_turned(lua_State *L)
     const char *text = luaL_checklstring(L, 1, &length);
     const uint8_t *octets = (const uint8_t *)text;
     const struct iw_quirk_context context = {
-        .assumed = iw_quirk_in(s->target->quirks, IW_QUIRK_TERMINATE_REVERSED)};
+        .assumed =
+            s->target != NULL && iw_quirk_in(s->target->quirks, IW_QUIRK_TERMINATE_REVERSED)};
     if (s->options->no_quirks || iw_quirk_terminate(octets, length, &context) == IW_EVIDENCE_NONE)
         return 0;
     uint8_t word[IW_TERM_WORD];

@@ -45,6 +45,11 @@ static const struct row rows[] = {
      {IW_CHECK_DDP_MSN, IW_CHECK_DDP_MSN},
      3,
      false},
+    /* In the other octet order: no other start. */
+    {{REQUEST, REPLY, "I 4143 00000000 00000000 01000000 00000000", "I " READ_1},
+     {IW_CHECK_DDP_MSN},
+     1,
+     false},
     /* As it should be: one for each. */
     {{REQUEST, REPLY, "I " SEND_1, "I " READ_1, "I " SEND_2, "I " READ_2},
      {IW_CHECK_NONE},
