@@ -30,6 +30,16 @@ proto_tree *iwd_subtree(proto_tree *tree, int hf, tvbuff_t *tvb, int at, int len
 
 /* ---- findings ---- */
 
+/* Returns what a finding says: the check, and what seems to be the matter with all of its kind. */
+static const char *words_of(const struct iwd_finding *f, packet_info *pinfo)
+{
+    const char *text = iw_check_info(f->check)->text;
+
+    if (f->quirk == IW_QUIRK_COUNT || f->quirk == IW_QUIRK_TERMINATE_REVERSED)
+        return text;
+    return wmem_strdup_printf(pinfo->pool, "%s: %s", text, iw_quirk_text(f->quirk));
+}
+
 static void draw_finding(const struct iwd_finding *f, const struct iwd_thing *t, tvbuff_t *tvb,
                          packet_info *pinfo, proto_tree *tree)
 {
@@ -42,11 +52,13 @@ static void draw_finding(const struct iwd_finding *f, const struct iwd_thing *t,
                                   here, T_FINDING);
     proto_item *item = generated(proto_tree_get_parent(sub));
 
-    proto_item_set_text(item, "%s: %s", rule->id, info->text);
+    const char *words = words_of(f, pinfo);
+
+    proto_item_set_text(item, "%s: %s", rule->id, words);
     if (valued)
         proto_item_append_text(item, ": 0x%" PRIx64 ", expected 0x%" PRIx64, f->got, f->want);
     expert_add_info_format(pinfo, item, &iwd_ei[f->check], "%s (%s%s, RFC %u section %s): %s",
-                           rule->id, level, implied, rule->rfc, rule->section, info->text);
+                           rule->id, level, implied, rule->rfc, rule->section, words);
     generated(proto_tree_add_string(sub, iwd_hf[F_RULE], tvb, 0, 0, rule->id));
     generated(proto_tree_add_string(sub, iwd_hf[F_LEVEL], tvb, 0, 0, level));
     generated(proto_tree_add_uint(sub, iwd_hf[F_RULE_RFC], tvb, 0, 0, rule->rfc));
@@ -70,7 +82,7 @@ static void draw_findings(const struct iwd_finding *findings, const struct iwd_t
     for (const struct iwd_finding *f = findings; f; f = f->next) {
         draw_finding(f, t, tvb, pinfo, tree);
         col_append_fstr(pinfo->cinfo, COL_INFO, " [%s: %s]", iw_check_sender_rule(f->check)->id,
-                        iw_check_info(f->check)->text);
+                        words_of(f, pinfo));
     }
 }
 
@@ -219,8 +231,10 @@ static void draw_crc(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
     if (pad)
         proto_tree_add_item(tree, iwd_hf[F_PAD], tvb, (int)at, (int)pad, ENC_NA);
     uint32_t crc = iw_crc32c_get(tvb_get_ptr(tvb, (int)crc_at, 4));
-    proto_tree_add_uint_format_value(tree, iwd_hf[F_CRC], tvb, (int)crc_at, 4, crc, "0x%08x [%s]",
-                                     crc, crc_words[state]);
+    enum iw_quirk quirk = iw_quirk_shown(iwd_rare_of(t)->quirks, IW_CHECK_MPA_CRC);
+    proto_tree_add_uint_format_value(
+        tree, iwd_hf[F_CRC], tvb, (int)crc_at, 4, crc, "0x%08x [%s%s%s]", crc, crc_words[state],
+        quirk != IW_QUIRK_COUNT ? ": " : "", quirk != IW_QUIRK_COUNT ? iw_quirk_text(quirk) : "");
     generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_STATUS], tvb, (int)crc_at, 4, state));
     if (state == IWD_CRC_BAD)
         generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_COMPUTED], tvb, (int)crc_at, 4,
@@ -264,7 +278,7 @@ const char *iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_inf
         octets = whole;
         length = t->length;
     }
-    iw_wire_print_segment(line, LINE, octets, length);
+    iw_quirk_print_segment(line, LINE, octets, length, iwd_rare_of(t)->quirks);
     return line;
 }
 

@@ -314,6 +314,19 @@ static bool is_payload(const struct iw_ddp_header *h)
            iw_rdmap_is_tagged(opcode);
 }
 
+/* Returns the segment as its sender meant it: a Terminate with its control word turned round. */
+static tvbuff_t *look_through(tvbuff_t *tvb, int offset, packet_info *pinfo)
+{
+    int length = (int)tvb_captured_length(tvb);
+    if (length - offset < (int)IW_TERM_WORD)
+        return tvb;
+    uint8_t *octets = tvb_memdup(pinfo->pool, tvb, 0, (size_t)length);
+    iw_quirk_turn_terminate(octets + offset);
+    tvbuff_t *meant = tvb_new_child_real_data(tvb, octets, (guint)length, length);
+    add_new_data_source(pinfo, meant, "Terminate, control word turned round");
+    return meant;
+}
+
 void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *tree, proto_tree *root)
 {
@@ -324,6 +337,8 @@ void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, 0, length, ENC_NA);
         return;
     }
+    if (iw_quirk_in(iwd_rare_of(t)->quirks, IW_QUIRK_TERMINATE_REVERSED))
+        tvb = look_through(tvb, used, pinfo);
     if (tree)
         draw_headers(t, &h, PINFO_FD_VISITED(pinfo), tvb, used, tree);
     if (t->crc == IWD_CRC_BAD)

@@ -206,6 +206,8 @@ static void see_segment(struct iwd_connection *c, const struct iw_observation *s
         t->crc = IWD_CRC_UNKNOWN;
         iwd_make_rare(t)->here = iwd_place(t, IW_MPA_LENGTH_FIELD + (uint32_t)seen->ulpdu_captured);
     }
+    if (seen->quirks)
+        iwd_make_rare(t)->quirks = seen->quirks;
     keep_thing(c, t);
     if (t->crc != IWD_CRC_BAD && seen->payload)
         iwd_segment(c, t, seen);
@@ -218,6 +220,7 @@ static void see_finding(struct iwd_connection *c, const struct iw_observation *s
     struct iwd_thing *t = c->thing;
     *f = (struct iwd_finding){.check = fault->check,
                               .side = seen->side,
+                              .quirk = iw_quirk_shown(seen->quirks, fault->check),
                               .frame = frame_of(c, seen->side, fault->pos),
                               .pos = fault->pos,
                               .got = fault->got,
@@ -336,7 +339,8 @@ struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool j
                                         .give_back = iwd_give_back,
                                         .emss = iwd_mss,
                                         .default_config = iwd_default_config,
-                                        .extensions = true};
+                                        .extensions = true,
+                                        .no_quirks = !iwd_quirks};
     struct iwd_connection *c = wmem_new0(wmem_file_scope(), struct iwd_connection);
     bool from = side == IW_SIDE_INITIATOR;
 

@@ -23,7 +23,8 @@ struct iwd_finding {
     struct iwd_finding *next;
     enum iw_check check;
     enum iw_side side;
-    uint32_t frame; /* with the octet at fault */
+    enum iw_quirk quirk; /* that it shows; IW_QUIRK_COUNT: none */
+    uint32_t frame;      /* with the octet at fault */
     uint64_t pos, got, want;
 };
 
@@ -69,8 +70,9 @@ struct iwd_rare {
     uint8_t *raw;                 /* its octets, if they are not all in the chunk */
     struct iwd_stag *invalidated; /* Send with Invalidate: as it was then */
     struct iwd_finding *findings;
-    uint32_t cause; /* Terminate: frame, 0 unknown */
-    uint32_t here;  /* cut: octets that are there */
+    uint32_t cause;   /* Terminate: frame, 0 unknown */
+    uint32_t here;    /* cut: octets that are there */
+    iw_quirks quirks; /* through which it is read */
     bool wrong_msn, wrong_mo;
     uint32_t msn, mo;  /* wrong_*: expected */
     uint32_t computed; /* IWD_CRC_BAD: the right one */
@@ -260,6 +262,7 @@ void iwd_draw_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
 /* Preferences that correspond to options of iwarp-lint. */
 extern unsigned iwd_mss;
 extern iwd_bool iwd_default_config;
+extern iwd_bool iwd_quirks;
 
 /* Returns the offset in an FPDU of its n-th octet that belongs to no Marker. */
 static inline uint32_t iwd_place(const struct iwd_thing *t, uint32_t n)

@@ -10,6 +10,7 @@ static dissector_handle_t handle;
 struct iwd_connection *iwd_shown;
 unsigned iwd_mss;
 iwd_bool iwd_default_config;
+iwd_bool iwd_quirks = TRUE;
 
 static iwd_bool built_in;
 static pref_t *relative_pref, *analyze_pref;
@@ -327,6 +328,11 @@ void iwd_register(void)
                                    "Then their start-up frames ask for CRCs. As iwarp-lint "
                                    "--assume default-config.",
                                    &iwd_default_config);
+    prefs_register_bool_preference(module, "quirks", "Look through quirks",
+                                   "A deviation that would hide all others is reported once, and "
+                                   "what it bends is read as its sender meant it. Off: as "
+                                   "iwarp-lint --no-quirks.",
+                                   &iwd_quirks);
 }
 
 void iwd_handoff(void)

@@ -32,18 +32,22 @@ local function findings(t)
       t:note(("follows from a Read without an answer: %s (%s): %s"):format(finding.check, finding.rule, finding.text))
       return
     end
+    local text, quirk = finding.text, finding.quirk
+    -- Where the case compares octets, only literal.expect_terminate looks through one.
+    if not time and finding.check ~= "rdmap-terminate-reversed" then quirk = nil end
+    if quirk and finding.check ~= "rdmap-terminate-reversed" then text = ("%s: %s"):format(text, finding.meant) end
     local allowed = t.allowed[finding.check]
     t:note(("finding %s (%s) on connection %d%s: %s%s"):format(finding.check, finding.rule, finding.connection,
-      allowed and ", allowed" or "", finding.text, finding.count > 1 and (", %d times"):format(finding.count) or ""))
+      allowed and ", allowed" or "", text, finding.count > 1 and (", %d times"):format(finding.count) or ""))
     if allowed then return end
     t:observe("finding", finding.check)
     local differ = finding.got ~= finding.want
     list[#list + 1] = {
-      verdict = finding.verdict, rule = finding.rule, how = finding.check, reason = finding.text,
+      verdict = finding.verdict, rule = finding.rule, how = finding.check, reason = text,
       expected = differ and ("0x%x"):format(finding.want) or "nothing that breaks " .. finding.rule,
       actual = ("%s at octet %d of connection %d"):format(differ and ("0x%x"):format(finding.got) or finding.text,
         finding.position, finding.connection),
-      connection = finding.connection, position = finding.position, wire = true, time = time,
+      connection = finding.connection, position = finding.position, wire = true, time = time, quirk = quirk,
     }
   end
   for n, finding in ipairs(iw.findings()) do add(finding, n - 1) end
@@ -93,12 +97,22 @@ end
 -- the ULP" (RFC 5041 §7.1). Who does not detect it never gets there.
 local WENT_ON = "rdmap-terminate-stop"
 
+-- A quirk of the target is charged, but is looked through where the case is about another rule: nothing follows from it, and it
+-- does not decide.
+local function looked_through(t, one)
+  if not one.quirk then return false end
+  for _, rule in ipairs(t.case.rules) do
+    if rule == one.rule then return false end
+  end
+  return true
+end
+
 -- The finding from which a deviation follows: a MUST that the target broke before, on the same connection.
 local function cause_of(one, found)
   for _, cause in ipairs(found) do
     if cause.how == WENT_ON then goto continue end
     local before = cause.time and cause.time < one.time or not cause.time and one.received and cause.position < one.received
-    if cause.verdict == "FAIL" and before and (not one.connection or one.connection == cause.connection) then
+    if cause.verdict == "FAIL" and before and not cause.quirk and (not one.connection or one.connection == cause.connection) then
       return cause
     end
     ::continue::
@@ -144,7 +158,7 @@ local function deviations(t, outcome)
     local from = missed(one, own)
     if from then
       t:note(("follows from %s: %s"):format(from.reason, one.reason))
-    elseif (one.time or one.shown or #own == 0) and one.verdict ~= "PASS" and not seen[one.how] then
+    elseif (one.time or one.shown or one.quirk or #own == 0) and one.verdict ~= "PASS" and not seen[one.how] then
       seen[one.how] = true
       list[#list + 1] = one
     end
@@ -204,10 +218,19 @@ function ending.result(outcome)
   local t = current
   if not t then return outcome end
   local list = deviations(t, outcome)
-  local decides = list[1]
+  local decides, quirk
+  for i = #list, 1, -1 do
+    if looked_through(t, list[i]) then quirk = list[i] else decides = list[i] end
+  end
   if outcome and outcome.verdict == "PASS" then outcome.expected, outcome.actual = nil, nil end
   if outcome and (outcome.verdict == "FAIL" or outcome.verdict == "NOTE") then outcome = nil end
   if decides and worse(outcome, decides) then outcome = decides end
+  if quirk and (not outcome or outcome.verdict == "PASS") then
+    outcome = {
+      verdict = "NOTE", rule = quirk.rule, reason = quirk.reason .. ": looked through", expected = quirk.expected,
+      actual = quirk.actual, connection = quirk.connection, position = quirk.position, wire = true,
+    }
+  end
   outcome = outcome or { verdict = "PASS", item = t.deciding }
   for _, one in ipairs(list) do locate(t, one) end
   if outcome ~= decides then locate(t, outcome) end

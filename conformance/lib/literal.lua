@@ -258,7 +258,8 @@ end
 -- Expects a Terminate next, with layer, type and code out of `codes` ("1100": the preferred one first) and the fields that
 -- its flags announce. options: of (digits of the FPDU at fault, from ULPDU_Length on; none: no segment is at fault), request
 -- (that is a Read Request), dropped (the end of the stream passes, too, and so does silence if the target's TCP has not
--- acknowledged the octets sent: RFC 5044 §8). Returns "terminate", "closed" or "dropped".
+-- acknowledged the octets sent: RFC 5044 §8). A control word in reversed bit order is looked through; the case says so at its
+-- end. Returns "terminate", "closed" or "dropped".
 function literal.expect_terminate(conn, codes, options)
   options = strict.check("literal.expect_terminate", options or {}, strict.set("of request dropped"))
   local t, patterns = conn.t, {}
@@ -273,6 +274,10 @@ function literal.expect_terminate(conn, codes, options)
     return how
   end
   local text = ulpdu_of(conn, length, {})
+  local turned = text:sub(1, 18) == octets.hex(literal.TERMINATE) and iw.turned(text:sub(19))
+  if turned then
+    conn.turned, text = true, text:sub(1, 18) .. turned
+  end
   local code = octets.show(text:sub(19, 20))
   local known = false
   for _, one in ipairs(codes) do known = known or one == code end

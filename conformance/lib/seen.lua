@@ -28,8 +28,8 @@ end
 
 -- Checks that an error has no effect: only the end of the stream comes from the target, with a Terminate of any form before
 -- it or without one. Does not judge the form of the Terminate. options: as of conn:expect.
-local FORM = { "rdmap-terminate-valid", "rdmap-terminate-rsvd", "rdmap-terminate-headers", "rdmap-terminate-reason",
-               "rdmap-terminate-segment" }
+local FORM = { "rdmap-terminate-valid", "rdmap-terminate-rsvd", "rdmap-terminate-reversed", "rdmap-terminate-headers",
+               "rdmap-terminate-reason", "rdmap-terminate-segment" }
 function seen.only_the_end(t, conn, options)
   local message = iw.load("message")
   t:allow(table.unpack(FORM))

@@ -14,4 +14,5 @@ return {
   ready = "listening",
   can = { "crc.off", "crc.on", "markers.off", "revision", "enhanced", "ird.16" },
   cannot = { "peer_to_peer", "rtr", "extensions" },
+  quirks = { "terminate-reversed" }, -- conformance/baselines/siw.md, 1
 }

@@ -13,4 +13,5 @@ return {
   crc = "off",
   markers = "off",
   cannot = { "peer_to_peer", "rtr" },
+  quirks = { "terminate-reversed" }, -- conformance/baselines/siw.md, 1
 }

@@ -14,4 +14,5 @@ return {
   crc = "off",
   markers = "off",
   can = { "rping.16384" },
+  quirks = { "terminate-reversed" }, -- conformance/baselines/siw.md, 1
 }

@@ -120,7 +120,7 @@ def message(text):
 
 def ours(lint, path, options):
     by_sender, frames = {}, 0
-    for line in golden.lint(lint, path, "--messages", *options):
+    for line in golden.lint(lint, path, "--messages", "--no-quirks", *options):
         if line["type"] == "message" and line["text"] not in ("fin", "reset"):
             by_sender.setdefault(line["from"].replace("[", "").replace("]", ""), []).append(message(line["text"]))
         frames = line.get("frames", frames)

@@ -53,6 +53,8 @@ bool iw_endpoint_event(struct iw_endpoint *ep, struct iw_event *out)
     out->fault = ep->fault;
     out->terminate_valid = kind == IW_EVENT_FAULT && ep->terminate_made;
     out->terminate = kind == IW_EVENT_TERMINATED ? ep->terminate_in : ep->terminate_out;
+    out->terminate_reversed = kind == IW_EVENT_TERMINATED && ep->terminate_reversed;
+    out->meant = ep->terminate_meant;
     out->cause = kind == IW_EVENT_CLOSED ? ep->cause : IW_CAUSE_NONE;
     out->graceful = out->cause == IW_CAUSE_GRACEFUL;
     return true;

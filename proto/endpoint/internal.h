@@ -192,6 +192,8 @@ struct iw_endpoint {
     uint32_t terminates_due; /* how often it is still to be sent */
     struct iw_rdmap_terminate terminate_out;
     struct iw_rdmap_terminate terminate_in;
+    struct iw_rdmap_terminate terminate_meant; /* if it is reversed */
+    bool terminate_reversed;
     bool fin_known; /* the peer's FIN has come, perhaps before octets that precede it */
     uint64_t fin_at;
     bool shutdown, fin_due, fin_out, fin_in, reset, lost;

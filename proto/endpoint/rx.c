@@ -2,6 +2,7 @@
 #include "rx.h"
 
 #include "iwarp/octets.h"
+#include "iwarp/quirk.h"
 
 bool iw_ep_refuse(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
                   uint32_t offset, uint64_t got, uint64_t want)
@@ -280,8 +281,15 @@ static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
         return;
     if (iw_ep_rx_check_msn(ep, s))
         return;
-    if (got >= 0)
-        iw_ep_peer_terminated(ep, &terminate);
+    if (got < 0)
+        return;
+    const uint8_t *octets = s->head + IW_DDP_UNTAGGED_HEADER;
+    size_t length = s->head_length - IW_DDP_UNTAGGED_HEADER;
+    const struct iw_quirk_context unknown = {0};
+    ep->terminate_reversed = iw_quirk_terminate(octets, length, &unknown) == IW_EVIDENCE_PROVEN;
+    if (ep->terminate_reversed)
+        (void)iw_quirk_get_terminate(octets, length, &ep->terminate_meant);
+    iw_ep_peer_terminated(ep, &terminate);
 }
 
 /* RFC 6581 §9.2: checks the first FPDU of a peer-to-peer initiator. Returns true if the segment is

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "batch.h"
+#include "iwarp/quirk.h"
 
 enum { IW_TX_SLICES = 33 };
 
@@ -85,7 +86,10 @@ static void emit_terminate(struct batch *b)
         t.flags = (t.flags & IW_TERM_D) != 0 ? 0 : IW_TERM_M | IW_TERM_D;
     struct iw_iov slice = {b->octets, 0};
     slice.length = iw_ep_put_header(ep, b->octets, untagged(ep, IW_OP_TERMINATE, 0, true), true);
-    slice.length += (size_t)iw_wire_put_terminate(b->octets + slice.length, IW_TERM_MAX, &t);
+    uint8_t *word = b->octets + slice.length;
+    slice.length += (size_t)iw_wire_put_terminate(word, IW_TERM_MAX, &t);
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_TERMINATE_REVERSED))
+        iw_quirk_turn_terminate(word);
     ep->tx_msn[IW_QN_TERMINATE]++;
     iw_ep_batch_add(b, &slice, 1);
     if (iw_switch_violated(switches, IW_CHECK_RDMAP_TERMINATE_LAST) &&

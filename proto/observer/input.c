@@ -35,6 +35,7 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
         struct iw_iov piece = {octets.base, size};
         o->scratch->n_pending = 0;
         s->redo = false;
+        o->raw = octets.base;
         (void)iw_deframer_input(&s->deframer, s->next, &piece, 1);
         if (s->redo) {
             iw_observer_unframe(o, s);

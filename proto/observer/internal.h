@@ -45,6 +45,7 @@ struct iw_observed_queue {
     uint32_t invalidate_stag;
     uint32_t segments;
     uint64_t pos;
+    bool used; /* a message has begun */
     uint8_t head[HEAD];
 };
 
@@ -110,6 +111,7 @@ struct iw_observed_side {
     bool quiet;       /* after a Terminate: nothing is found here */
     bool terminating; /* a segment of a Terminate was sent, whole or not */
     bool terminated;
+    bool spoke;              /* a segment has come, or may have */
     bool first_done;         /* an FPDU that opens the responder's way has been sent */
     bool reply_first;        /* the Reply came, and nothing before it */
     bool early_found;        /* early octets of start-up were found */
@@ -160,6 +162,10 @@ struct iw_observed_side {
     bool crc_known;          /* whether CRCs are in force */
     bool crc_seen;           /* not known, but they were right */
 
+    iw_quirks crc_quirk; /* what explains the CRC of the FPDU that is being taken */
+    iw_quirks found;     /* quirks of this side: found once */
+    uint32_t msn_start;  /* what its MSNs begin with */
+    uint32_t untagged;   /* messages that have begun, of all queues */
     struct iw_observed_queue queue[QUEUES];
     struct iw_observed_tagged tagged[2]; /* Write, Read Response */
     struct iw_observed_reads reads;      /* requested by this side */
@@ -172,7 +178,8 @@ struct iw_observer {
     struct iw_observer_scratch *scratch;
     uint8_t version; /* DV and RV in force: 0 after a Reply of revision 0, else 1 (OP-72) */
     bool version_known;
-    bool joined; /* no start-up frame was seen */
+    bool joined;        /* no start-up frame was seen */
+    const uint8_t *raw; /* octets of the FPDU that is being taken, Markers included */
     struct iw_observed_side side[2];
 };
 
@@ -215,6 +222,9 @@ void iw_observer_unframe(struct iw_observer *o, struct iw_observed_side *s);
 void iw_observer_begin(struct iw_observer *o, enum iw_observed kind, enum iw_side side,
                        uint64_t pos, uint64_t end);
 void iw_observer_show(struct iw_observer *o);
+/* Notes that a quirk of this side explains what is about to be found. Returns whether it was found
+ * before. */
+bool iw_observer_quirk(struct iw_observer *o, struct iw_observed_side *s, enum iw_quirk quirk);
 /* A finding about what *o->now describes, at stream position `pos`. */
 void iw_observer_find(struct iw_observer *o, enum iw_check check, uint64_t pos, uint64_t got,
                       uint64_t want);
@@ -252,8 +262,8 @@ void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offs
                          uint64_t want);
 /* Shows the message that the segment in *o->now completes. */
 void iw_observer_message(struct iw_observer *o, uint64_t pos, uint64_t length, uint32_t segments);
-/* Decodes the header that follows the DDP header of a message with this opcode. */
-void iw_observed_header(struct iw_observation *now, unsigned opcode, const uint8_t *octets,
+/* Decodes into *o->now the header that follows the DDP header of a message with this opcode. */
+void iw_observed_header(struct iw_observer *o, unsigned opcode, const uint8_t *octets,
                         size_t length);
 /* Nothing is certain any more about the Read and Atomic Requests of either side. */
 void iw_observer_doubt_reads(struct iw_observer *o);
@@ -279,5 +289,7 @@ void iw_observer_atomic_response(struct iw_observer *o);
 void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged *t);
 void iw_observer_continue_response(struct iw_observer *o, struct iw_observed_tagged *t);
 void iw_observer_terminate(struct iw_observer *o);
+/* terminate.c: decodes one into *o->now, through a quirk if it has one. */
+void iw_observed_terminate(struct iw_observer *o, const uint8_t *octets, size_t length);
 
 #endif

@@ -35,6 +35,7 @@ struct iw_observer *iw_observer_init(void *memory, size_t size,
         s->sink.check = iw_observer_framing_fault;
         for (int qn = 0; qn < QUEUES; qn++)
             s->queue[qn].msn = 1; /* RFC 5041 §4.3 */
+        s->msn_start = 1;
     }
     return o;
 }
@@ -71,12 +72,25 @@ static bool unnoticed(const struct iw_observation *now)
                                         now->fault.check == IW_CHECK_RDMAP_RESPONSE_TO);
 }
 
+/* Sides with the same quirk understand each other: it provokes neither. */
+static bool shared(struct iw_observed_side *s, const struct iw_observation *now)
+{
+    struct iw_observed_side *other = &s->observer->side[iw_observed_other(s->self)];
+    enum iw_quirk quirk = iw_quirk_shown(now->quirks, now->fault.check);
+
+    if (quirk == IW_QUIRK_COUNT || !iw_quirk_in(other->found, quirk))
+        return false;
+    if (other->provocation.fault.check == now->fault.check)
+        other->provocation = (struct iw_observed_provocation){.fault.check = IW_CHECK_NONE};
+    return true;
+}
+
 static void provoke(struct iw_observed_side *s, const struct iw_observation *now)
 {
     struct iw_observed_provocation *p = &s->provocation;
     const struct iw_check_info *info = iw_check_info(now->fault.check);
 
-    if (now->kind != IW_OBSERVED_SEGMENT)
+    if (now->kind != IW_OBSERVED_SEGMENT || shared(s, now))
         return;
     /* A fault that no check of a receiver is about may look like another fault to it. */
     p->doubtful = p->doubtful || info->reaction == IW_REACTION_NONE;
@@ -116,6 +130,16 @@ void iw_observer_find(struct iw_observer *o, enum iw_check check, uint64_t pos, 
     o->now->kind = IW_OBSERVED_FINDING;
     iw_observer_show(o);
     o->now->kind = kind;
+}
+
+bool iw_observer_quirk(struct iw_observer *o, struct iw_observed_side *s, enum iw_quirk quirk)
+{
+    bool again = iw_quirk_in(s->found, quirk);
+
+    o->now->quirks |= iw_quirk_bit(quirk);
+    o->now->proven |= iw_quirk_bit(quirk);
+    s->found |= iw_quirk_bit(quirk);
+    return again;
 }
 
 void iw_observer_lose(struct iw_observer *o, enum iw_side side, const struct iw_fault *fault)
@@ -223,6 +247,11 @@ void iw_observer_told_segment(struct iw_observer *o, enum iw_side side, const vo
 {
     if (o->side[side].told)
         iw_observer_segment(o, side, ulpdu, length, length, NULL, !broken);
+}
+
+void iw_observer_told_octets(struct iw_observer *o, enum iw_side side)
+{
+    o->side[side].spoke = true;
 }
 
 void iw_observer_told_end(struct iw_observer *o, enum iw_side side, bool reset)

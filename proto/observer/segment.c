@@ -147,12 +147,44 @@ static void trust(struct iw_observer *o, struct iw_observed_side *s, const struc
         s->unproven = false;
 }
 
-int iw_observer_fpdu(void *side, const struct iw_fpdu *fpdu)
+/* Returns the quirk that explains a wrong CRC, as a set; 0: none does. */
+static iw_quirks crc_quirk(const struct iw_observer *o, const struct iw_fpdu *fpdu)
+{
+    for (size_t i = 0; !o->config.no_quirks && i < o->scratch->n_pending; i++) {
+        const struct iw_fault *f = &o->scratch->pending[i];
+        if (f->check == IW_CHECK_MPA_CRC)
+            return iw_quirk_crc(o->raw, fpdu->size - IW_MPA_CRC_FIELD, (uint32_t)f->got,
+                                (uint32_t)f->want);
+    }
+    return 0;
+}
+
+/* Takes back the fault of the CRC. */
+static void forgive_crc(struct iw_observer *o)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < o->scratch->n_pending; i++)
+        if (o->scratch->pending[i].check != IW_CHECK_MPA_CRC)
+            o->scratch->pending[kept++] = o->scratch->pending[i];
+    o->scratch->n_pending = kept;
+}
+
+int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
 {
     struct iw_observed_side *s = side;
     struct iw_observer *o = s->observer;
+    struct iw_fpdu mended = *as_it_is;
+    const struct iw_fpdu *fpdu = &mended;
     const uint8_t *ulpdu = contiguous(o, fpdu);
     bool crc_failed = fpdu->crc_checked && !fpdu->crc_good;
+    s->crc_quirk = crc_failed ? crc_quirk(o, fpdu) : 0;
+    if (s->crc_quirk != 0) {
+        mended.crc_good = true;
+        crc_failed = false;
+        if ((s->found & s->crc_quirk) != 0)
+            forgive_crc(o);
+    }
     struct iw_ddp_header h;
     bool header = iw_wire_get_ddp(ulpdu, fpdu->length, &h) > 0;
     if (!fits(o, s, &h, header, crc_failed)) {
@@ -180,26 +212,30 @@ void iw_observer_cut_fpdu(struct iw_observer *o, struct iw_observed_side *s, con
     o->scratch->n_pending = 0;
     s->cut = true;
     s->crc_failed = false;
+    s->crc_quirk = 0;
     iw_observer_segment(o, s->self, o->scratch->gather, fpdu.length, captured, &fpdu, true);
 }
 
 /* ---- one segment ---- */
 
-void iw_observed_header(struct iw_observation *now, unsigned opcode, const uint8_t *octets,
+void iw_observed_header(struct iw_observer *o, unsigned opcode, const uint8_t *octets,
                         size_t length)
 {
+    struct iw_observation *now = o->now;
+
     if (opcode == IW_OP_READ_REQUEST && length == IW_RDMAP_READ_REQUEST)
         (void)iw_wire_get_read_request(octets, length, &now->read_request);
     if (opcode == IW_OP_TERMINATE)
-        now->terminate_valid = iw_wire_get_terminate(octets, length, &now->terminate) > 0;
+        iw_observed_terminate(o, octets, length);
     if (opcode == IW_OP_ATOMIC_REQUEST && length == IW_RDMAP_ATOMIC_REQUEST)
         (void)iw_wire_get_atomic_request(octets, length, &now->atomic_request);
     if (opcode == IW_OP_ATOMIC_RESPONSE && length == IW_RDMAP_ATOMIC_RESPONSE)
         (void)iw_wire_get_atomic_response(octets, length, &now->atomic_response);
 }
 
-static bool decode(struct iw_observation *now, const uint8_t *ulpdu, size_t length, size_t captured)
+static bool decode(struct iw_observer *o, const uint8_t *ulpdu, size_t length, size_t captured)
 {
+    struct iw_observation *now = o->now;
     int header = iw_wire_get_ddp(ulpdu, captured, &now->ddp);
 
     now->ulpdu = ulpdu;
@@ -211,7 +247,7 @@ static bool decode(struct iw_observation *now, const uint8_t *ulpdu, size_t leng
     now->payload_length = length - (size_t)header;
     now->payload_captured = captured - (size_t)header;
     if (!iw_ddp_tagged(&now->ddp) && captured == length)
-        iw_observed_header(now, iw_rdmap_op(&now->ddp), now->payload, now->payload_length);
+        iw_observed_header(o, iw_rdmap_op(&now->ddp), now->payload, now->payload_length);
     return true;
 }
 
@@ -369,7 +405,10 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     iw_observer_begin(o, IW_OBSERVED_SEGMENT, side, fpdu ? fpdu->pos : 0,
                       fpdu ? fpdu->pos + fpdu->size : 0);
     o->now->fpdu = fpdu;
-    bool header = decode(o->now, ulpdu, length, captured);
+    o->now->quirks = o->now->proven = fpdu ? s->crc_quirk : 0;
+    s->found |= o->now->quirks;
+    s->spoke = true;
+    bool header = decode(o, ulpdu, length, captured);
     s->segments++;
     iw_observer_show(o);
     if (fpdu)

@@ -1,30 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "iwarp/octets.h"
 #include "observer/internal.h"
 
 enum { LOCAL_CATASTROPHIC = 0, REMOTE_PROTECTION = 1, TO_LLP = 3 };
-
-/* Returns true if these flags may go with the Terminate. Figure 10 leaves out impossible
- * combinations, so that an error which no segment caused has no headers. */
-static bool flags_fit(const struct iw_rdmap_terminate *t)
-{
-    const unsigned md = IW_TERM_M | IW_TERM_D;
-    unsigned headers = t->flags & md;
-    unsigned opcode = t->flags & IW_TERM_D ? iw_rdmap_op(&t->ddp) : 0;
-    bool read = (t->flags & IW_TERM_D) && opcode == IW_OP_READ_REQUEST;
-    bool returns = (t->flags & IW_TERM_R) != 0;
-
-    if (t->flags == 0)
-        return t->layer != IW_LAYER_DDP || t->etype == LOCAL_CATASTROPHIC || t->etype == TO_LLP;
-    if (t->layer == IW_LAYER_LLP || (t->layer == IW_LAYER_RDMAP && t->etype == LOCAL_CATASTROPHIC))
-        return false;
-    if (headers != md && opcode < IW_OP_IMMEDIATE) /* OP-84; without D the opcode is 0 */
-        return false;
-    if (t->layer == IW_LAYER_RDMAP && t->etype == REMOTE_PROTECTION) {
-        bool invalidates = iw_rdmap_invalidates(opcode);
-        return read ? returns : invalidates || !returns; /* OP-61 */
-    }
-    return read || !returns; /* OP-62; §7.1 wants it back for every error on a Read Request */
-}
+#define REVERSED ((iw_quirks)1 << IW_QUIRK_TERMINATE_REVERSED)
 
 /* Returns true unless the segment that the Terminate returns cannot have the fault it is blamed
  * for. A bystander cannot judge faults that only the receiver knows (buffers, STags). */
@@ -77,6 +56,14 @@ static bool receivers_own(const struct iw_rdmap_terminate *t)
     }
 }
 
+/* OP-48: the length is that of the segment, or of its payload. */
+static bool length_fits(const struct iw_observed_provocation *p, uint16_t length)
+{
+    unsigned header = iw_ddp_tagged(&p->ddp) ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
+
+    return length == p->length || length + header == p->length;
+}
+
 /* A Terminate for the fault that was found returns the segment in which it was found. A finding
  * that is legal to receive need not be its reason. */
 static bool segment_fits(const struct iw_observed_side *other, const struct iw_rdmap_terminate *t)
@@ -87,7 +74,52 @@ static bool segment_fits(const struct iw_observed_side *other, const struct iw_r
     return receivers_own(t) || !p->header || p->doubtful || (info->kinds & IW_KIND_ENDPOINT) == 0 ||
            other->missed || !(t->flags & IW_TERM_D) || t->layer != info->layer ||
            t->etype != info->etype || t->code != info->code ||
-           (same_header(&t->ddp, &p->ddp) && t->segment_length == p->length);
+           (same_header(&t->ddp, &p->ddp) && length_fits(p, t->segment_length));
+}
+
+/* ---- the quirk ---- */
+
+/* Returns what the observer knows of a Terminate beside its octets. */
+static struct iw_quirk_context context(const struct iw_observer *o, enum iw_side side)
+{
+    const struct iw_observed_side *other = &o->side[iw_observed_other(side)];
+    enum iw_check cause = other->provocation.fault.check;
+
+    return (struct iw_quirk_context){
+        .due = cause == IW_CHECK_NONE ? NULL : iw_check_info(cause),
+        .unprovoked = !other->spoke && !o->joined && !other->missed && !iw_observed_gap(other),
+        .assumed = iw_quirk_in(o->config.quirks[side], IW_QUIRK_TERMINATE_REVERSED)};
+}
+
+void iw_observed_terminate(struct iw_observer *o, const uint8_t *octets, size_t length)
+{
+    struct iw_observation *now = o->now;
+    enum iw_evidence evidence = IW_EVIDENCE_NONE;
+
+    if (!o->side[now->side].told && !o->config.no_quirks) {
+        const struct iw_quirk_context known = context(o, now->side);
+        evidence = iw_quirk_terminate(octets, length, &known);
+    }
+    now->quirks = (now->quirks & ~REVERSED) | (evidence == IW_EVIDENCE_NONE ? 0 : REVERSED);
+    now->proven = (now->proven & ~REVERSED) | (evidence == IW_EVIDENCE_PROVEN ? REVERSED : 0);
+    now->terminate_word = length < IW_TERM_WORD ? 0 : iw_get32(octets);
+    if (evidence == IW_EVIDENCE_NONE)
+        now->terminate_valid = iw_wire_get_terminate(octets, length, &now->terminate) > 0;
+    else
+        now->terminate_valid = iw_quirk_get_terminate(octets, length, &now->terminate) > 0;
+}
+
+/* A word that makes sense either way proves nothing. */
+static void find_reversed(struct iw_observer *o)
+{
+    uint8_t word[IW_TERM_WORD];
+
+    if ((o->now->proven & REVERSED) == 0)
+        return;
+    iw_put32(word, o->now->terminate_word);
+    iw_quirk_turn_terminate(word);
+    iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_REVERSED, IW_IN_ULPDU(IW_AT_TERM_LAYER),
+                        o->now->terminate_word, iw_get32(word));
 }
 
 void iw_observer_terminate(struct iw_observer *o)
@@ -96,13 +128,14 @@ void iw_observer_terminate(struct iw_observer *o)
     const struct iw_observed_side *other = &o->side[iw_observed_other(o->now->side)];
     if (other->provocation.fault.check != IW_CHECK_NONE)
         o->now->provoked_by = &other->provocation.fault;
+    find_reversed(o);
     if (!o->now->terminate_valid) {
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, IW_IN_ULPDU(IW_AT_TERM_LAYER),
                             o->now->message_length, 0);
     } else if (!iw_wire_term_assigned(t->layer, t->etype, t->code)) {
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, IW_IN_ULPDU(IW_AT_TERM_CODE),
                             (uint64_t)t->layer << 12 | (uint64_t)t->etype << 8 | t->code, 0);
-    } else if (!flags_fit(t)) {
+    } else if (!iw_rdmap_terminate_fits(t)) {
         uint8_t want = iw_rdmap_terminate_flags(t->layer, t->etype,
                                                 t->flags & IW_TERM_D ? iw_rdmap_op(&t->ddp) : 0);
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_HEADERS, IW_IN_ULPDU(IW_AT_TERM_FLAGS),

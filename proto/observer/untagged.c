@@ -3,11 +3,12 @@
 
 #include "observer/internal.h"
 
-static void open_message(const struct iw_observation *now, struct iw_observed_queue *q)
+static void open_message(struct iw_observer *o, struct iw_observed_queue *q)
 {
+    const struct iw_observation *now = o->now;
     const struct iw_ddp_header *h = &now->ddp;
 
-    q->open = true;
+    q->open = q->used = true;
     q->whole = q->known = h->mo == 0;
     q->msn = h->msn;
     q->mo = h->mo;
@@ -15,17 +16,44 @@ static void open_message(const struct iw_observation *now, struct iw_observed_qu
     q->invalidate_stag = h->invalidate_stag;
     q->segments = 0;
     q->pos = now->pos;
+    o->side[now->side].untagged++;
+}
+
+/* Returns whether it is the expected number in the other octet order, and so no other start. */
+static bool is_turned(uint32_t msn, uint32_t expected)
+{
+    return expected <= 0xff && msn == expected << 24;
+}
+
+/* Returns whether a quirk that was found before explains the MSN of the message that begins; notes
+ * the one that explains it for the first time. */
+static bool numbered_otherwise(struct iw_observer *o, struct iw_observed_side *s,
+                               const struct iw_observed_queue *q)
+{
+    uint32_t msn = o->now->ddp.msn;
+
+    if (o->config.no_quirks || s->missed || o->joined || is_turned(msn, q->msn))
+        return false;
+    if (s->untagged == 0)
+        s->msn_start = msn;
+    if (!q->used && msn == s->msn_start && s->msn_start != 1)
+        return iw_observer_quirk(o, s, IW_QUIRK_MSN_START);
+    /* Other queues have used up the numbers between. */
+    if (msn == s->untagged + s->msn_start)
+        return iw_observer_quirk(o, s, IW_QUIRK_MSN_SHARED);
+    return false;
 }
 
 static void check_next(struct iw_observer *o, struct iw_observed_queue *q)
 {
     const struct iw_ddp_header *h = &o->now->ddp;
+    struct iw_observed_side *s = &o->side[o->now->side];
 
-    if (h->msn != q->msn)
+    if (h->msn != q->msn && !numbered_otherwise(o, s, q))
         iw_observer_find_at(o, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, q->msn);
     if (h->mo != 0)
         iw_observer_find_at(o, IW_CHECK_DDP_MO_ZERO, IW_AT_MO, h->mo, 0);
-    open_message(o->now, q);
+    open_message(o, q);
 }
 
 /* Checks a segment while a message of its queue is not complete. */
@@ -112,7 +140,7 @@ static void complete(struct iw_observer *o, struct iw_observed_queue *q)
         iw_observer_find(o, IW_CHECK_DDP_ZERO_SEGMENTS, now->pos, q->segments, 1);
     now->partial = !q->whole;
     if (q->known)
-        iw_observed_header(now, q->opcode, q->head, kept);
+        iw_observed_header(o, q->opcode, q->head, kept);
     if (!q->whole || (!q->known && iw_rdmap_queue(q->opcode) != IW_QN_SEND))
         pass_over(o, q->opcode);
     else
@@ -132,7 +160,7 @@ void iw_observer_untagged(struct iw_observer *o)
         o->side[o->now->side].provocation.doubtful = true;
     if (q->lost) {
         q->lost = false;
-        open_message(o->now, q);
+        open_message(o, q);
     } else if (q->open) {
         check_continued(o, q);
     } else {

@@ -3,7 +3,7 @@
 
 #include "iwarp/rdmap.h"
 
-enum { REMOTE_PROTECTION = 1 };
+enum { LOCAL_CATASTROPHIC = 0, REMOTE_PROTECTION = 1, TO_LLP = 3 };
 
 uint8_t iw_rdmap_terminate_flags(unsigned layer, unsigned etype, unsigned opcode)
 {
@@ -14,6 +14,27 @@ uint8_t iw_rdmap_terminate_flags(unsigned layer, unsigned etype, unsigned opcode
     if (etype == REMOTE_PROTECTION && opcode == IW_OP_READ_REQUEST)
         return IW_TERM_M | IW_TERM_D | IW_TERM_R;
     return IW_TERM_M | IW_TERM_D;
+}
+
+bool iw_rdmap_terminate_fits(const struct iw_rdmap_terminate *t)
+{
+    const unsigned md = IW_TERM_M | IW_TERM_D;
+    unsigned headers = t->flags & md;
+    unsigned opcode = t->flags & IW_TERM_D ? iw_rdmap_op(&t->ddp) : 0;
+    bool read = (t->flags & IW_TERM_D) && opcode == IW_OP_READ_REQUEST;
+    bool returns = (t->flags & IW_TERM_R) != 0;
+
+    if (t->flags == 0)
+        return t->layer != IW_LAYER_DDP || t->etype == LOCAL_CATASTROPHIC || t->etype == TO_LLP;
+    if (t->layer == IW_LAYER_LLP || (t->layer == IW_LAYER_RDMAP && t->etype == LOCAL_CATASTROPHIC))
+        return false;
+    if (headers != md && opcode < IW_OP_IMMEDIATE) /* OP-84; without D the opcode is 0 */
+        return false;
+    if (t->layer == IW_LAYER_RDMAP && t->etype == REMOTE_PROTECTION) {
+        bool invalidates = iw_rdmap_invalidates(opcode);
+        return read ? returns : invalidates || !returns; /* OP-61 */
+    }
+    return read || !returns; /* OP-62; §7.1 wants it back for every error on a Read Request */
 }
 
 void iw_rdmap_terminate_for(enum iw_check check, const struct iw_ddp_header *header,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "iwarp/quirk.h"
 #include "json_values.h"
 
 enum { TEXT_ROOM = 400 };
@@ -61,7 +62,8 @@ static void add_startup(json_t *line, const struct iw_trace *t)
 static void add_fpdu(json_t *line, const struct iw_trace *t)
 {
     char text[TEXT_ROOM];
-    iw_wire_print_segment(text, sizeof(text), t->octets, t->length);
+    iw_quirk_print_segment(text, sizeof(text), t->octets, t->length,
+                           iw_quirk_in_segment(t->octets, t->length));
     /* The text counts the octets that are here; the segment may be longer. */
     char *len = strstr(text, " len ");
     size_t used = len != NULL ? (size_t)(len - text) : 0;

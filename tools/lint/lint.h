@@ -37,6 +37,7 @@ struct iw_lint_options {
     bool must;                     /* only findings about MUST and MUST NOT count */
     size_t connections;            /* followed at a time */
     uint32_t mss;                  /* EMSS of both sides; 0: not known */
+    bool no_quirks;                /* everything is read as it is */
     bool default_config;           /* nobody has configured the sides */
     uint16_t ports[IW_LINT_PORTS]; /* connections to these are iWARP from their first octet on */
     size_t n_ports;

@@ -136,7 +136,8 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
                                         .scratch = lint->scratch,
                                         .emss = lint->options->mss,
                                         .default_config = lint->options->default_config,
-                                        .extensions = true};
+                                        .extensions = true,
+                                        .no_quirks = lint->options->no_quirks};
 
     make_room(lint);
     struct iw_lint_connection *c = calloc(1, sizeof(*c) + iw_observer_size());

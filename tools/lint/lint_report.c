@@ -55,8 +55,11 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
     if (valued)
         snprintf(values, sizeof(values), ": %s, expected %s", got, want);
     char what[512], where[128], from[IW_ENDPOINT_TEXT];
-    snprintf(what, sizeof(what), "%s (%s%s): %s [%s; %s", rule->id, level,
-             rule->implied ? ", implied" : "", info->text, info->name, iw_side_name(o->side));
+    enum iw_quirk quirk = iw_quirk_shown(o->quirks, f->check);
+    bool explained = quirk != IW_QUIRK_COUNT && quirk != IW_QUIRK_TERMINATE_REVERSED;
+    snprintf(what, sizeof(what), "%s (%s%s): %s%s%s [%s; %s", rule->id, level,
+             rule->implied ? ", implied" : "", info->text, explained ? ": " : "",
+             explained ? iw_quirk_text(quirk) : "", info->name, iw_side_name(o->side));
     snprintf(where, sizeof(where), "octet %" PRIu64 "%s", f->pos, values);
     iw_lint_note(lint, frame, "%s, %s]", what, where);
     switch (lint->options->format) {
@@ -66,10 +69,11 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
         break;
     case IW_LINT_JSON:
         put_line(c, "finding", o->side, frame,
-                 json_pack("{s:I, s:s, s:s, s:s, s:b, s:s, s:s*, s:s*}", "octet",
+                 json_pack("{s:I, s:s, s:s, s:s, s:b, s:s, s:s*, s:s*, s:s*}", "octet",
                            (json_int_t)f->pos, "check", info->name, "rule", rule->id, "level",
                            level, "implied", (int)rule->implied, "text", info->text, "got",
-                           valued ? got : NULL, "want", valued ? want : NULL));
+                           valued ? got : NULL, "want", valued ? want : NULL, "quirk",
+                           quirk != IW_QUIRK_COUNT ? iw_quirk_name(quirk) : NULL));
         break;
     case IW_LINT_SARIF:
         iw_lint_sarif_finding(c, o, where);
@@ -88,7 +92,7 @@ void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observa
     switch (o->kind) {
     case IW_OBSERVED_MESSAGE:
         message = true;
-        iw_wire_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_captured);
+        iw_quirk_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_captured, o->quirks);
         break;
     case IW_OBSERVED_STARTUP:
         iw_wire_print_startup(text, sizeof(text), o->frame, o->frame_length);

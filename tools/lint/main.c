@@ -98,6 +98,8 @@ static const struct iw_option options[] = {
      IW_OPTION_COUNTS(struct iw_lint_options, mss, 128, 65535)},
     {"assume", 0, "WORD", "default-config: nobody has configured the sides, so they ask for CRCs",
      0, IW_OPTION_CALLS(set_assume)},
+    {"no-quirks", 0, NULL, "judge everything as it is: look through no deviation that hides others",
+     0, FLAG(no_quirks)},
     {"extract", 0, "STAG", "write the octets that Writes and Read Responses placed under this STag",
      0, IW_OPTION_CALLS(set_extract)},
     {"into", 0, "FILE", "to this file;", 0, KEEP(into)},

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "iwarp/quirk.h"
 #include "peer_program.h"
 #include "standard.h"
 
@@ -190,6 +191,21 @@ void peer_done(struct peer_connection *pc)
     iw_endpoint_shutdown(pc->ep, iw_transport_now());
 }
 
+static void peer_terminated(struct peer_connection *pc, const struct iw_event *event)
+{
+    const struct iw_rdmap_terminate *t = &event->terminate;
+    const struct iw_rdmap_terminate *meant = &event->meant;
+
+    if (event->terminate_reversed)
+        peer_fail(pc, "Terminate %u/%u/%02x from the peer (%s: it says %u/%u/%02x): %s",
+                  meant->layer, meant->etype, meant->code,
+                  iw_quirk_text(IW_QUIRK_TERMINATE_REVERSED), t->layer, t->etype, t->code,
+                  iw_wire_term_name(meant->layer, meant->etype, meant->code));
+    else
+        peer_fail(pc, "Terminate %u/%u/%02x from the peer: %s", t->layer, t->etype, t->code,
+                  iw_wire_term_name(t->layer, t->etype, t->code));
+}
+
 static void handle_event(struct peer_connection *pc, const struct iw_event *event)
 {
     const struct peer *p = pc->peer;
@@ -216,10 +232,7 @@ static void handle_event(struct peer_connection *pc, const struct iw_event *even
                   (unsigned long long)event->fault.pos, info->text);
         break;
     case IW_EVENT_TERMINATED:
-        peer_fail(pc, "Terminate %u/%u/%02x from the peer: %s", event->terminate.layer,
-                  event->terminate.etype, event->terminate.code,
-                  iw_wire_term_name(event->terminate.layer, event->terminate.etype,
-                                    event->terminate.code));
+        peer_terminated(pc, event);
         break;
     case IW_EVENT_PEER_CLOSED:
         iw_endpoint_shutdown(pc->ep, iw_transport_now());

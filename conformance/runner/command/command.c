@@ -121,6 +121,8 @@ static const struct iw_option options[] = {
      COUNT(head.repeat, 100000)},
     {"allow-hazard", 0, NULL, "also the cases with the tag hazard, which could wedge the target",
      RUN, FLAG(hazards)},
+    {"no-quirks", 0, NULL, "judge everything as it is: look through no deviation that hides others",
+     PLAY, FLAG(head.no_quirks)},
     {"resume", 0, "DIR", "go on with a run that was ended: the folder of its results", RUN,
      KEEP(resume)},
     {"csv", 0, NULL, "a table: one line a rule", REQUIREMENTS, FLAG(csv)},
@@ -245,6 +247,7 @@ static bool check_resume(const struct iw_command *c)
                         : c->head.pcap_dir       ? "--pcap-dir"
                         : c->head.time_scale > 0 ? "--time-scale"
                         : c->head.repeat         ? "--repeat"
+                        : c->head.no_quirks      ? "--no-quirks"
                                                  : NULL;
     if (!c->resume || !other || iw_reexec_continues()) /* there, with the same words */
         return true;

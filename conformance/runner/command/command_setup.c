@@ -80,6 +80,7 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
     s->options.pcaps = c->replay.capture ? c->replay_folder : s->pcaps;
     s->options.replay = c->replay.capture ? &c->replay : NULL;
     s->options.time_scale = c->head.time_scale;
+    s->options.no_quirks = c->head.no_quirks;
     int status = target ? read_target(s, c) : 0;
     if (status)
         return status;

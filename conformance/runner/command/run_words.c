@@ -45,6 +45,8 @@ char *iw_run_again(const struct iw_command *c)
         iw_text_join(&text, "", options[i].name);
         iw_text_join_word(&text, options[i].value);
     }
+    if (c->head.no_quirks)
+        iw_text_join(&text, "", " --no-quirks");
     iw_text_join(&text, "", replay->capture ? " --results " : " --select ");
     return text;
 }

@@ -18,6 +18,7 @@ struct iw_journal_head {
     size_t n_select;
     double time_scale;
     unsigned repeat;
+    bool no_quirks;
 };
 
 /* Begins the journal of this run in `dir`. Returns NULL after printing an error. */

@@ -201,11 +201,20 @@ const char *iw_pinned_name(enum iw_pinned pinned)
     return names[pinned];
 }
 
+/* Whether a case shows this verdict: of its own, or of a deviation that was looked through. */
+static bool shows(const struct iw_result *result, enum iw_verdict verdict)
+{
+    bool shown = result->verdict == verdict;
+    for (size_t i = 0; i < result->n_deviations; i++)
+        shown = shown || result->deviations[i].verdict == verdict;
+    return shown;
+}
+
 /* Whether a verdict counts that the baseline does not expect. */
 static bool unexpected(const struct iw_record *r, enum iw_verdict verdict)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (r->entries[i].done && r->entries[i].result.verdict == verdict &&
+        if (r->entries[i].done && shows(&r->entries[i].result, verdict) &&
             r->entries[i].pinned != IW_PINNED_EXPECTED && r->entries[i].pinned != IW_PINNED_STALE)
             return true;
     return false;

@@ -32,6 +32,7 @@ struct iw_run_options {
     double time_scale; /* multiplies both and every window, default 1 */
     size_t memory;     /* octets that a case's Lua state may take, default 64 MiB */
     bool exchange;     /* the result has what was exchanged */
+    bool no_quirks;    /* quirks of a peer are not looked through (iwarp/quirk.h) */
     bool hazards;      /* also cases with the tag "hazard", which may wedge a peer for good */
     const struct iw_instruments *instruments; /* what works with the target; NULL: not known */
     FILE *trace; /* every message in the one-line syntax, as it happens; NULL: none */

@@ -194,8 +194,11 @@ static void seen(void *context, const struct iw_observation *o)
 
 static void open_connection(struct recording *r, struct recorded *c)
 {
-    struct iw_observer_config config = {
-        .crc32c = iw_crc32c_portable, .context = c, .seen = seen, .extensions = true};
+    struct iw_observer_config config = {.crc32c = iw_crc32c_portable,
+                                        .context = c,
+                                        .seen = seen,
+                                        .extensions = true,
+                                        .no_quirks = r->script->options->no_quirks};
 
     c->recording = r;
     c->last = &c->things;

@@ -458,6 +458,10 @@ static void push_finding(lua_State *L, const struct iw_station_finding *f)
         iw_script_set_text(L, "rule", rule->id);
         iw_script_set_text(L, "verdict", iw_verdict_name(iw_rule_verdict(rule)));
     }
+    if (f->quirk != IW_QUIRK_COUNT) {
+        iw_script_set_text(L, "quirk", iw_quirk_name(f->quirk));
+        iw_script_set_text(L, "meant", iw_quirk_text(f->quirk));
+    }
     iw_script_set_integer(L, "connection", (uint64_t)f->connection);
     iw_script_set_integer(L, "count", f->count);
     iw_script_set_integer(L, "position", f->fault.pos);
@@ -466,7 +470,8 @@ static void push_finding(lua_State *L, const struct iw_station_finding *f)
 }
 
 /* iw.findings(): what the observer has found, a list of {check, text, rule, verdict, connection,
- * count, position, got, want}: each check once for each connection, where it first failed. */
+ * count, position, got, want}: each check once for each connection, where it first failed; quirk
+ * and meant (its text), if it is one. */
 static int l_findings(lua_State *L)
 {
     lua_Integer n = 0;
@@ -484,7 +489,7 @@ struct judged {
     struct iw_station_finding list[IW_CHECK_COUNT];
 };
 
-static void found(void *context, const struct iw_fault *fault)
+static void found(void *context, const struct iw_fault *fault, enum iw_quirk quirk)
 {
     struct judged *j = context;
     size_t i = 0;
@@ -492,7 +497,7 @@ static void found(void *context, const struct iw_fault *fault)
     while (i < j->n && j->list[i].fault.check != fault->check)
         i++;
     if (i == j->n)
-        j->list[j->n++] = (struct iw_station_finding){.fault = *fault};
+        j->list[j->n++] = (struct iw_station_finding){.fault = *fault, .quirk = quirk};
     j->list[i].count++;
 }
 

@@ -249,10 +249,13 @@ static void set_read_request(lua_State *L, const struct iw_rdmap_read_request *r
     iw_script_set_integer(L, "source_to", r->source_to);
 }
 
-static void set_terminate(lua_State *L, const uint8_t *payload, size_t length)
+static void set_terminate(lua_State *L, const uint8_t *payload, size_t length, iw_quirks quirks)
 {
     struct iw_rdmap_terminate t;
-    if (iw_wire_get_terminate(payload, length, &t) < 0)
+    int used = iw_quirk_in(quirks, IW_QUIRK_TERMINATE_REVERSED)
+                   ? iw_quirk_get_terminate(payload, length, &t)
+                   : iw_wire_get_terminate(payload, length, &t);
+    if (used < 0)
         return;
     iw_script_set_integer(L, "layer", t.layer);
     iw_script_set_integer(L, "etype", t.etype);
@@ -356,7 +359,7 @@ static void push_message(lua_State *L, const struct iw_item *item)
         iw_wire_get_read_request(first, length, &request) > 0)
         set_read_request(L, &request);
     if (iw_rdmap_op(&h) == IW_OP_TERMINATE)
-        set_terminate(L, first, length);
+        set_terminate(L, first, length, item->quirks);
     set_atomics(L, iw_rdmap_op(&h), first, length);
 }
 
@@ -377,6 +380,28 @@ void iw_script_push_item(lua_State *L, const struct iw_item *item)
     iw_script_set_integer(L, "finish", item->end);
 }
 
+/* iw.turned(octets): of a Terminate of the target's, those after its DDP header; if they prove its
+ * control word to be in reversed bit order, the same with the word turned round, else nil. */
+static int l_turned(lua_State *L)
+{
+    const struct iw_script *s = iw_script_of(L);
+    size_t length;
+    const char *text = luaL_checklstring(L, 1, &length);
+    const uint8_t *octets = (const uint8_t *)text;
+    const struct iw_quirk_context context = {
+        .assumed =
+            s->target != NULL && iw_quirk_in(s->target->quirks, IW_QUIRK_TERMINATE_REVERSED)};
+    if (s->options->no_quirks || iw_quirk_terminate(octets, length, &context) == IW_EVIDENCE_NONE)
+        return 0;
+    uint8_t word[IW_TERM_WORD];
+    memcpy(word, octets, sizeof(word));
+    iw_quirk_turn_terminate(word);
+    lua_pushlstring(L, (const char *)word, sizeof(word));
+    lua_pushlstring(L, text + sizeof(word), length - sizeof(word));
+    lua_concat(L, 2);
+    return 1;
+}
+
 void iw_script_add_wire(lua_State *L)
 {
     static const luaL_Reg functions[] = {
@@ -385,6 +410,7 @@ void iw_script_add_wire(lua_State *L)
         {"atomic_request", l_atomic_request},
         {"atomic_response", l_atomic_response},
         {"terminate", l_terminate},
+        {"turned", l_turned},
         {"startup", l_startup},
         {"enhanced", l_enhanced},
         {"print_segment", l_print_segment},

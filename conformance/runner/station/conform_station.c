@@ -35,6 +35,12 @@ struct iw_station *iw_station_create(struct iw_exchange *exchange, struct iw_tun
     return s;
 }
 
+void iw_station_quirks(struct iw_station *s, bool none, iw_quirks assumed)
+{
+    s->no_quirks = none;
+    s->quirks = assumed;
+}
+
 void iw_station_destroy(struct iw_station *s)
 {
     if (!s)
@@ -97,9 +103,13 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
                           .tcp = tcp,
                           .last_item = &c->items,
                           .state.initiator = initiator};
-    struct iw_observer_config config = {
-        .crc32c = iw_crc32c_best(), .seen = iw_conn_seen, .context = c, .extensions = true};
+    struct iw_observer_config config = {.crc32c = iw_crc32c_best(),
+                                        .seen = iw_conn_seen,
+                                        .context = c,
+                                        .extensions = true,
+                                        .no_quirks = s->no_quirks};
     config.told[own_side(c)] = true;
+    config.quirks[iw_conn_peer_side(c)] = s->quirks;
     c->observer = iw_got(iw_observer_new(&config));
     if (tcp.craft) {
         c->state.number = *iw_craft_label(tcp.craft);
@@ -289,6 +299,7 @@ void iw_conn_write(struct iw_conn *c, const void *octets, size_t length,
     char text[64];
     snprintf(text, sizeof(text), "%zu octets as they are", length);
     tell_sent(c, IW_LINE_OCTETS, length, false, text);
+    iw_observer_told_octets(c->observer, own_side(c));
     output(c, octets, length, writes, deadline);
 }
 

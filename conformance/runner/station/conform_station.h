@@ -49,6 +49,7 @@ struct iw_item {
     size_t length;
     struct iw_item_segment *segments; /* MESSAGE */
     size_t n_segments;
+    iw_quirks quirks; /* through which it is to be read */
 };
 
 /* A check about the peer that failed on one connection, however often: memory is bounded by the
@@ -57,6 +58,7 @@ struct iw_station_finding {
     struct iw_station_finding *next;
     struct iw_fault fault; /* the first time; pos: of the peer's first octet on */
     uint64_t count;        /* how often so far */
+    enum iw_quirk quirk;   /* that it shows; IW_QUIRK_COUNT: none */
     int connection;
 };
 
@@ -67,6 +69,9 @@ struct iw_station_listener;
 /* `trace` may be NULL. The exchange is borrowed, and so is the device over which all connections
  * go (NULL: sockets). */
 struct iw_station *iw_station_create(struct iw_exchange *exchange, struct iw_tun *tun, FILE *trace);
+/* How connections opened from now on are judged: `none`: no quirk is looked for; `assumed`: those
+ * that the peer is said to have. */
+void iw_station_quirks(struct iw_station *s, bool none, iw_quirks assumed);
 /* Closes what is open. */
 void iw_station_destroy(struct iw_station *s);
 /* In order of happening, over all connections. Owned by the station. */

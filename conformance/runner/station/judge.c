@@ -8,7 +8,7 @@
 struct judge {
     struct iw_observer *observer;
     enum iw_side peer;
-    void (*found)(void *context, const struct iw_fault *fault);
+    void (*found)(void *context, const struct iw_fault *fault, enum iw_quirk quirk);
     void *context;
 };
 
@@ -16,7 +16,7 @@ static void seen(void *context, const struct iw_observation *o)
 {
     const struct judge *j = context;
     if (o->kind == IW_OBSERVED_FINDING && o->side == j->peer)
-        j->found(j->context, &o->fault);
+        j->found(j->context, &o->fault, iw_quirk_shown(o->quirks, o->fault.check));
 }
 
 static void take(void *context, bool from_peer, uint64_t position, const uint8_t *octets,
@@ -31,11 +31,16 @@ static void take(void *context, bool from_peer, uint64_t position, const uint8_t
 }
 
 void iw_conn_judge(const struct iw_conn *c,
-                   void (*found)(void *context, const struct iw_fault *fault), void *context)
+                   void (*found)(void *context, const struct iw_fault *fault, enum iw_quirk quirk),
+                   void *context)
 {
     struct judge j = {.peer = iw_conn_peer_side(c), .found = found, .context = context};
-    const struct iw_observer_config config = {
-        .crc32c = iw_crc32c_best(), .context = &j, .seen = seen, .extensions = true};
+    struct iw_observer_config config = {.crc32c = iw_crc32c_best(),
+                                        .context = &j,
+                                        .seen = seen,
+                                        .extensions = true,
+                                        .no_quirks = c->station->no_quirks};
+    config.quirks[j.peer] = c->station->quirks;
     j.observer = iw_got(iw_observer_new(&config));
     iw_exchange_relate(c->station->exchange, c->state.number, take, &j);
     iw_observer_free(j.observer);

@@ -7,9 +7,11 @@
 
 #include "conform_station.h"
 
-/* Calls `found` for each check about the peer that failed, in order. The connection begins with
- * start-up frames. Positions count from the peer's first octet. */
+/* Calls `found` for each check about the peer that failed, in order, with the quirk that it shows
+ * (IW_QUIRK_COUNT: none). The connection begins with start-up frames. Positions count from the
+ * peer's first octet. */
 void iw_conn_judge(const struct iw_conn *c,
-                   void (*found)(void *context, const struct iw_fault *fault), void *context);
+                   void (*found)(void *context, const struct iw_fault *fault, enum iw_quirk quirk),
+                   void *context);
 
 #endif

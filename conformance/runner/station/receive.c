@@ -116,6 +116,7 @@ void iw_item_append(struct iw_item *item, const struct iw_observation *o)
     };
     item->length += o->ulpdu_captured;
     item->end = o->end;
+    item->quirks |= o->quirks;
 }
 
 /* A Terminate, above all, may come after any segment of a message, which is cut off by it
@@ -137,8 +138,19 @@ static void flood(struct iw_conn *c)
     c->state.ended = true;
 }
 
+/* A comment in the capture: something there is not read as it is. */
+static void tell_quirk(struct iw_conn *c, uint64_t position, enum iw_quirk quirk)
+{
+    char text[160];
+    snprintf(text, sizeof(text), "looked through: %s (%s)", iw_quirk_text(quirk),
+             iw_quirk_name(quirk));
+    iw_conn_comment_received(c, position, text);
+}
+
 static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
 {
+    if (iw_quirk_in(o->quirks, IW_QUIRK_TERMINATE_REVERSED))
+        tell_quirk(c, o->pos, IW_QUIRK_TERMINATE_REVERSED);
     iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
     if (c->partial && of_another(c->partial, &o->ddp))
         enqueue_partial(c);
@@ -163,7 +175,12 @@ static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
         return;
     }
     f = c->found[o->fault.check] = iw_got(malloc(sizeof(*f)));
-    *f = (struct iw_station_finding){.fault = o->fault, .count = 1, .connection = c->state.number};
+    *f = (struct iw_station_finding){.fault = o->fault,
+                                     .count = 1,
+                                     .quirk = iw_quirk_shown(o->quirks, o->fault.check),
+                                     .connection = c->state.number};
+    if (f->quirk != IW_QUIRK_COUNT && f->quirk != IW_QUIRK_TERMINATE_REVERSED)
+        tell_quirk(c, o->pos, f->quirk); /* of a Terminate its segment has told */
     if (s->trace)
         fprintf(s->trace, "%d < finding: %s: %s\n", c->state.number,
                 iw_check_info(o->fault.check)->name, iw_check_info(o->fault.check)->text);
@@ -365,7 +382,8 @@ size_t iw_item_print(const struct iw_item *item, char *text, size_t room)
         return iw_wire_print_startup(text, room, item->octets, item->length);
     if (item->kind != IW_ITEM_MESSAGE)
         return (size_t)snprintf(text, room, "%s", ends[item->kind]);
-    size_t n = iw_wire_print_segment(text, room, item->octets, item->segments[0].length);
+    size_t n =
+        iw_quirk_print_segment(text, room, item->octets, item->segments[0].length, item->quirks);
     if (item->n_segments > 1)
         n += (size_t)snprintf(n < room ? text + n : NULL, n < room ? room - n : 0,
                               " and %zu more segments, %zu octets of ULPDU in all",

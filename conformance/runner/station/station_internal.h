@@ -14,6 +14,8 @@ struct iw_station {
     struct iw_station_listener *listeners;
     struct iw_station_finding *findings, **last_finding;
     bool flooded;
+    bool no_quirks;
+    iw_quirks quirks; /* that the peer is said to have */
 };
 
 struct iw_station_listener {

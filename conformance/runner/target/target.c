@@ -42,6 +42,20 @@ void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability
 
 /* A peer that wants CRCs has them on every connection; one that does not has them where the station
  * asks (RFC 5044 §7.1.1: one side is enough). */
+bool iw_target_add_quirk(struct iw_target_spec *spec, const char *name, char *error, size_t room)
+{
+    enum iw_quirk quirk;
+    size_t n = (size_t)snprintf(error, room, "one of");
+    if (iw_quirk_find(name, &quirk)) {
+        spec->quirks |= iw_quirk_bit(quirk);
+        return true;
+    }
+    for (int i = 0; i < IW_QUIRK_COUNT && n < room; i++)
+        n += (size_t)snprintf(error + n, room - n, "%s %s", i > 0 ? "," : "",
+                              iw_quirk_name((enum iw_quirk)i));
+    return false;
+}
+
 bool iw_target_add_crc(struct iw_target_spec *spec, const char *value)
 {
     bool off = !strcmp(value, "off");
@@ -142,8 +156,10 @@ static const char *take_pair(struct iw_target_spec *spec, const char *key, const
         spec->token_file = iw_text_copy(value);
         return NULL;
     }
+    if (!strcmp(key, "quirk"))
+        return iw_target_add_quirk(spec, value, words, room) ? NULL : words;
     if (strcmp(key, "can") != 0 && strcmp(key, "cannot") != 0)
-        return "one of class, crc, markers, rev, can, cannot, token_file";
+        return "one of class, crc, markers, rev, can, cannot, quirk, token_file";
     if (!iw_capability_known(value, words, room))
         return words;
     iw_target_add(spec, !strcmp(key, "can"), value);

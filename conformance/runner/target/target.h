@@ -8,6 +8,7 @@
  */
 
 #include "base/conform_case.h"
+#include "iwarp/quirk.h"
 #include "process.h"
 #include "station/tun.h"
 
@@ -51,6 +52,7 @@ struct iw_target_spec {
     struct iw_target_startup startup;           /* the station's part of the start-up ... */
     bool speaks;                                /* ... where it is said, or was found out */
     unsigned taken;                             /* embedded: bits of the keys given */
+    iw_quirks quirks;                           /* that it is said to have */
     char **can; /* capabilities, refused ones with a '!' in front; ends with NULL */
 };
 
@@ -63,6 +65,9 @@ void iw_target_free(struct iw_target_spec *spec);
 
 /* Adds a capability ("crc.off"), or refuses it. Words said first win. */
 void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability);
+/* Adds a quirk by its name ("terminate-reversed"). False, with those that there are in `error`, if
+ * there is none. */
+bool iw_target_add_quirk(struct iw_target_spec *spec, const char *name, char *error, size_t room);
 /* The three answers about CRC and Markers ("on", "off") and the revision ("1", "2") in terms of
  * capabilities. False if the value is none of them. */
 bool iw_target_add_crc(struct iw_target_spec *spec, const char *value);
@@ -97,6 +102,7 @@ struct iw_target {
     const char *station_host; /* numeric address on which the station listens for the peer */
     struct iw_tun *tun;       /* the station's way to the peer: crafted segments; NULL: sockets */
     const struct iw_target_startup *startup; /* NULL: nothing is said */
+    iw_quirks quirks;                        /* that it is said to have */
     struct iw_control *control;              /* agent: the open control connection; else NULL */
     /* Whether the peer can do something: "memory.write", "crc.off", "reconnect" ... (a case's
      * `needs` joined by a point, one question a word). */

@@ -32,9 +32,10 @@ static void expect(lua_State *L, bool good, const char *field, const char *expec
 static void unknown(lua_State *L, const char *field)
 {
     static const char *const fields[] = {
-        "name", "address",        "start",    "station",    "ready",   "connect", "class",
-        "crc",  "markers",        "revision", "port",       "agent",   "can",     "cannot",
-        "ask",  "connect_within", "inside",   "token_file", "restart", "console", "coverage"};
+        "name",    "address", "start",    "station",        "ready",  "connect",
+        "class",   "crc",     "markers",  "revision",       "port",   "agent",
+        "can",     "cannot",  "ask",      "connect_within", "inside", "token_file",
+        "restart", "console", "coverage", "quirks"};
     struct iw_nearest n;
 
     iw_nearest_begin(&n, field);
@@ -105,6 +106,18 @@ static void take_words(lua_State *L, struct iw_target_spec *spec, bool can, cons
     }
 }
 
+static void take_quirks(lua_State *L, struct iw_target_spec *spec)
+{
+    char error[256];
+    expect(L, lua_istable(L, -1), "quirks", "a list of quirks");
+    for (lua_Integer i = 1, n = luaL_len(L, -1); i <= n; i++) {
+        lua_rawgeti(L, -1, i);
+        if (!iw_target_add_quirk(spec, string_of(L, "quirks"), error, sizeof(error)))
+            luaL_error(L, "quirks: expected %s", error);
+        lua_pop(L, 1);
+    }
+}
+
 static void take_field(lua_State *L, struct iw_target_spec *spec, const char *field)
 {
     if (!strcmp(field, "class"))
@@ -127,6 +140,8 @@ static void take_field(lua_State *L, struct iw_target_spec *spec, const char *fi
         take_connect_within(L, spec);
     else if (!strcmp(field, "agent"))
         take_agent(L, spec);
+    else if (!strcmp(field, "quirks"))
+        take_quirks(L, spec);
     else if (!strcmp(field, "can") || !strcmp(field, "cannot"))
         take_words(L, spec, field[3] == 0, field);
     else

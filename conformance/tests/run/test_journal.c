@@ -17,7 +17,8 @@
 
 #define HEAD                                                                                       \
     "{\"schema\":1,\"suite\":\"0123\",\"target\":\"T\",\"cases\":null,\"agent\":\"A\","            \
-    "\"pcap-dir\":null,\"select\":[\"mpa-*\",\"x\"],\"time-scale\":2.5,\"repeat\":3}\n"
+    "\"pcap-dir\":null,\"select\":[\"mpa-*\",\"x\"],\"time-scale\":2.5,\"repeat\":3,\"no-"         \
+    "quirks\":false}\n"
 #define BEGUN "{\"begun\":\"one\",\"deadline\":7.5}\n"
 #define ONE "{\"verdict\":\"PASS\",\"seconds\":0.5,\"id\":\"one\",\"round\":2}\n"
 #define TWO "{\"verdict\":\"FAIL\",\"seconds\":0.25,\"reason\":\"no\",\"id\":\"two\"}\n"

@@ -44,7 +44,8 @@ static void each_field_is_kept(void **state)
         "x.lua", "return { name = 'the card', class = 'agent', address = 'a', port = 65535,\n"
                  "  agent = '[::1]:9', token_file = 't', station = 's', start = 'b', ready = 'r',\n"
                  "  ask = 'q', connect_within = 3600, inside = '{command}', restart = 'e',\n"
-                 "  console = 'o', coverage = 'v', crc = 'off', markers = 'on', revision = 2 }");
+                 "  console = 'o', coverage = 'v', crc = 'off', markers = 'on', revision = 2,\n"
+                 "  quirks = { 'terminate-reversed' } }");
 
     (void)state;
     assert_non_null(spec);
@@ -65,6 +66,7 @@ static void each_field_is_kept(void **state)
     assert_string_equal(spec->restart, "e");
     assert_string_equal(spec->console, "o");
     assert_string_equal(spec->coverage, "v");
+    assert_int_equal(spec->quirks, iw_quirk_bit(IW_QUIRK_TERMINATE_REVERSED));
     assert_int_equal(spec->taken, 0);
     iw_target_free(spec);
     spec = read_as("x.lua", "return { connect = 'c', connect_within = 0.25, can = { 'read', "
@@ -138,6 +140,10 @@ static void what_is_wrong_with_a_file_is_said(void **state)
         {"return { class = 'agent' }", ": a target of class agent needs agent = \"HOST:PORT\""},
         {"return { agent = 'h:1' }", ": agent: only a target of class agent has one"},
         {"return { token_file = 'x' }", ": token_file: only a target of class agent has one"},
+        {"return { quirks = 'terminate-reversed' }", ": quirks: expected a list of quirks"},
+        {"return { quirks = { 'reversed' } }", ": quirks: expected one of terminate-reversed, "
+                                               "msn-start, msn-shared, crc-order, crc-polynomial"},
+        {"return { quirks = { true } }", ": quirks: expected a text"},
         {"return { connect = 'x', ask = 'y' }",
          ": ask: a target that has a command to connect needs no person"},
         {"return { address = 'h', port = 1, connect_within = 1 }",

@@ -130,8 +130,12 @@ struct iw_event {
     struct iw_fault fault; /* check IW_CHECK_NONE if there was none; iw_check_rule names the rule */
     struct iw_rdmap_terminate terminate;
     bool terminate_valid; /* FAULT: a Terminate is sent for it */
-    enum iw_cause cause;  /* CLOSED */
-    bool graceful;        /* CLOSED: cause is IW_CAUSE_GRACEFUL */
+    /* TERMINATED: its control word is in reversed bit order (iwarp/quirk.h). `terminate` is what
+     * the octets say, `meant` what they say turned round. */
+    bool terminate_reversed;
+    struct iw_rdmap_terminate meant;
+    enum iw_cause cause; /* CLOSED */
+    bool graceful;       /* CLOSED: cause is IW_CAUSE_GRACEFUL */
 };
 
 /* Takes the oldest event. Returns false if there is none. Each kind happens at most once. */

@@ -23,6 +23,8 @@
  * segment with a wrong CRC is not judged and changes nothing; state that a fault left uncertain is
  * not judged either. A finding does not say what the receiver did with the segment.
  *
+ * A quirk (iwarp/quirk.h) is found by its check, once, and looked through.
+ *
  * Memory: the observer itself is small (iw_observer_size). Octets that cannot be judged yet (the
  * beginning of an FPDU, octets after a gap) and the outstanding reads and atomics lie in blocks
  * that the caller lends: as few and as small as will do, and none while nothing is pending. An FPDU
@@ -41,7 +43,7 @@
  */
 
 #include "iwarp/mpa.h"
-#include "iwarp/rdmap.h"
+#include "iwarp/quirk.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -122,6 +124,10 @@ struct iw_observation {
     struct iw_rdmap_atomic_response atomic_response; /* opcode Atomic Response with 12 octets */
     struct iw_rdmap_terminate terminate;             /* opcode Terminate that decodes */
     bool terminate_valid;
+    uint32_t terminate_word; /* opcode Terminate: its first four octets as they came */
+    /* What was looked through: members above are as their sender meant them, `ulpdu` and `payload`
+     * as they came. `proven`: those of them that the octets prove. */
+    iw_quirks quirks, proven;
     /* MESSAGE, a Terminate: the first fault found about the other side that calls for a Terminate;
      * NULL if none was found. */
     const struct iw_fault *provoked_by;
@@ -157,6 +163,9 @@ struct iw_observer_config {
     uint32_t emss;
     bool default_config; /* nobody has configured the sides, so they must ask for CRCs */
     bool extensions;     /* RFC 7306 opcodes and queue 3 are known (sensible for bystanders) */
+    bool no_quirks;      /* no quirk is looked for: everything is read as it is */
+    iw_quirks quirks[2]; /* those that the sides are said to have, by enum iw_side: octets that make
+                            sense either way are read so */
 };
 
 /* The most that one observer borrows: the octets held of a side from the first missing one on, and
@@ -232,6 +241,8 @@ void iw_observer_told_startup(struct iw_observer *o, enum iw_side side, const vo
                               size_t length);
 void iw_observer_told_segment(struct iw_observer *o, enum iw_side side, const void *ulpdu,
                               size_t length, bool broken);
+/* Reports that the told side sent octets that may be anything. */
+void iw_observer_told_octets(struct iw_observer *o, enum iw_side side);
 /* Reports that the told side closed its direction (FIN), or reset the connection. */
 void iw_observer_told_end(struct iw_observer *o, enum iw_side side, bool reset);
 

@@ -57,6 +57,10 @@ void iw_rdmap_terminate_for(enum iw_check check, const struct iw_ddp_header *hea
  * only for remote protection errors (OP-62); DDP errors of any type take the DDP header (OP-51). */
 uint8_t iw_rdmap_terminate_flags(unsigned layer, unsigned etype, unsigned opcode);
 
+/* Returns whether the flags of this Terminate may go with its layer, type and segment. Figure 10
+ * leaves out impossible combinations, so that an error which no segment caused has no headers. */
+bool iw_rdmap_terminate_fits(const struct iw_rdmap_terminate *t);
+
 /* Validates and, on success, carries out a remote invalidate (RFC 5040 §5.3). */
 enum iw_check iw_rdmap_invalidate(const struct iw_ddp_stream *s, uint32_t stag);
 

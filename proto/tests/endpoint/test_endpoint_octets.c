@@ -128,6 +128,29 @@ static void test_fin_inside_an_fpdu(void **state)
     lone_close(&l);
 }
 
+/* The event has what the octets say, and what they are meant to say. */
+static void test_reversed_terminate_received(void **state)
+{
+    (void)state;
+    struct lone l;
+    struct iw_event event;
+    lone_open(&l, IW_MPA_RESPONDER, false, 2);
+    start(&l, false);
+    feed(&l, "0026 4147 00000000 00000002 00000001 00000000 11000300 0012 c140 11223344 00000000 "
+             "00001000 00000000");
+    assert_true(iw_endpoint_event(l.ep, &event));
+    assert_int_equal(event.kind, IW_EVENT_TERMINATED);
+    assert_int_equal(event.terminate.flags, 0);
+    assert_int_equal(event.terminate.reserved, 0x300);
+    assert_true(event.terminate_reversed);
+    assert_int_equal(event.meant.layer, 1);
+    assert_int_equal(event.meant.etype, 1);
+    assert_int_equal(event.meant.code, 0);
+    assert_int_equal(event.meant.flags, 0xc0);
+    assert_int_equal(event.meant.ddp.stag, 0x11223344);
+    lone_close(&l);
+}
+
 static void test_terminate_received(void **state)
 {
     (void)state;
@@ -145,6 +168,7 @@ static void test_terminate_received(void **state)
     assert_int_equal(event.terminate.code, 0);
     assert_int_equal(event.terminate.segment_length, 18);
     assert_int_equal(event.terminate.ddp.stag, 0x11223344);
+    assert_false(event.terminate_reversed);
     assert_int_equal(l.out_length, 0); /* no Terminate in answer to one */
     struct iw_completion c;
     assert_int_equal(iw_endpoint_poll(l.ep, &c, 1), 1);
@@ -270,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_startup_cut_short),
         cmocka_unit_test(test_fin_inside_an_fpdu),
         cmocka_unit_test(test_terminate_received),
+        cmocka_unit_test(test_reversed_terminate_received),
         cmocka_unit_test(test_bad_terminates_are_not_answered),
         cmocka_unit_test(test_segments_after_an_error_are_dropped),
         cmocka_unit_test(test_empty_pool),

@@ -29,6 +29,7 @@ enum stimulus {
     ANSWERING,  /* a Read Request for "hell" */
     ANSWER_TWO, /* two of them, for 4 octets each */
     TERMINATE,  /* the ULP's, with code 0x42 */
+    PROVOKED,   /* a Write to an STag that does not exist comes */
     FIN
 };
 
@@ -123,6 +124,10 @@ static const struct row rows[] = {
     {IW_CHECK_RDMAP_TERMINATE_ONCE, TERMINATE,
      "0016" TERM_HEADER "00420000" CRC "0016 4147 00000000 00000002" TWO NONE "00420000" CRC},
 
+    {IW_CHECK_NONE, PROVOKED, "0026" TERM_HEADER "1100c000 0012 c140 5bad57a6" TO_1000 CRC},
+    {IW_CHECK_RDMAP_TERMINATE_REVERSED, PROVOKED,
+     "0026" TERM_HEADER "11000300 0012 c140 5bad57a6" TO_1000 CRC},
+
     {IW_CHECK_NONE, FIN, ""},
     {IW_CHECK_MPA_FIN_INSIDE, FIN, "0000"},
 };
@@ -179,6 +184,9 @@ static void stimulate(struct lone *l, enum stimulus stimulus)
     }
     case TERMINATE:
         iw_endpoint_abort(l->ep, true, 0x42, 0);
+        break;
+    case PROVOKED:
+        feed(l, "0012 c140 5bad57a6" TO_1000 "68656c6c" CRC);
         break;
     case FIN:
         iw_endpoint_shutdown(l->ep, 0);

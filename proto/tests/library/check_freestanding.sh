@@ -9,7 +9,7 @@ set -euo pipefail
 cc=$1
 proto=$2
 generated=$3
-rooms=(rules crc32c wire stream mpa ddp rdmap endpoint observer)
+rooms=(rules crc32c wire stream mpa ddp rdmap quirk endpoint observer)
 headers='stdint|stddef|stdbool|stdarg|limits|string'
 
 case $("$cc" --version | head -n 1) in

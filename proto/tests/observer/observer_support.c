@@ -159,7 +159,7 @@ static void give_back(void *context, void *block, size_t size)
     free(block);
 }
 
-static struct rig *make(bool initiator_told, bool responder_told, bool extensions)
+static struct rig *make(bool initiator_told, bool responder_told, bool extensions, bool no_quirks)
 {
     struct rig *rig = calloc(1, sizeof *rig);
     struct iw_observer_config config = {.crc32c = iw_crc32c_portable,
@@ -169,7 +169,8 @@ static struct rig *make(bool initiator_told, bool responder_told, bool extension
                                         .give_back = give_back,
                                         .scratch = malloc(iw_observer_scratch_size()),
                                         .told = {initiator_told, responder_told},
-                                        .extensions = extensions};
+                                        .extensions = extensions,
+                                        .no_quirks = no_quirks};
 
     assert_non_null(rig);
     rig->told[0] = initiator_told;
@@ -184,12 +185,17 @@ static struct rig *make(bool initiator_told, bool responder_told, bool extension
 
 struct rig *rig_new(bool initiator_told, bool responder_told)
 {
-    return make(initiator_told, responder_told, true);
+    return make(initiator_told, responder_told, true, false);
 }
 
 struct rig *rig_new_plain(void)
 {
-    return make(false, false, false);
+    return make(false, false, false, false);
+}
+
+struct rig *rig_new_without_quirks(void)
+{
+    return make(false, false, true, true);
 }
 
 void rig_free(struct rig *rig)

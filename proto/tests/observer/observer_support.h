@@ -54,6 +54,8 @@ struct rig {
 struct rig *rig_new(bool initiator_told, bool responder_told);
 /* One that does not know RFC 7306. */
 struct rig *rig_new_plain(void);
+/* One that looks through no quirk. */
+struct rig *rig_new_without_quirks(void);
 void rig_free(struct rig *rig);
 
 /* Converts hexadecimal digits into octets, ignoring blanks. Returns their number. */

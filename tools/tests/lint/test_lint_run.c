@@ -156,14 +156,16 @@ static void copies_have_comments(void **state)
     assert_int_equal(times("iwarp-lint " IW_VERSION), 1);
     assert_int_equal(times("iwarp-lint: 1 findings"), 1);
     assert_int_equal(times("not in this file"), 0);
-    assert_int_equal(times("DDP-4.3-08 (MUST): the MSN is not the one expected on its queue "
+    assert_int_equal(times("DDP-4.3-08 (MUST): the MSN is not the one expected on its queue: "
+                           "MSNs begin with another number than 1 "
                            "[ddp-msn; initiator, octet 32: 0x2, expected 0x1]"),
                      1);
     /* A copy in no folder. */
     o.annotate = "/none/b";
     o.format = IW_LINT_TEXT;
     lints_from(1, &o, 70,
-               "a:6: DDP-4.3-08 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+               "a:6: DDP-4.3-08 (MUST): the MSN is not the one expected on its queue: MSNs begin "
+               "with another number than 1 [ddp-msn; "
                "initiator 10.0.0.1:1001, octet 32: 0x2, expected 0x1]\n",
                "iwarp: /none/b: cannot be created: No such file or directory\n");
 }

@@ -286,6 +286,13 @@ static void test_events(void **state)
              "iwarp-peer: connection 1 with there:7: Terminate 2/0/02 from the peer: %s\n",
              iw_wire_term_name(2, 0, 2));
     happen(&event, text);
+    event.terminate.etype = 1;
+    event.terminate_reversed = true;
+    event.meant = (struct iw_rdmap_terminate){.layer = 1, .etype = 2, .code = 5};
+    happen(&event, "iwarp-peer: connection 1 with there:7: Terminate 1/2/05 from the peer (the "
+                   "control word of the "
+                   "Terminate is in reversed bit order: it says 2/1/02): message too long for "
+                   "available buffer\n");
     event.kind = IW_EVENT_PEER_CLOSED;
     expect("");
     happen(&event, "");

@@ -84,4 +84,12 @@ same "the listener fails" 1 "$status"
 same "and names the rule" "fault mpa-crc (MPA-8-02)" \
     "$(grep -o 'fault mpa-crc (MPA-8-02)' "$scratch/server")"
 
+# A Terminate in reversed bit order is read all the same.
+listen 127.0.0.1:0 --once --violate rdmap-terminate-reversed
+out=$("$bin/iwarp-peer" connect "$at" --violate mpa-crc 2>&1)
+same "a reversed Terminate is understood" \
+    "Terminate 2/0/02 from the peer (the control word of the Terminate is in reversed bit order: it says 0/2/02)" \
+    "$(grep -o 'Terminate 2/0/02 from the peer ([^)]*)' <<<"$out")"
+end_of "$pid"
+
 exit "$failed"

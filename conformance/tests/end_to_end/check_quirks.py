@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A quirk of the target is charged once, and looked through: what it hides is judged on its own.
+
+usage: check_quirks.py IWARP-CONFORM IWARP-AGENT IWARP-LINT PCAPS
+"""
+import os
+import struct
+import tempfile
+import zlib
+
+import harness
+import recordings
+
+# Terminates about tagged and untagged segments, a Read Request, a CRC, and from the start-up; one that compares octets.
+CASES = ("ddp-stag-*", "ddp-untagged-qn*", "rdmap-read-stag-*", "mpa-crc-value-*", "empa-ird-short-3ffe")
+ABOUT = "octets-terminate-*-stag"
+REVERSED = "--violate rdmap-terminate-reversed"
+
+
+class Bench:
+    def __init__(self, conform, agent, lint, scratch):
+        self.conform, self.agent, self.lint, self.scratch = conform, agent, lint, scratch
+        self.runs = 0
+
+    def play(self, switches, *words, target=(), status=1):
+        """Runs the suite against an agent that is bent by switches. Returns the report; its folder is in `results`."""
+        self.runs += 1
+        results = os.path.join(self.scratch, "r%d" % self.runs)
+        report = results + ".json"
+        bent = harness.script(os.path.join(self.scratch, "bent%d" % self.runs), "#!/bin/sh\nexec '%s' \"$@\" %s\n" % (self.agent, switches))
+        harness.run(self.conform, "run", "-j", "4", "--results", results, "--json", report, *(target or ("--agent", bent)), *words, status=status)
+        out = harness.load(report)
+        out["results"] = results
+        return out
+
+    def lints(self, case, *options):
+        """The checks that iwarp-lint finds in the case's capture."""
+        rows = harness.lines_of(harness.run(self.lint, "--json", *options, case["pcap"], status=None).stdout)
+        return sorted(row["check"] for row in rows if row["type"] == "finding")
+
+
+def select(*patterns):
+    return [word for pattern in patterns for word in ("--select", pattern)]
+
+
+def rules(report):
+    return [finding["rule"] for finding in report["findings"]]
+
+
+def verdicts(report):
+    return {case["id"]: case["verdict"] for case in report["cases"] if case["verdict"] != "SKIP"}
+
+
+def check_alone(bench):
+    """One finding; the cases about something else have nothing else."""
+    good = bench.play("", *select(*CASES), status=0)
+    bent = bench.play(REVERSED, *select(*CASES, ABOUT))
+    harness.equal("one finding", rules(bent), ["RDMAP-4.8-02"])
+    finding = bent["findings"][0]
+    own = verdicts(bent)
+    about = {name for name in own if name.startswith("octets-terminate-")}
+    harness.equal("the case about the word fails", {own.pop(name) for name in about}, {"FAIL"})
+    harness.expect("as many cases as without it", set(own) == set(verdicts(good)) and len(own) > 20, own)
+    harness.equal("others do not", set(own.values()) - {"PASS"}, {"NOTE"})
+    noted = {name for name, verdict in own.items() if verdict == "NOTE"}
+    harness.equal("the finding counts its cases", set(finding["cases"]), noted | about)
+    harness.equal("its verdict", finding["verdict"], "FAIL")
+    harness.expect("a Terminate from the start-up, which nothing provoked", "empa-ird-short-3ffe" in noted, noted)
+    for case in bent["cases"]:
+        if case["id"] not in noted | about:
+            continue
+        said = harness.octets(case["pcap"])
+        harness.expect(case["id"] + ": its capture says so", (b"looked through: " in said) == (case["id"] in noted) and b"reversed bit order" in said)
+        if case["id"] in noted:
+            found = [check for check in bench.lints(case) if check.startswith("rdmap-terminate-")]
+            harness.equal(case["id"] + ": iwarp-lint agrees", set(found), {"rdmap-terminate-reversed"})
+
+
+def check_switched_off(bench):
+    bent = bench.play(REVERSED, "--no-quirks", *select("ddp-stag-unknown*"))
+    harness.expect("judged as it is", "RDMAP-4.8-02" not in rules(bent) and "FAIL" in verdicts(bent).values(), rules(bent))
+    harness.expect("the command to repeat it says so", all("--no-quirks" in case.get("again", "--no-quirks") for case in bent["cases"]))
+    case = next(case for case in bent["cases"] if case["verdict"] == "FAIL")
+    harness.expect("iwarp-lint, too", "rdmap-terminate-rsvd" in bench.lints(case, "--no-quirks"), bench.lints(case, "--no-quirks"))
+    harness.expect("no comment", b"looked through" not in harness.octets(case["pcap"]))
+
+
+def check_beside_another(bench):
+    """What the quirk would hide."""
+    both = bench.play(REVERSED + " --botch ddp-stag=code", *select("ddp-stag-unknown*", "ddp-untagged-qn*"))
+    alone = bench.play("--botch ddp-stag=code", *select("ddp-stag-unknown*", "ddp-untagged-qn*"))
+    harness.equal("both are found", sorted(rules(both)), sorted(rules(alone) + ["RDMAP-4.8-02"]))
+    harness.expect("two of them", len(rules(both)) == 2, rules(both))
+    failed = {name for name, verdict in verdicts(alone).items() if verdict == "FAIL"}
+    harness.equal("in the same cases", {name for name, verdict in verdicts(both).items() if verdict == "FAIL"}, failed)
+
+
+def check_msn(bench):
+    """MSNs that begin with 2: one finding; what the cases are about is judged."""
+    switch = "--violate ddp-msn"
+    report = bench.play(switch, *select("ddp-stag-*", "ddp-untagged-qn*"))
+    harness.equal("one finding", rules(report), ["DDP-4.3-08"])
+    own = verdicts(report)
+    harness.equal("of cases about STags", {own[name] for name in own if name.startswith("ddp-stag-")} - {"PASS"}, {"NOTE"})
+    case = next(case for case in report["cases"] if case["verdict"] == "NOTE")
+    harness.expect("with its explanation", "MSNs begin with another number" in case["reason"], case["reason"])
+    harness.expect("in the capture", b"looked through: MSNs begin" in harness.octets(case["pcap"]))
+    both = bench.play(switch + " --botch ddp-stag=code", *select("ddp-stag-unknown*"))
+    harness.expect("what it would hide", len(rules(both)) == 2 and "DDP-4.3-08" in rules(both), rules(both))
+
+
+def recorded(bench, pcaps, crc):
+    """siw's rping with other CRC fields in every FPDU: crc(octets). What iwarp-lint lists, and how many FPDUs there are."""
+    recording = recordings.Recording(os.path.join(pcaps, "siw", "uml-rping-crc.pcap"))
+    count = 0
+    for first, end in recording.frames[1:]:
+        octets = recording.octets[first:end]
+        if end - first < 20 or octets.startswith(b"MPA ID"):
+            continue
+        harness.equal("one FPDU", (2 + struct.unpack_from(">H", octets)[0] + 3) // 4 * 4 + 4, len(octets))
+        recording.octets[end - 4:end] = crc(bytes(octets[:-4]))
+        count += 1
+    path = os.path.join(bench.scratch, "recorded.pcap")
+    harness.write(path, recording.octets)
+    rows = [harness.lines_of(harness.run(bench.lint, "--json", "--messages", *options, path, status=None).stdout) for options in ((), ("--no-quirks",))]
+    return rows[0], rows[1], count
+
+
+def check_crc(bench, pcaps):
+    """CRCs that are others: one finding for each side; all messages are listed as if they were right."""
+    good = recorded(bench, pcaps, lambda octets: struct.pack("<I", recordings.crc32c(octets)))[0]
+    texts = [row["text"] for row in good if row["type"] == "message"]
+    harness.equal("the recording is clean", [row for row in good if row["type"] == "finding"], [])
+    ways = {
+        "crc-order": lambda octets: struct.pack(">I", recordings.crc32c(octets)),
+        "crc-polynomial": lambda octets: struct.pack("<I", zlib.crc32(octets)),
+    }
+    for quirk, crc in ways.items():
+        rows, without, count = recorded(bench, pcaps, crc)
+        found = [(row["side"], row["check"], row["quirk"]) for row in rows if row["type"] == "finding"]
+        harness.equal(quirk, sorted(found), [(side, "mpa-crc", quirk) for side in ("initiator", "responder")])
+        harness.equal(quirk + ": messages", [row["text"] for row in rows if row["type"] == "message"], texts)
+        harness.expect(quirk + ": without it framing is lost", count > 4 and any(row["type"] == "unknown" for row in without), without)
+
+
+def check_named(bench):
+    """A target file names the quirk: words that make sense either way are read so."""
+    words = select("empa-rtr-match-all-none")
+    harness.expect("not known", "RDMAP-4.8-02" not in rules(bench.play(REVERSED, *words)))
+    with harness.Peer(bench.agent, "--listen", "127.0.0.1:0", *REVERSED.split()) as agent:
+        named = "tcp:%s,class=agent,quirk=terminate-reversed" % agent.address
+        report = bench.play("", *words, target=("--target", named), status=0)
+        harness.equal("known", verdicts(report), {"empa-rtr-match-all-none": "PASS"})
+
+
+def main(conform, agent, lint, pcaps):
+    with tempfile.TemporaryDirectory() as scratch:
+        bench = Bench(conform, agent, lint, scratch)
+        check_alone(bench)
+        check_switched_off(bench)
+        check_beside_another(bench)
+        check_msn(bench)
+        check_crc(bench, pcaps)
+        check_named(bench)
+    harness.conclude()
+
+
+harness.start(main, __doc__)

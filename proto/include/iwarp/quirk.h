@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IWARP_QUIRK_H
+#define IWARP_QUIRK_H
+
+/*
+ * quirk/: deviations of a peer that would hide all others. Each can be recognised by octets that
+ * prove it, is found once (its check), and is then looked through: what it bends is read as its
+ * sender meant it, and judged. Observer, suite, iwarp-lint, plugin and iwarp-peer all ask here.
+ * Stateless.
+ */
+
+#include "iwarp/rdmap.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum iw_quirk {
+    /* The control word of a Terminate is laid out from the least significant bit of each octet on,
+     * as C lays out bit fields on a little-endian host: EType before Layer, R D M at the lower end
+     * (RFC 5040 §4.8). Linux's siw does so. */
+    IW_QUIRK_TERMINATE_REVERSED,
+    /* The MSNs of a side's queues begin with another number than 1, the same for all of them (RFC
+     * 5041 §4.3). */
+    IW_QUIRK_MSN_START,
+    /* One counter numbers the messages of all queues of a side. */
+    IW_QUIRK_MSN_SHARED,
+    /* CRC fields are in reversed octet order (RFC 5044 §4.4). */
+    IW_QUIRK_CRC_ORDER,
+    /* CRC fields hold the CRC-32 of Ethernet in place of the CRC32c, in either order. */
+    IW_QUIRK_CRC_POLYNOMIAL,
+    IW_QUIRK_COUNT /* so many; as a quirk: none */
+};
+
+/* A set of quirks: a bit for each. */
+typedef uint32_t iw_quirks;
+
+static inline iw_quirks iw_quirk_bit(enum iw_quirk quirk)
+{
+    return (iw_quirks)1 << quirk;
+}
+static inline bool iw_quirk_in(iw_quirks set, enum iw_quirk quirk)
+{
+    return (set & iw_quirk_bit(quirk)) != 0;
+}
+
+/* Returns the quirk's name in target files and reports: "terminate-reversed". Static data. */
+const char *iw_quirk_name(enum iw_quirk quirk);
+/* Returns what is the matter, as a sentence without a full stop. Static data. */
+const char *iw_quirk_text(enum iw_quirk quirk);
+/* Returns the check that a peer with this quirk fails. */
+enum iw_check iw_quirk_check(enum iw_quirk quirk);
+/* Finds the quirk of this name. Returns false, leaving *out, if there is none. */
+bool iw_quirk_find(const char *name, enum iw_quirk *out);
+/* Returns the quirk of this set that a finding of this check shows, IW_QUIRK_COUNT if none does. */
+enum iw_quirk iw_quirk_shown(iw_quirks set, enum iw_check check);
+
+/* What speaks for a quirk. */
+enum iw_evidence {
+    IW_EVIDENCE_NONE,    /* the octets are to be read as they are */
+    IW_EVIDENCE_ASSUMED, /* they make sense either way, and the sender is said to have the quirk */
+    IW_EVIDENCE_PROVEN   /* they make no sense as they are, and are in order when mended */
+};
+
+/* ---- IW_QUIRK_TERMINATE_REVERSED ---- */
+
+#define IW_TERM_WORD 4u /* octets of the control word */
+
+/* What is known beside the octets of a Terminate. Zeros: nothing. */
+struct iw_quirk_context {
+    const struct iw_check_info *due; /* the check that calls for it */
+    bool unprovoked;                 /* its sender has not received a segment */
+    bool assumed;                    /* its sender is said to have the quirk */
+};
+
+/* Judges a Terminate: `octets` are those after its DDP header. Proof takes a word that cannot be
+ * meant as it stands (a code that is not assigned, reserved bits, headers that figure 10 rules out,
+ * an error that only a segment can have where none was sent), and turned round
+ * - announces headers, as reserved bits, and they follow; or
+ * - gives an assigned code with exactly the headers of figure 10; or
+ * - gives what is due. */
+enum iw_evidence iw_quirk_terminate(const uint8_t *octets, size_t length,
+                                    const struct iw_quirk_context *context);
+/* Turns a control word round, from either order to the other. */
+void iw_quirk_turn_terminate(uint8_t word[IW_TERM_WORD]);
+/* Decodes a Terminate header as iw_wire_get_terminate does, with its control word turned round
+ * first. */
+int iw_quirk_get_terminate(const uint8_t *octets, size_t length, struct iw_rdmap_terminate *out);
+
+/* ---- IW_QUIRK_CRC_ORDER, IW_QUIRK_CRC_POLYNOMIAL ---- */
+
+/* Returns the quirk that explains the CRC field of an FPDU, as a set; 0 if none does. `octets` are
+ * those that its CRC covers, `field` is the field and `crc32c` what should be in it, both least
+ * significant octet first. 32 bits that match are proof. */
+iw_quirks iw_quirk_crc(const uint8_t *octets, size_t length, uint32_t field, uint32_t crc32c);
+
+/* ---- segments ---- */
+
+/* Returns the quirks that a DDP segment proves by itself. */
+iw_quirks iw_quirk_in_segment(const uint8_t *ulpdu, size_t length);
+/* Prints a DDP segment as iw_wire_print_segment does, read through these quirks; their names
+ * follow: `terminate 1/2/01 "DDP: invalid QN" mdr M D len 26 [...] (terminate-reversed)`. Returns
+ * the length of the whole text, less than 440. */
+size_t iw_quirk_print_segment(char *text, size_t room, const uint8_t *ulpdu, size_t length,
+                              iw_quirks quirks);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

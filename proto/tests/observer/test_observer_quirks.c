@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Deviations that would hide all others: found once, and looked through. */
+#include "observer_support.h"
+
+#define READ_4                                                                                     \
+    READ_HEADER("00000004") "aabbccde 0000000000003000 00000004 11223344 0000000000001000"
+#define SEND_0 "4143 00000000 00000000 00000000 00000000"
+#define SEND_4 "4143 00000000 00000000 00000004 00000000"
+/* Whole FPDUs: ULPDU_Length, Send without payload, CRC field. */
+#define FPDU_1 "r 0012" SEND_1
+#define FPDU_2 "r 0012" SEND_2
+#define FPDU_3 "r 0012" SEND_3
+
+enum { STEPS = 8, EXPECTED = 4 };
+
+struct row {
+    const char *steps[STEPS];
+    enum iw_check found[EXPECTED]; /* with quirks */
+    unsigned without;              /* findings without them */
+    bool lost;                     /* without them */
+};
+
+static const struct row rows[] = {
+    /* MSNs begin with 0, or 2. */
+    {{REQUEST, REPLY, "I " SEND_0, "I " SEND_1, "I " SEND_2}, {IW_CHECK_DDP_MSN}, 1, false},
+    {{REQUEST, REPLY, "I " SEND_2, "I " SEND_3, "I " READ_2, "I " SEND_4},
+     {IW_CHECK_DDP_MSN},
+     2,
+     false},
+    /* A number that is left out afterwards is a finding of its own. */
+    {{REQUEST, REPLY, "I " SEND_0, "I " SEND_1, "I " SEND_3},
+     {IW_CHECK_DDP_MSN, IW_CHECK_DDP_MSN},
+     2,
+     false},
+    /* Both: another start, and one counter. */
+    {{REQUEST, REPLY, "I " SEND_2, "I " READ_3}, {IW_CHECK_DDP_MSN, IW_CHECK_DDP_MSN}, 2, false},
+    /* Another queue begins elsewhere. */
+    {{REQUEST, REPLY, "I " SEND_1, "I " READ_3}, {IW_CHECK_DDP_MSN}, 1, false},
+    /* One counter for Sends and Reads. */
+    {{REQUEST, REPLY, "I " SEND_1, "I " READ_2, "I " SEND_3, "I " READ_4},
+     {IW_CHECK_DDP_MSN},
+     3,
+     false},
+    {{REQUEST, REPLY, "I " SEND_1, "I " READ_2, "I " SEND_3, "I " SEND_3},
+     {IW_CHECK_DDP_MSN, IW_CHECK_DDP_MSN},
+     3,
+     false},
+    /* In the other octet order: no other start. */
+    {{REQUEST, REPLY, "I 4143 00000000 00000000 01000000 00000000", "I " READ_1},
+     {IW_CHECK_DDP_MSN},
+     1,
+     false},
+    /* As it should be: one for each. */
+    {{REQUEST, REPLY, "I " SEND_1, "I " READ_1, "I " SEND_2, "I " READ_2},
+     {IW_CHECK_NONE},
+     0,
+     false},
+    /* CRC32c, most significant octet first. */
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "c4e87b58", FPDU_2 "8cdbcbac", FPDU_3 "b4caa400"},
+     {IW_CHECK_MPA_CRC},
+     1,
+     true},
+    /* The rest of it is judged. */
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "c4e87b58", FPDU_3 "b4caa400"},
+     {IW_CHECK_MPA_CRC, IW_CHECK_DDP_MSN},
+     1,
+     true},
+    /* CRC-32 in either order. */
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "3777400e", FPDU_2 "e70de049", FPDU_3 "57248074"},
+     {IW_CHECK_MPA_CRC},
+     1,
+     true},
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "0e407737", FPDU_2 "49e00de7", FPDU_3 "74802457"},
+     {IW_CHECK_MPA_CRC},
+     1,
+     true},
+    /* One of them is wrong all the same. */
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "c4e87b58", FPDU_2 "8cdbcbad", FPDU_3 "b4caa400"},
+     {IW_CHECK_MPA_CRC, IW_CHECK_MPA_CRC},
+     1,
+     true},
+    /* Both sides: neither is provoked, and both may go on. */
+    {{REQUEST, REPLY, "i 0012" SEND_1 "c4e87b58", FPDU_1 "c4e87b58", "i 0012" SEND_2 "8cdbcbac"},
+     {IW_CHECK_MPA_CRC, IW_CHECK_MPA_CRC},
+     2,
+     true},
+    /* Wrong in no way that is known: framing is lost with the second. */
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "00000000"}, {IW_CHECK_MPA_CRC}, 1, false},
+};
+
+static void test_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        size_t steps = 0, findings = 0;
+        while (steps < STEPS && rows[i].steps[steps] != NULL)
+            steps++;
+        while (findings < EXPECTED && rows[i].found[findings] != IW_CHECK_NONE)
+            findings++;
+        for (int without = 0; without < 2; without++) {
+            struct rig *rig = without ? rig_new_without_quirks() : rig_new(false, false);
+            size_t wanted = without ? rows[i].without : findings;
+            rig_play(rig, rows[i].steps, steps);
+            if (rig_count(rig, IW_OBSERVED_FINDING) != wanted)
+                fail_msg("row %zu, %d: %zu findings, expected %zu", i, without,
+                         rig_count(rig, IW_OBSERVED_FINDING), wanted);
+            for (size_t k = 0; !without && k < findings; k++)
+                assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, k)->fault.check,
+                                 rows[i].found[k]);
+            assert_int_equal(rig_count(rig, IW_OBSERVED_LOST), without && rows[i].lost);
+            rig_free(rig);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
