@@ -3,6 +3,7 @@
 
 local strict = iw.load("strict")
 local octets = iw.load("octets")
+local instruments = iw.load("instruments")
 
 local Agent = {}
 
@@ -105,6 +106,7 @@ function Agent:wait_event(wanted, seconds)
   for i, event in ipairs(self.events) do
     if wanted(event) then return table.remove(self.events, i) end
   end
+  seconds = instruments.seconds(self.conns[#self.conns], seconds)
   local event = next_event(self, seconds)
   while event do
     if wanted(event) then return event end

@@ -364,7 +364,7 @@ end
 
 -- The next thing that the peer did, or nil.
 function Conn:next(seconds)
-  local item = self.raw:next(seconds)
+  local item = self.raw:next(instruments.seconds(self, seconds))
   if item then
     message.seal(item)
     item.conn = self
@@ -453,8 +453,7 @@ end
 
 -- Seconds to wait: where an answer will hardly come only as long as for a silence.
 local function patience(conn, patterns, options)
-  local hardly = conn.deaf or patterns[1].name == "read_response"
-  if options.within or not (conn.failing and hardly) then return options.within end
+  if options.within or not conn.failing or patterns[1].name ~= "read_response" then return options.within end
   return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
 end
 

@@ -245,7 +245,8 @@ function instruments.depend(conn, m, ulpdu)
   if conn.failing then return end
   local silent = instruments.deaf()
   if silent then
-    conn.failing, conn.deaf = not iw.about(silent) and silent or nil, true
+    conn.deaf = not iw.about(silent)
+    conn.failing = conn.deaf and silent or nil
   elseif m and m.name == "read_request" then
     conn.failing = failing(m.fields.size or 1, m.buffer)
   elseif ulpdu then
@@ -258,6 +259,13 @@ end
 -- does without the stimulus. why: expected, actual.
 function instruments.check(conn, item, why)
   if conn and conn.failing and instruments.explains(conn.failing, item) then instruments.block(conn.failing, why) end
+end
+
+-- Returns how long to wait where `seconds` are not given: of a deaf target nothing is to be expected, and nothing is held against it.
+-- nil: as long as usual.
+function instruments.seconds(conn, seconds)
+  if seconds or not (conn and conn.deaf) then return seconds end
+  return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
 end
 
 function instruments.ends(item) return item.op == "terminate" or item.kind ~= "message" and item.kind ~= "startup" end
