@@ -47,7 +47,7 @@ static void draw_finding(const struct iwd_finding *f, const struct iwd_thing *t,
     const struct iw_rule *rule = iw_check_sender_rule(f->check);
     const char *level = iw_level_name(rule->level), *implied = rule->implied ? ", implied" : "";
     bool valued = f->got != f->want; /* iw_fault_has_values() */
-    bool here = t && f->pos >= t->pos && f->pos - t->pos < tvb_captured_length(tvb);
+    bool here = t != NULL && f->pos >= t->pos && f->pos - t->pos < tvb_captured_length(tvb);
     proto_tree *sub = iwd_subtree(tree, iwd_hf[F_FINDING], tvb, here ? (int)(f->pos - t->pos) : 0,
                                   here, T_FINDING);
     proto_item *item = generated(proto_tree_get_parent(sub));
@@ -79,7 +79,7 @@ static void draw_finding(const struct iwd_finding *f, const struct iwd_thing *t,
 static void draw_findings(const struct iwd_finding *findings, const struct iwd_thing *t,
                           tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 {
-    for (const struct iwd_finding *f = findings; f; f = f->next) {
+    for (const struct iwd_finding *f = findings; f != NULL; f = f->next) {
         draw_finding(f, t, tvb, pinfo, tree);
         col_append_fstr(pinfo->cinfo, COL_INFO, " [%s: %s]", iw_check_sender_rule(f->check)->id,
                         words_of(f, pinfo));
@@ -124,7 +124,7 @@ static void draw_startup_links(const struct iwd_connection *c, const struct iwd_
     const struct iwd_side *self = &c->side[t->side];
     bool reply = t->side == IW_SIDE_RESPONDER;
 
-    if (!reply && other->startup)
+    if (!reply && other->startup != NULL)
         iwd_link(tree, F_REPLY_IN, tvb, other->startup->frame);
     if (!reply || !self->second)
         return;
@@ -260,8 +260,8 @@ static void draw_mpa(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 /* Octets of payload that are missing still count. */
 const char *iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo)
 {
-    size_t length = tvb ? tvb_captured_length(tvb) : 0;
-    const uint8_t *octets = tvb ? tvb_get_ptr(tvb, 0, (int)length) : NULL;
+    size_t length = tvb != NULL ? tvb_captured_length(tvb) : 0;
+    const uint8_t *octets = tvb != NULL ? tvb_get_ptr(tvb, 0, (int)length) : NULL;
     if (octets == NULL)
         return "empty FPDU";
     char *line = wmem_alloc(pinfo->pool, LINE);
@@ -289,9 +289,10 @@ static const char *add_relations(const char *line, const struct iwd_thing *t, tv
                                  packet_info *pinfo)
 {
     const struct iwd_message *m = t->message;
-    bool ends = m && m->whole && m->last == t->frame && ulpdu && (iwd_tvb_u8(ulpdu, 0) & IW_DDP_L);
+    bool ends = m != NULL && m->whole && m->last == t->frame && ulpdu != NULL &&
+                (iwd_tvb_u8(ulpdu, 0) & IW_DDP_L);
     const char *words = iwd_rare_of(t)->cause ? strchr(line, '"') : NULL;
-    const char *end = words ? strchr(words + 1, '"') : NULL;
+    const char *end = words != NULL ? strchr(words + 1, '"') : NULL;
     wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
 
     if (end != NULL) {
@@ -302,8 +303,8 @@ static const char *add_relations(const char *line, const struct iwd_thing *t, tv
     wmem_strbuf_append(text, line);
     if (ends && m->segments > 1)
         wmem_strbuf_append_printf(text, " (last of %u segments, %" PRIu64 " octets%s", m->segments,
-                                  m->length, m->request ? "; " : ")");
-    if (ends && m->request) {
+                                  m->length, m->request != NULL ? "; " : ")");
+    if (ends && m->request != NULL) {
         nstime_t time;
         nstime_delta(&time, &m->ended, &m->request->begun);
         wmem_strbuf_append_printf(text, "%sanswers frame %u after %.3f ms)",
@@ -316,12 +317,12 @@ static const char *add_relations(const char *line, const struct iwd_thing *t, tv
 static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, tvbuff_t *ulpdu, packet_info *pinfo,
                       proto_tree *tree, proto_tree *root)
 {
-    if (tree) {
+    if (tree != NULL) {
         generated(proto_tree_add_uint(tree, iwd_hf[F_SIDE], tvb, 0, 0, t->side));
         draw_mpa(t, tvb, tree);
     }
     draw_findings(iwd_rare_of(t)->findings, t, tvb, pinfo, tree);
-    if (ulpdu)
+    if (ulpdu != NULL)
         iwd_draw_segment(t, ulpdu, pinfo, tree, root);
 }
 
@@ -371,7 +372,7 @@ static void draw_rest(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info 
     proto_tree *tree = iwd_subtree(root, iwd_proto, tvb, at, length, T_IWARP);
 
     proto_item_append_text(tree, ", %s", text);
-    if (chunk->things)
+    if (chunk->things != NULL)
         col_append_str(pinfo->cinfo, COL_INFO, "; ...");
     else
         add_info(pinfo, !chunk->late, text);
@@ -401,7 +402,7 @@ static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_
                        proto_tree *tree)
 {
     static const char *const means[] = {"by a Marker", "by a CRC", "by a chain of headers"};
-    for (const struct iwd_note *n = remarks->notes; n; n = n->next) {
+    for (const struct iwd_note *n = remarks->notes; n != NULL; n = n->next) {
         proto_item *item =
             generated(proto_tree_add_uint64(tree, iwd_hf[n->resync ? F_RESYNC : F_GAP], tvb, 0, 0,
                                             n->resync ? n->to : n->to - n->from));
@@ -414,7 +415,7 @@ static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_
                                    "the capture lacks octets %" PRIu64 " to %" PRIu64 " of the %s",
                                    n->from, n->to - 1, iw_side_name(n->side));
     }
-    if (remarks->why) {
+    if (remarks->why != NULL) {
         proto_item *item =
             generated(proto_tree_add_string(tree, iwd_hf[F_LOST], tvb, 0, 0, remarks->why));
         expert_add_info_format(pinfo, item, &iwd_ei_remark[R_LOST], "unknown from here: %s",
@@ -429,16 +430,17 @@ void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *p
 
     if (chunk->repeated)
         draw_repeated(chunk, tvb, pinfo, root);
-    if (!chunk->things && !remarks && (chunk->repeated || chunk->rest == chunk->length))
+    if (chunk->things == NULL && remarks == NULL &&
+        (chunk->repeated || chunk->rest == chunk->length))
         return;
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "iWARP");
     if (!chunk->late)
         col_clear(pinfo->cinfo, COL_INFO);
-    for (const struct iwd_thing *t = chunk->things; t; t = t->next)
+    for (const struct iwd_thing *t = chunk->things; t != NULL; t = t->next)
         draw_thing(chunk, t, tvb, pinfo, root);
     if (!chunk->repeated && chunk->rest < chunk->length)
         draw_rest(chunk, tvb, pinfo, root);
-    if (remarks) {
+    if (remarks != NULL) {
         proto_tree *tree = iwd_subtree(root, iwd_proto, tvb, 0, 0, T_IWARP);
 
         proto_item_append_text(tree, ", about the connection");

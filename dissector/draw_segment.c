@@ -156,7 +156,7 @@ static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
 /* Returns true for a message of one segment with nothing more to show. */
 static bool is_short(const struct iwd_message *m)
 {
-    return !m || (m->segments == 1 && m->whole && m->octets == IWD_OCTETS_HERE);
+    return m == NULL || (m->segments == 1 && m->whole && m->octets == IWD_OCTETS_HERE);
 }
 
 static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
@@ -194,9 +194,9 @@ static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_t
         if (m->ord != UINT32_MAX)
             generated(proto_tree_add_uint(tree, iwd_hf[F_OUTSTANDING_ORD], tvb, 0, 0, m->ord));
     }
-    if (m->response)
+    if (m->response != NULL)
         iwd_link(tree, F_RESPONSE_IN, tvb, m->response->last);
-    if (!m->request)
+    if (m->request == NULL)
         return;
     iwd_link(tree, F_RESPONSE_TO, tvb, m->request->first);
     if (m->whole && m->last == t->frame) {
@@ -229,9 +229,9 @@ static void draw_ddp_worked_out(const struct iwd_thing *t, const struct iw_ddp_h
 {
     const struct iwd_rare *rare = iwd_rare_of(t);
 
-    if (t->message && iw_ddp_tagged(h))
+    if (t->message != NULL && iw_ddp_tagged(h))
         generated(proto_tree_add_uint64(sub, iwd_hf[F_TO_RELATIVE], tvb, 6, 8, t->message_pos));
-    if (t->stag && iw_ddp_tagged(h))
+    if (t->stag != NULL && iw_ddp_tagged(h))
         draw_stag(t->stag, again, tvb, sub);
     if (rare->wrong_msn)
         generated(proto_tree_add_uint(sub, iwd_hf[F_MSN_EXPECTED], tvb, 10, 4, rare->msn));
@@ -278,13 +278,13 @@ static void draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *
                                                             iw_wire_opcode_name(iw_rdmap_op(h))),
                                  iwd_ett[T_RDMAP]);
     draw_rdmap(h, tvb, 0, sub);
-    if (iwd_rare_of(t)->invalidated)
+    if (iwd_rare_of(t)->invalidated != NULL)
         draw_stag(iwd_rare_of(t)->invalidated, true, tvb, sub);
     if (!iw_ddp_tagged(h))
         draw_header(t, h, tvb, offset, sub);
-    if (t->stag && !iw_ddp_tagged(h))
+    if (t->stag != NULL && !iw_ddp_tagged(h))
         draw_stag(t->stag, again, tvb, sub);
-    if (t->message) {
+    if (t->message != NULL) {
         draw_request_links(t, tvb, sub);
         draw_message(t, tvb, sub);
     }
@@ -339,7 +339,7 @@ void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
     }
     if (iw_quirk_in(iwd_rare_of(t)->quirks, IW_QUIRK_TERMINATE_REVERSED))
         tvb = look_through(tvb, used, pinfo);
-    if (tree)
+    if (tree != NULL)
         draw_headers(t, &h, PINFO_FD_VISITED(pinfo), tvb, used, tree);
     if (t->crc == IWD_CRC_BAD)
         return;

@@ -36,12 +36,12 @@ static void forget(void)
 
 static void flush(void)
 {
-    if (!found)
+    if (found == NULL)
         found = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
-    for (struct iwd_connection *c = connections; c; c = c->older) {
+    for (struct iwd_connection *c = connections; c != NULL; c = c->older) {
         struct iwd_chunk *chunk = iwd_follow_flush(c);
 
-        if (!chunk)
+        if (chunk == NULL)
             continue;
         struct found *f = wmem_new(wmem_file_scope(), struct found);
         *f = (struct found){wmem_map_lookup(found, GUINT_TO_POINTER(chunk->frame)), c, chunk};
@@ -69,12 +69,13 @@ void iwd_frame_followed(const packet_info *pinfo)
 
 void iwd_draw_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 {
-    const struct found *f = found ? wmem_map_lookup(found, GUINT_TO_POINTER(pinfo->num)) : NULL;
+    const struct found *f =
+        found != NULL ? wmem_map_lookup(found, GUINT_TO_POINTER(pinfo->num)) : NULL;
 
-    if (f)
+    if (f != NULL)
         proto_item_append_text(proto_tree_add_item(tree, iwd_proto, tvb, 0, 0, ENC_NA),
                                ", understood at the end of the capture only:");
-    for (; f; f = f->next) {
+    for (; f != NULL; f = f->next) {
         iwd_shown = f->c;
         iwd_draw_chunk(f->chunk, tvb, pinfo, tree);
     }

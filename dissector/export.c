@@ -78,10 +78,10 @@ static tap_packet_status place(void *data, packet_info *pinfo, epan_dissect_t *e
 {
     const struct placed *p = tapped;
 
-    if (!regions)
+    if (regions == NULL)
         regions = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     struct region *r = g_hash_table_lookup(regions, p->thing->stag);
-    if (!r)
+    if (r == NULL)
         r = begin(data, p, pinfo->num);
     if (p->to + p->length < p->to || !widen(r, p->to, p->to + p->length))
         return TAP_PACKET_DONT_REDRAW;
@@ -94,7 +94,8 @@ void iwd_tap_placed(const struct iwd_thing *t, const struct iw_ddp_header *h, tv
 {
     uint32_t length = tvb_captured_length(tvb);
 
-    if (!have_tap_listener(tap) || !t->stag || !length || !iw_rdmap_is_tagged(iw_rdmap_op(h)))
+    if (!have_tap_listener(tap) || t->stag == NULL || !length ||
+        !iw_rdmap_is_tagged(iw_rdmap_op(h)))
         return;
     struct placed *p = wmem_new(pinfo->pool, struct placed);
     *p = (struct placed){.thing = t,

@@ -19,7 +19,7 @@ static void keep(struct iwd_connection *c, struct iwd_side *s, uint64_t pos, con
 /* Frees kept octets that end before `pos`; they were understood in `frame`, or never (0). */
 static void forget(struct iwd_side *s, uint64_t pos, uint32_t frame)
 {
-    for (struct iwd_kept **at = &s->kept; *at;) {
+    for (struct iwd_kept **at = &s->kept; *at != NULL;) {
         struct iwd_kept *k = *at;
 
         if (k->pos + k->length > pos) {
@@ -48,9 +48,9 @@ static uint8_t *assemble(const struct iwd_connection *c, const struct iwd_side *
 {
     uint8_t *out = wmem_alloc0(wmem_file_scope(), size);
 
-    if (&c->side[c->chunk->side] == s && c->octets)
+    if (&c->side[c->chunk->side] == s && c->octets != NULL)
         overlay(out, pos, size, c->chunk->pos, c->octets, c->chunk->length);
-    for (const struct iwd_kept *k = s->kept; k; k = k->older)
+    for (const struct iwd_kept *k = s->kept; k != NULL; k = k->older)
         overlay(out, pos, size, k->pos, k->octets, k->length);
     return out;
 }
@@ -62,12 +62,12 @@ static uint32_t frame_of(const struct iwd_connection *c, enum iw_side side, uint
     uint32_t frame = c->pinfo->num;
     uint32_t recent = s->n_recent < s->room ? s->n_recent : s->room;
 
-    for (const struct iwd_kept *k = s->kept; k; k = k->older)
+    for (const struct iwd_kept *k = s->kept; k != NULL; k = k->older)
         if (pos >= k->pos && pos - k->pos < k->length)
             frame = k->frame;
     if (frame != c->pinfo->num || pos >= s->done)
         return frame;
-    if (s->startup && pos < s->startup->size)
+    if (s->startup != NULL && pos < s->startup->size)
         return s->startup->frame;
     for (uint32_t i = 0; i < recent; i++) {
         const struct iwd_thing *t = s->recent[i].thing;
@@ -87,24 +87,24 @@ static nstime_t arrival(const struct iwd_connection *c, enum iw_side side, uint6
 
     if ((enum iw_side)now->side == side && pos < now->pos + now->length && now->pos < end)
         return c->pinfo->abs_ts;
-    for (const struct iwd_kept *k = c->side[side].kept; k; k = k->older)
-        if (pos < k->pos + k->length && k->pos < end && (!last || k->frame > last->frame))
+    for (const struct iwd_kept *k = c->side[side].kept; k != NULL; k = k->older)
+        if (pos < k->pos + k->length && k->pos < end && (last == NULL || k->frame > last->frame))
             last = k;
-    return last ? last->time : c->pinfo->abs_ts;
+    return last != NULL ? last->time : c->pinfo->abs_ts;
 }
 
 /* ---- what the observer sees ---- */
 
 struct iwd_rare *iwd_make_rare(struct iwd_thing *t)
 {
-    if (!t->rare)
+    if (t->rare == NULL)
         t->rare = wmem_new0(wmem_file_scope(), struct iwd_rare);
     return t->rare;
 }
 
 static struct iwd_remarks *remark(struct iwd_connection *c)
 {
-    if (!c->chunk->remarks)
+    if (c->chunk->remarks == NULL)
         c->chunk->remarks = wmem_new0(wmem_file_scope(), struct iwd_remarks);
     return c->chunk->remarks;
 }
@@ -209,7 +209,7 @@ static void see_segment(struct iwd_connection *c, const struct iw_observation *s
     if (seen->quirks)
         iwd_make_rare(t)->quirks = seen->quirks;
     keep_thing(c, t);
-    if (t->crc != IWD_CRC_BAD && seen->payload)
+    if (t->crc != IWD_CRC_BAD && seen->payload != NULL)
         iwd_segment(c, t, seen);
 }
 
@@ -226,7 +226,7 @@ static void see_finding(struct iwd_connection *c, const struct iw_observation *s
                               .got = fault->got,
                               .want = fault->want};
     struct iwd_finding **at;
-    if (t && t->side == seen->side && t->pos == seen->pos && seen->end > seen->pos) {
+    if (t != NULL && t->side == seen->side && t->pos == seen->pos && seen->end > seen->pos) {
         struct iwd_rare *rare = iwd_make_rare(t);
         at = &rare->findings;
         if (f->check == IW_CHECK_MPA_CRC)
@@ -242,7 +242,7 @@ static void see_finding(struct iwd_connection *c, const struct iw_observation *s
     } else {
         at = &remark(c)->findings;
     }
-    while (*at)
+    while (*at != NULL)
         at = &(*at)->next;
     *at = f;
 }
@@ -268,7 +268,7 @@ static void see_note(struct iwd_connection *c, const struct iw_observation *seen
                            .side = seen->side,
                            .from = seen->pos,
                            .to = seen->end};
-    while (*at)
+    while (*at != NULL)
         at = &(*at)->next;
     *at = n;
     c->side[seen->side].done = MAX(c->side[seen->side].done, seen->end);
@@ -311,7 +311,7 @@ struct iwd_connection *iwd_connection_of(packet_info *pinfo)
 {
     conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
 
-    return conversation ? conversation_get_proto_data(conversation, iwd_proto) : NULL;
+    return conversation != NULL ? conversation_get_proto_data(conversation, iwd_proto) : NULL;
 }
 
 enum iw_side iwd_side_of(const struct iwd_connection *c, const packet_info *pinfo)
@@ -325,9 +325,9 @@ uint32_t iwd_stream_of(packet_info *pinfo)
 {
     conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
     const struct tcp_analysis *tcp =
-        conversation ? get_tcp_conversation_data(conversation, pinfo) : NULL;
+        conversation != NULL ? get_tcp_conversation_data(conversation, pinfo) : NULL;
 
-    return tcp ? tcp->stream : 0;
+    return tcp != NULL ? tcp->stream : 0;
 }
 
 struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool joined)
@@ -344,7 +344,7 @@ struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool j
     struct iwd_connection *c = wmem_new0(wmem_file_scope(), struct iwd_connection);
     bool from = side == IW_SIDE_INITIATOR;
 
-    if (!scratch)
+    if (scratch == NULL)
         scratch = wmem_alloc(wmem_epan_scope(), iw_observer_scratch_size());
     config.scratch = scratch;
     config.context = c;
@@ -419,7 +419,7 @@ static struct iwd_chunk *end(struct iwd_connection *c)
     c->chunk = NULL;
     c->octets = NULL;
     c->thing = NULL;
-    return chunk->remarks || chunk->things ? chunk : NULL;
+    return chunk->remarks != NULL || chunk->things != NULL ? chunk : NULL;
 }
 
 /* If this many segments have come after a missing octet, and the other end has acknowledged more,
@@ -434,7 +434,7 @@ static void find_edge(struct iwd_side *s, uint64_t *next)
     while (more) {
         more = false;
         *next = UINT64_MAX;
-        for (const struct iwd_kept *k = s->kept; k; k = k->older) {
+        for (const struct iwd_kept *k = s->kept; k != NULL; k = k->older) {
             if (k->pos > s->edge) {
                 *next = MIN(*next, k->pos);
             } else if (k->pos + k->length > s->edge) {

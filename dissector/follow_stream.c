@@ -18,7 +18,7 @@ void iwd_register_stream(int proto)
 {
     register_follow_t *tcp = get_follow_by_name("TCP");
 
-    if (!tcp)
+    if (tcp == NULL)
         return;
     tap = register_tap("iwarp_follow");
     iwd_register_follow(proto, "iwarp_follow", get_follow_conv_func(tcp),

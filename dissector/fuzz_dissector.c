@@ -187,7 +187,7 @@ static void look(proto_node *node, gpointer hash)
 {
     const field_info *fi = PNODE_FINFO(node);
     char text[ITEM_LABEL_LENGTH];
-    if (!fi->rep)
+    if (fi->rep == NULL)
         proto_item_fill_label((field_info *)fi, text);
     else
         g_strlcpy(text, fi->rep->representation, sizeof text);
@@ -285,7 +285,7 @@ static void try_decode_as(void)
     packet_info pinfo = {.srcport = 40000, .destport = 4711};
     unsigned tables = 0;
 
-    for (GList *at = decode_as_list; at; at = at->next) {
+    for (GList *at = decode_as_list; at != NULL; at = at->next) {
         const decode_as_t *d = at->data;
 
         if (!g_str_has_prefix(d->table_name, "iwarp."))

@@ -30,7 +30,7 @@ static conversation_infiniband_data *data_of(conversation_t *conversation)
 {
     conversation_infiniband_data *d = conversation_get_proto_data(conversation, infiniband_proto);
 
-    if (!d) {
+    if (d == NULL) {
         d = wmem_new0(wmem_file_scope(), conversation_infiniband_data);
         conversation_add_proto_data(conversation, infiniband_proto, d);
     }
@@ -44,7 +44,7 @@ static conversation_infiniband_data *to_end(const packet_info *pinfo, const addr
     conversation_t *conversation = find_conversation(pinfo->num, end, end, CONVERSATION_IBQP, port,
                                                      port, NO_ADDR_B | NO_PORT_B);
 
-    if (!conversation)
+    if (conversation == NULL)
         conversation = conversation_new(pinfo->num, end, end, CONVERSATION_IBQP, port, port,
                                         NO_ADDR2 | NO_PORT2);
     return data_of(conversation);
@@ -59,7 +59,7 @@ static void state(const packet_info *pinfo, uint16_t port)
     const address *responder = from_initiator ? &pinfo->dst : &pinfo->src;
     uint32_t initiator_port = from_initiator ? pinfo->srcport : pinfo->destport;
     uint32_t responder_port = from_initiator ? pinfo->destport : pinfo->srcport;
-    if (!c->queue_pairs)
+    if (c->queue_pairs == NULL)
         c->queue_pairs = conversation_new(pinfo->num, initiator, responder, CONVERSATION_IBQP,
                                           initiator_port, responder_port, 0);
     conversation_infiniband_data *all[3];
@@ -99,7 +99,7 @@ static struct infinibandinfo info_of(const struct iwd_offer *o, tvbuff_t *tvb, p
     struct infinibandinfo info = {
         .payload_tree = tree, .opCode = opcode_of(&o->info), .packet_seq_num = o->id};
 
-    if (r) {
+    if (r != NULL) {
         info.reth_remote_key = r->source_stag;
         info.reth_remote_address = r->source_toffset;
         info.reth_dma_length = r->message_size;
@@ -123,10 +123,10 @@ static int dissect_nvme(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
 {
     const struct iwd_offer *o = data;
 
-    if (!nvme || !o || !iwd_shown || o->info.opcode > RDMA_SEND_SE_INVALIDATE)
+    if (nvme == NULL || o == NULL || iwd_shown == NULL || o->info.opcode > RDMA_SEND_SE_INVALIDATE)
         return 0;
     struct infinibandinfo info = info_of(o, tvb, tree);
-    if (o->info.read_request)
+    if (o->info.read_request != NULL)
         tvb = tvb_new_subset_length(tvb, 0, 0);
     (void)call(nvme, NVME_PORT, &info, tvb, pinfo, tree);
     return 1;
@@ -135,10 +135,10 @@ static int dissect_nvme(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
 static int dissect_nvme_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     const struct iwd_private *p = data;
-    bool refusal = p && (p->startup.flags & IW_MPA_FLAG_R);
+    bool refusal = p != NULL && (p->startup.flags & IW_MPA_FLAG_R);
     struct infinibandinfo info = {.payload_tree = tree};
 
-    if (!nvme_private || !p || !iwd_shown ||
+    if (nvme_private == NULL || p == NULL || iwd_shown == NULL ||
         tvb_captured_length(tvb) < (refusal ? NVME_REFUSAL : NVME_PRIVATE_LENGTH))
         return 0;
     info.cm_attribute_id = p->side == IW_SIDE_INITIATOR ? ATTR_CM_REQ
@@ -152,8 +152,9 @@ static int dissect_iser(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
 {
     const struct iwd_offer *o = data;
 
-    if (!iser || !o || !iwd_shown || o->info.is_tagged || o->info.read_request ||
-        tvb_captured_length(tvb) < ISER_SHORTEST || (iwd_tvb_u8(tvb, 0) & 0xf3) != ISER_CONTROL)
+    if (iser == NULL || o == NULL || iwd_shown == NULL || o->info.is_tagged ||
+        o->info.read_request != NULL || tvb_captured_length(tvb) < ISER_SHORTEST ||
+        (iwd_tvb_u8(tvb, 0) & 0xf3) != ISER_CONTROL)
         return 0;
     struct infinibandinfo info = info_of(o, tvb, tree);
     return call(iser, ISER_PORT, &info, tvb, pinfo, tree);

@@ -275,7 +275,7 @@ static inline const struct iwd_rare *iwd_rare_of(const struct iwd_thing *t)
 {
     static const struct iwd_rare none;
 
-    return t->rare ? t->rare : &none;
+    return t->rare != NULL ? t->rare : &none;
 }
 
 /* Returns how many of the thing's octets are there. */

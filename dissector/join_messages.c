@@ -14,7 +14,7 @@ static struct iwd_stag *use_stag(struct iwd_connection *c, enum iw_side owner, u
     uint64_t end = to + length < to ? UINT64_MAX : to + length;
     struct iwd_stag *known = wmem_map_lookup(s->stags, GUINT_TO_POINTER(stag));
 
-    if (!known) {
+    if (known == NULL) {
         known = wmem_new(wmem_file_scope(), struct iwd_stag);
         *known = (struct iwd_stag){.stag = stag, .first = c->pinfo->num, .low = to, .high = end};
         wmem_map_insert(s->stags, GUINT_TO_POINTER(stag), known);
@@ -31,7 +31,7 @@ static struct iwd_stag *invalidate(struct iwd_connection *c, enum iw_side owner,
 {
     struct iwd_stag *known = wmem_map_remove(c->side[owner].stags, GUINT_TO_POINTER(stag));
 
-    if (known)
+    if (known != NULL)
         known->invalidated = c->pinfo->num;
     return known;
 }
@@ -58,7 +58,8 @@ static void ask(struct iwd_connection *c, enum iw_side side, struct iwd_message 
         s->passed -= s->passed > 0;
     }
     wmem_list_append(s->requests, m);
-    m->outstanding = wmem_list_count(s->requests) - s->passed + (answer && answer->request ? 1 : 0);
+    m->outstanding = wmem_list_count(s->requests) - s->passed +
+                     (answer != NULL && answer->request != NULL ? 1 : 0);
     m->ird = depth(c, other->enhanced.ird);
     m->ord = depth(c, s->enhanced.ord);
 }
@@ -73,7 +74,7 @@ static struct iwd_message *take_request(struct iwd_connection *c, enum iw_side s
     wmem_list_frame_t *found = NULL;
     uint32_t k = 0, place = 0;
 
-    for (wmem_list_frame_t *at = wmem_list_head(s->requests); at;
+    for (wmem_list_frame_t *at = wmem_list_head(s->requests); at != NULL;
          at = wmem_list_frame_next(at), k++) {
         const struct iwd_message *m = wmem_list_frame_data(at);
 
@@ -85,7 +86,7 @@ static struct iwd_message *take_request(struct iwd_connection *c, enum iw_side s
         if (k >= s->passed)
             break;
     }
-    if (!found)
+    if (found == NULL)
         return NULL;
     s->passed = place < s->passed ? s->passed - 1 : place;
     struct iwd_message *m = wmem_list_frame_data(found);
@@ -182,7 +183,7 @@ static void drop(struct iwd_message *m, enum iwd_octets why)
 {
     if (m->bulk)
         kept -= m->room;
-    if (m->data)
+    if (m->data != NULL)
         iwd_return(m->data);
     m->data = NULL;
     m->room = 0;
@@ -196,7 +197,7 @@ static bool resize(struct iwd_message *m, size_t room)
         return false;
     if (m->bulk)
         kept = kept - m->room + room;
-    m->data = m->data ? iwd_reborrow(m->data, room) : iwd_borrow(room);
+    m->data = m->data != NULL ? iwd_reborrow(m->data, room) : iwd_borrow(room);
     m->room = room;
     return true;
 }
@@ -231,7 +232,7 @@ static struct iwd_message *go_on(struct iwd_message **current, bool fits)
 {
     struct iwd_message *m = *current;
 
-    if (!m || fits)
+    if (m == NULL || fits)
         return m;
     drop(m, IWD_OCTETS_MISSING);
     *current = NULL;
@@ -242,10 +243,10 @@ void iwd_whole(struct iwd_connection *c, const struct iw_observation *seen)
 {
     struct iwd_thing *t = c->thing;
 
-    if (!seen->partial || !t || t->kind != IWD_FPDU || t->side != seen->side ||
+    if (!seen->partial || t == NULL || t->kind != IWD_FPDU || t->side != seen->side ||
         t->crc == IWD_CRC_BAD)
         return;
-    if (!t->message)
+    if (t->message == NULL)
         add_segment(c, t, new_message(c, seen), seen);
     drop(t->message, IWD_OCTETS_MISSING);
 }
@@ -262,12 +263,13 @@ static void see_tagged(struct iwd_connection *c, struct iwd_thing *thing,
     thing->stag = use_stag(c, owner, h->stag, h->to, seen->payload_length);
     if (!iw_rdmap_is_tagged(opcode))
         return;
-    struct iwd_message *m = go_on(&s->tagged[k], s->tagged[k] && s->tagged[k]->stag == h->stag &&
-                                                     s->tagged_to[k] == h->to);
-    if (!m) {
+    struct iwd_message *m =
+        go_on(&s->tagged[k],
+              s->tagged[k] != NULL && s->tagged[k]->stag == h->stag && s->tagged_to[k] == h->to);
+    if (m == NULL) {
         if (k)
             request = take_request(c, owner, IW_OP_READ_REQUEST, h->stag, h->to);
-        if (iw_ddp_last(h) && !request)
+        if (iw_ddp_last(h) && request == NULL)
             return;
         m = new_message(c, seen);
         m->request = request;
@@ -276,7 +278,7 @@ static void see_tagged(struct iwd_connection *c, struct iwd_thing *thing,
     collect(c, m, seen, thing->message_pos);
     s->tagged[k] = m->whole ? NULL : m;
     s->tagged_to[k] = h->to + seen->payload_length;
-    if (m->whole && m->request)
+    if (m->whole && m->request != NULL)
         m->request->response = m;
 }
 
@@ -304,7 +306,7 @@ static void link_message(struct iwd_connection *c, struct iwd_thing *thing,
     } else if (m->opcode == IW_OP_ATOMIC_RESPONSE && length == IW_RDMAP_ATOMIC_RESPONSE) {
         m->request =
             take_request(c, other, IW_OP_ATOMIC_REQUEST, seen->atomic_response.request_id, 0);
-        if (m->request)
+        if (m->request != NULL)
             m->request->response = m;
     }
 }
@@ -331,10 +333,10 @@ static void see_untagged(struct iwd_connection *c, struct iwd_thing *thing,
         iwd_make_rare(thing)->cause =
             find_cause(&c->side[iw_observed_other(seen->side)], &seen->terminate);
     struct iwd_message *m =
-        go_on(&s->untagged[h->qn], s->untagged[h->qn] && s->untagged[h->qn]->msn == h->msn);
-    if (!m && iw_ddp_last(h) && h->mo == 0 && !is_linked(opcode))
+        go_on(&s->untagged[h->qn], s->untagged[h->qn] != NULL && s->untagged[h->qn]->msn == h->msn);
+    if (m == NULL && iw_ddp_last(h) && h->mo == 0 && !is_linked(opcode))
         return;
-    if (!m)
+    if (m == NULL)
         m = new_message(c, seen);
     add_segment(c, thing, m, seen);
     s->untagged[h->qn] = m->whole ? NULL : m;

@@ -65,7 +65,8 @@ static bool is_relative(const packet_info *pinfo, const struct tcpinfo *tcp)
 {
     if ((pinfo->fragmented || pinfo->flags.in_error_pkt) && !tcp->nxtseq)
         return false;
-    return relative_pref && analyze_pref && prefs_get_bool_value(relative_pref, pref_current) &&
+    return relative_pref != NULL && analyze_pref != NULL &&
+           prefs_get_bool_value(relative_pref, pref_current) &&
            prefs_get_bool_value(analyze_pref, pref_current);
 }
 
@@ -79,9 +80,9 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
     struct iwd_connection *c = iwd_connection_of(pinfo);
 
-    if (!tcp || !conversation)
+    if (tcp == NULL || conversation == NULL)
         return 0;
-    if (!c) { /* "Decode As": wherever the capture begins */
+    if (c == NULL) { /* "Decode As": wherever the capture begins */
         if (PINFO_FD_VISITED(pinfo))
             return 0;
         if (try_connection(tvb, pinfo, tree, data))
@@ -96,13 +97,13 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
         acknowledge(c, iw_observed_other(side), analysis->rev, tcp->lastackseq, relative);
     uint32_t low = low_position(&c->side[side], analysis->fwd, tcp->seq, relative);
     struct iwd_chunk *chunk = iwd_find_chunk(c, side, pinfo->num, low);
-    if (!chunk && !PINFO_FD_VISITED(pinfo))
+    if (chunk == NULL && !PINFO_FD_VISITED(pinfo))
         chunk = iwd_follow(c, pinfo, side, position(&c->side[side], low), tvb);
-    else if (!chunk) /* since the first pass TCP's base has come to be the next number */
+    else if (chunk == NULL) /* since the first pass TCP's base has come to be the next number */
         chunk = iwd_find_chunk(c, side, pinfo->num,
                                low_position(&c->side[side], analysis->fwd, tcp->seq, !relative));
     iwd_shown = c;
-    if (chunk)
+    if (chunk != NULL)
         iwd_draw_chunk(chunk, tvb, pinfo, tree);
     return (int)tvb_reported_length(tvb);
 }
@@ -124,14 +125,14 @@ static iwd_bool try_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     conversation_t *conversation = find_or_create_conversation(pinfo);
     struct tcp_analysis *analysis = get_tcp_conversation_data(conversation, pinfo);
     uint32_t length = tvb_captured_length(tvb);
-    if (!tcp || !analysis || built_in || length == 0)
+    if (tcp == NULL || analysis == NULL || built_in || length == 0)
         return false;
     bool relative = is_relative(pinfo, tcp);
     bool first = tcp->seq - (relative ? 0 : analysis->fwd->base_seq) == 1;
     enum iw_side side;
     if (!iw_observer_opens(tvb_get_ptr(tvb, 0, (int)length), length, first, &side))
         return false;
-    if (!conversation_get_proto_data(conversation, iwd_proto)) {
+    if (conversation_get_proto_data(conversation, iwd_proto) == NULL) {
         if (PINFO_FD_VISITED(pinfo))
             return false;
         struct iwd_connection *c = iwd_connect(pinfo, side, false);
@@ -188,7 +189,7 @@ static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connecti
     uint64_t stop = pos + packet->length + packet->missing;
     if (packet->flags & IW_TCP_ACK)
         acknowledge(c, iw_observed_other(side), analysis->rev, packet->ack, false);
-    if (packet->length && pos < BEFORE && !iwd_find_chunk(c, side, pinfo->num, low)) {
+    if (packet->length && pos < BEFORE && iwd_find_chunk(c, side, pinfo->num, low) == NULL) {
         int offset = (int)(packet->payload - tvb_get_ptr(tvb, 0, -1));
         struct iwd_chunk *chunk = iwd_follow(
             c, pinfo, side, pos,
@@ -200,7 +201,7 @@ static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connecti
     if (packet->flags & (IW_TCP_FIN | IW_TCP_RST)) {
         struct iwd_chunk *chunk =
             iwd_follow_end(c, pinfo, side, stop, (packet->flags & IW_TCP_RST) != 0);
-        if (chunk)
+        if (chunk != NULL)
             p_add_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_END, chunk);
     }
 }
@@ -209,9 +210,9 @@ static void follow_frame(tvbuff_t *tvb, packet_info *pinfo)
 {
     struct iwd_connection *c = pinfo->ptype == PT_TCP ? iwd_connection_of(pinfo) : NULL;
     struct tcp_analysis *analysis =
-        c ? get_tcp_conversation_data(find_conversation_pinfo(pinfo, 0), pinfo) : NULL;
+        c != NULL ? get_tcp_conversation_data(find_conversation_pinfo(pinfo, 0), pinfo) : NULL;
     struct iw_packet packet;
-    if (analysis && get_packet(tvb, pinfo, &packet))
+    if (analysis != NULL && get_packet(tvb, pinfo, &packet))
         follow_packet(tvb, pinfo, c, analysis, &packet);
 }
 
@@ -223,12 +224,12 @@ static int dissect_extra(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, vo
     }
     struct iwd_chunk *chunk = p_get_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_LATE);
     struct iwd_chunk *end = p_get_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_END);
-    if (chunk || end)
+    if (chunk != NULL || end != NULL)
         iwd_shown = iwd_connection_of(pinfo);
-    if (chunk)
+    if (chunk != NULL)
         iwd_draw_chunk(chunk, tvb_new_subset_length(tvb, (int)chunk->offset, (int)chunk->length),
                        pinfo, tree);
-    if (end)
+    if (end != NULL)
         iwd_draw_chunk(end, tvb, pinfo, tree);
     iwd_draw_end(tvb, pinfo, tree);
     return (int)tvb_captured_length(tvb);
@@ -249,7 +250,7 @@ static int try_port(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *d
     if (try_connection(tvb, pinfo, tree, data))
         return (int)tvb_reported_length(tvb);
     dissector_handle_t owner = g_hash_table_lookup(owners, GUINT_TO_POINTER(pinfo->match_uint));
-    if (!owner)
+    if (owner == NULL)
         return 0;
     /* As if TCP had called it. */
     pinfo->can_desegment = pinfo->saved_can_desegment;
@@ -260,7 +261,7 @@ static void take_port(uint32_t port, void *table)
 {
     dissector_handle_t owner = dissector_get_uint_handle(table, port);
 
-    if (port == 0 || !owner || owner == port_handle)
+    if (port == 0 || owner == NULL || owner == port_handle)
         return;
     g_hash_table_insert(owners, GUINT_TO_POINTER(port), owner);
     dissector_add_uint("tcp.port", port, port_handle);
@@ -339,8 +340,8 @@ void iwd_handoff(void)
 {
     module_t *tcp = prefs_find_module("tcp");
 
-    relative_pref = tcp ? prefs_find_preference(tcp, "relative_sequence_numbers") : NULL;
-    analyze_pref = tcp ? prefs_find_preference(tcp, "analyze_sequence_numbers") : NULL;
+    relative_pref = tcp != NULL ? prefs_find_preference(tcp, "relative_sequence_numbers") : NULL;
+    analyze_pref = tcp != NULL ? prefs_find_preference(tcp, "analyze_sequence_numbers") : NULL;
     heur_dissector_add("tcp", try_connection, "iWARP over TCP", "iwarp_tcp", iwd_proto,
                        HEURISTIC_ENABLE);
     register_postdissector(create_dissector_handle(dissect_extra, iwd_proto));

@@ -61,10 +61,10 @@ static void set_depths(stat_tap_table_item_type *cell, const struct iwd_side *s)
 {
     char text[32] = "-";
 
-    if (s->startup && s->has_enhanced)
+    if (s->startup != NULL && s->has_enhanced)
         g_snprintf(text, sizeof text, "%s/%s", depth(s->enhanced.ird, (char[8]){""}),
                    depth(s->enhanced.ord, (char[8]){""}));
-    iwd_table_text(cell, s->startup ? text : "?");
+    iwd_table_text(cell, s->startup != NULL ? text : "?");
 }
 
 /* RFC 6581 section 9.2: what the Reply allows the initiator to begin with. */
@@ -91,7 +91,7 @@ static void set_agreed(stat_tap_table_item_type *row, const struct iwd_connectio
     const struct iwd_side *i = &c->side[IW_SIDE_INITIATOR], *r = &c->side[IW_SIDE_RESPONDER];
     set_depths(&row[DEPTHS_I], i);
     set_depths(&row[DEPTHS_R], r);
-    if (!i->startup || !r->startup)
+    if (i->startup == NULL || r->startup == NULL)
         return;
     char text[8];
     g_snprintf(text, sizeof text, "%u", r->header.revision);
@@ -109,7 +109,7 @@ static void set_observed(stat_tap_table_item_type *row, const struct iwd_seen *s
     guint *known = &row[MARKERS].user_data.uint_value;
     guint before = *known;
 
-    if (s->connection->side[0].startup && s->connection->side[1].startup)
+    if (s->connection->side[0].startup != NULL && s->connection->side[1].startup != NULL)
         return;
     if (s->thing->crc == IWD_CRC_GOOD || s->thing->crc == IWD_CRC_BAD)
         *known |= CRC_SEEN;
@@ -158,7 +158,7 @@ static void count_fpdu(stat_tap_table_item_type *row, const struct iwd_seen *s, 
     stat_tap_table_item_type *octets = &row[responder ? OCTETS_R : OCTETS_I];
     iwd_table_number(octets, IWD_NARROW, 0, octets->user_data.float_value + s->payload);
     row[responder ? MESSAGES_R : MESSAGES_I].value.uint_value += s->ends;
-    if (s->thing->message)
+    if (s->thing->message != NULL)
         *outstanding = MAX(*outstanding, s->thing->message->outstanding);
     if (s->opcode == IW_OP_TERMINATE)
         iwd_table_text(&row[END], wmem_strdup_printf(pinfo->pool, "Terminate of the %s in frame %u",
@@ -171,11 +171,11 @@ static tap_packet_status count(void *data _U_, packet_info *pinfo, epan_dissect_
     const struct iwd_seen *s = seen;
     stat_tap_table_item_type *row = row_of(s, pinfo);
 
-    if (s->thing && s->thing->kind == IWD_FPDU)
+    if (s->thing != NULL && s->thing->kind == IWD_FPDU)
         count_fpdu(row, s, pinfo);
-    else if (s->thing)
+    else if (s->thing != NULL)
         set_agreed(row, s->connection);
-    for (const struct iwd_finding *f = s->findings; f; f = f->next)
+    for (const struct iwd_finding *f = s->findings; f != NULL; f = f->next)
         row[FINDINGS].value.uint_value++;
     return TAP_PACKET_REDRAW;
 }

@@ -29,9 +29,9 @@ static tap_packet_status count(void *data _U_, packet_info *pinfo, epan_dissect_
 {
     const struct iwd_seen *s = seen;
 
-    for (const struct iwd_finding *f = s->findings; f; f = f->next)
+    for (const struct iwd_finding *f = s->findings; f != NULL; f = f->next)
         count_finding(f->check, pinfo->num);
-    return s->findings ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
+    return s->findings != NULL ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
 }
 
 static stat_tap_table_item columns[] = {

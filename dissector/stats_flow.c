@@ -27,7 +27,7 @@ static char *label_of(const struct iwd_seen *s)
     if (s->thing->kind == IWD_STARTUP)
         return g_strdup(s->side == IW_SIDE_INITIATOR ? "MPA Request" : "MPA Reply");
     unsigned opcode = (unsigned)s->opcode;
-    if (!names[opcode])
+    if (names[opcode] == NULL)
         return g_strdup_printf("opcode %u", opcode);
     if (opcode != IW_OP_READ_REQUEST && !iw_rdmap_is_send(opcode) && !iw_rdmap_is_tagged(opcode))
         return g_strdup(names[opcode]);
@@ -41,10 +41,10 @@ static char *comment_of(const struct iwd_seen *s, packet_info *pinfo)
 {
     const struct iwd_message *m = s->thing->message, *request = iwd_seen_request(s);
     GString *text = g_string_new(NULL);
-    for (const struct iwd_finding *f = s->findings; f; f = f->next)
+    for (const struct iwd_finding *f = s->findings; f != NULL; f = f->next)
         g_string_append_printf(text, "[%s: %s] ", iw_check_sender_rule(f->check)->id,
                                iw_check_info(f->check)->text);
-    if (request) {
+    if (request != NULL) {
         nstime_t time;
         nstime_delta(&time, &m->ended, &request->begun);
         g_string_append_printf(text, "answers frame %u after %.3f ms: ", request->first,
@@ -53,7 +53,7 @@ static char *comment_of(const struct iwd_seen *s, packet_info *pinfo)
     if (iwd_rare_of(s->thing)->cause)
         g_string_append_printf(text, "provoked by frame %u: ", iwd_rare_of(s->thing)->cause);
     g_string_append(text, iwd_print_thing(s->thing, s->octets, pinfo));
-    if (m && m->segments > 1)
+    if (m != NULL && m->segments > 1)
         g_string_append_printf(text, " (last of %u segments)", m->segments);
     return g_string_free(text, FALSE);
 }
@@ -64,10 +64,10 @@ static tap_packet_status add_arrow(void *graph, packet_info *pinfo, epan_dissect
     const struct iwd_seen *s = seen;
     seq_analysis_info_t *all = graph;
 
-    if (!s->thing || (s->thing->kind == IWD_FPDU && !s->ends))
+    if (s->thing == NULL || (s->thing->kind == IWD_FPDU && !s->ends))
         return TAP_PACKET_DONT_REDRAW;
     seq_analysis_item_t *arrow = sequence_analysis_create_sai_with_addresses(pinfo, all);
-    if (!arrow)
+    if (arrow == NULL)
         return TAP_PACKET_DONT_REDRAW;
     arrow->frame_number = pinfo->num;
     arrow->port_src = (uint16_t)(s->reversed ? pinfo->destport : pinfo->srcport);

@@ -76,7 +76,7 @@ static GSequence *times[KINDS];
 static void reset_times(void)
 {
     for (unsigned k = 0; k < KINDS; k++) {
-        if (times[k])
+        if (times[k] != NULL)
             g_sequence_free(times[k]);
         times[k] = g_sequence_new(NULL);
     }
@@ -125,11 +125,11 @@ static tap_packet_status take_time(void *data _U_, packet_info *pinfo _U_, epan_
 {
     const struct iwd_seen *s = seen;
     const struct iwd_message *request = iwd_seen_request(s);
-    if (request) {
+    if (request != NULL) {
         nstime_t time;
         nstime_delta(&time, &s->thing->message->ended, &request->begun);
         take(request->opcode == IW_OP_ATOMIC_REQUEST ? ATOMICS : READS, &time);
-    } else if (s->thing && s->thing->kind == IWD_STARTUP && s->side == IW_SIDE_RESPONDER &&
+    } else if (s->thing != NULL && s->thing->kind == IWD_STARTUP && s->side == IW_SIDE_RESPONDER &&
                s->connection->side[s->side].second) {
         take(STARTUPS, &s->connection->side[s->side].since_request);
     } else {

@@ -6,7 +6,8 @@ static unsigned n_tables;
 
 static stat_tap_table *table_of(const stat_tap_table_ui *ui)
 {
-    return ui->tables && ui->tables->len ? g_array_index(ui->tables, stat_tap_table *, 0) : NULL;
+    return ui->tables != NULL && ui->tables->len ? g_array_index(ui->tables, stat_tap_table *, 0)
+                                                 : NULL;
 }
 
 static struct iwd_table *owner_of(const stat_tap_table *table)
@@ -23,10 +24,10 @@ static void reset(stat_tap_table *table)
     struct iwd_table *t = owner_of(table);
 
     table->num_elements = 0;
-    if (!t)
+    if (t == NULL)
         return;
     g_hash_table_remove_all(t->rows);
-    if (t->reset)
+    if (t->reset != NULL)
         t->reset();
 }
 
@@ -34,7 +35,7 @@ static void init(stat_tap_table_ui *ui)
 {
     stat_tap_table *table = table_of(ui);
 
-    if (table) {
+    if (table != NULL) {
         reset(table);
         return;
     }
@@ -56,7 +57,7 @@ static void free_item(stat_tap_table *table, guint row, guint column,
 {
     struct iwd_table *t = owner_of(table);
 
-    if (t && row == 0 && column == 0)
+    if (t != NULL && row == 0 && column == 0)
         table->num_elements = t->room; /* all are freed */
     free_text(cell);
     cell->type = TABLE_ITEM_NONE;

@@ -18,7 +18,7 @@ static struct iwd_seen *queue_report(packet_info *pinfo)
     s->side = iwd_side_of(s->connection, pinfo);
     s->stream = iwd_stream_of(pinfo);
     s->opcode = -1;
-    s->first = !p_get_proto_data(pinfo->pool, pinfo, iwd_proto, REPORTED);
+    s->first = p_get_proto_data(pinfo->pool, pinfo, iwd_proto, REPORTED) == NULL;
     if (s->first)
         p_add_proto_data(pinfo->pool, pinfo, iwd_proto, REPORTED, s);
     tap_queue_packet(tap, pinfo, s);
@@ -35,7 +35,7 @@ void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pin
     s->side = (enum iw_side)t->side;
     s->findings = iwd_rare_of(t)->findings;
     s->octets = octets;
-    if (t->kind != IWD_FPDU || !octets)
+    if (t->kind != IWD_FPDU || octets == NULL)
         return;
     uint32_t length = tvb_captured_length(octets);
     struct iw_ddp_header h;
@@ -49,7 +49,7 @@ void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pin
 
 void iwd_tap_findings(const struct iwd_finding *findings, packet_info *pinfo)
 {
-    if (findings && have_tap_listener(tap))
+    if (findings != NULL && have_tap_listener(tap))
         queue_report(pinfo)->findings = findings;
 }
 
@@ -86,7 +86,7 @@ static tap_packet_status count(stats_tree *st, packet_info *pinfo _U_, epan_diss
 
     if (s->opcode >= 0)
         count_segment(st, s);
-    for (const struct iwd_finding *f = s->findings; f; f = f->next) {
+    for (const struct iwd_finding *f = s->findings; f != NULL; f = f->next) {
         char name[512];
         g_snprintf(name, sizeof name, "%s: %s", iw_check_sender_rule(f->check)->id,
                    iw_check_info(f->check)->text);
@@ -116,7 +116,7 @@ static tap_packet_status take_time(void *tables, packet_info *pinfo, epan_dissec
     const struct iwd_message *request = iwd_seen_request(s);
     srt_data_t *all = tables;
 
-    if (!request)
+    if (request == NULL)
         return TAP_PACKET_DONT_REDRAW;
     add_srt_table_data(g_array_index(all->srt_array, srt_stat_table *, 0),
                        request->opcode == IW_OP_ATOMIC_REQUEST ? ATOMICS : READS, &request->begun,

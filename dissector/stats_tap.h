@@ -30,7 +30,7 @@ struct iwd_seen {
 /* Returns the octets of the message that this segment ends. */
 static inline uint64_t iwd_seen_length(const struct iwd_seen *s)
 {
-    return s->thing->message ? s->thing->message->length : s->payload;
+    return s->thing->message != NULL ? s->thing->message->length : s->payload;
 }
 
 /* Returns the request answered by the message that this segment ends, or NULL. */
@@ -38,7 +38,7 @@ static inline const struct iwd_message *iwd_seen_request(const struct iwd_seen *
 {
     const struct iwd_message *m = s->ends ? s->thing->message : NULL;
 
-    return m && m->whole ? m->request : NULL;
+    return m != NULL && m->whole ? m->request : NULL;
 }
 
 /* ---- stats_table.c: tables whose rows come one by one ---- */

@@ -79,7 +79,7 @@ bool iwd_has_ulp(uint32_t port, bool tagged)
 {
     dissector_handle_t handle = dissector_get_uint_handle(message_ports.ports, port);
 
-    return handle && (!tagged || !iwd_is_iser(handle));
+    return handle != NULL && (!tagged || !iwd_is_iser(handle));
 }
 
 /* ---- calls ---- */
@@ -110,7 +110,7 @@ static bool try_built_in(tvbuff_t *tvb, packet_info *pinfo, proto_tree *root, vo
 {
     port_type type = pinfo->ptype;
 
-    if (!built_in.list || tvb_captured_length(tvb) < MAX(SHORTEST, tvb_reported_length(tvb)))
+    if (built_in.list == NULL || tvb_captured_length(tvb) < MAX(SHORTEST, tvb_reported_length(tvb)))
         return false;
     pinfo->ptype = PT_IWARP_MPA;
     bool taken = try_list(built_in.list, tvb, pinfo, root, data);
@@ -121,7 +121,7 @@ static bool try_built_in(tvbuff_t *tvb, packet_info *pinfo, proto_tree *root, vo
 static bool call(const struct callees *who, tvbuff_t *tvb, packet_info *pinfo, proto_tree *root,
                  void *data)
 {
-    if (who->ports)
+    if (who->ports != NULL)
         return try_ports(who->ports, tvb, pinfo, root, data);
     return who == &built_in ? try_built_in(tvb, pinfo, root, data)
                             : try_list(who->list, tvb, pinfo, root, data);
@@ -208,9 +208,9 @@ static tvbuff_t *message_of(const struct iwd_thing *t, const struct iw_ddp_heade
 {
     const struct iwd_message *m = t->message;
 
-    if (!iw_ddp_last(h) || (m && m->octets != IWD_OCTETS_HERE))
+    if (!iw_ddp_last(h) || (m != NULL && m->octets != IWD_OCTETS_HERE))
         return NULL;
-    if (!m || m->segments == 1)
+    if (m == NULL || m->segments == 1)
         return tvb_captured_length(tvb) < tvb_reported_length(tvb) ? NULL : tvb;
     if (!m->whole || m->last != t->frame || !m->length)
         return NULL;
@@ -228,9 +228,9 @@ static void offer_tagged(struct iwd_offer *offer, tvbuff_t *tvb, tvbuff_t *whole
 
     if (!c->by_port && claimed(pinfo))
         (void)try_ulp(&built_in, tvb, pinfo, root, offer);
-    if (!whole)
+    if (whole == NULL)
         return;
-    if (t->message)
+    if (t->message != NULL)
         offer->info.tagged_offset = t->message->to;
     if (!c->by_port || !try_ulp(&message_ports, whole, pinfo, root, offer))
         (void)claim(&c->wants, pinfo, try_ulp(&message_list, whole, pinfo, root, offer));
@@ -252,9 +252,9 @@ void iwd_draw_payload(const struct iwd_thing *t, const struct iw_ddp_header *h, 
     const struct iwd_message *m = t->message;
     struct iwd_offer offer = {
         .info = {.opcode = (uint8_t)iw_rdmap_op(h), .last_flag = iw_ddp_last(h)},
-        .id = m && m->request ? m->request->id
-              : m             ? m->id
-                              : (uint32_t)t->pos};
+        .id = m != NULL && m->request != NULL ? m->request->id
+              : m != NULL                     ? m->id
+                                              : (uint32_t)t->pos};
     uint32_t length = tvb_captured_length(tvb);
 
     if (length) {
@@ -267,7 +267,7 @@ void iwd_draw_payload(const struct iwd_thing *t, const struct iw_ddp_header *h, 
     tvbuff_t *whole = message_of(t, h, tvb, pinfo, tree);
     /* A dissector would take the STag of a tagged Send or an untagged Write for an MSN or the like.
      */
-    if (!tvb_reported_length(whole ? whole : tvb) ||
+    if (!tvb_reported_length(whole != NULL ? whole : tvb) ||
         iw_ddp_tagged(h) != iw_rdmap_is_tagged(iw_rdmap_op(h)))
         return;
     if (iw_ddp_tagged(h)) {
@@ -275,7 +275,7 @@ void iwd_draw_payload(const struct iwd_thing *t, const struct iw_ddp_header *h, 
         offer.info.steering_tag = h->stag;
         offer.info.tagged_offset = h->to;
         offer_tagged(&offer, tvb, whole, t, pinfo, root);
-    } else if (whole) {
+    } else if (whole != NULL) {
         offer.info.queue_number = h->qn;
         offer.info.message_seq_num = h->msn;
         offer_untagged(&offer, whole, pinfo, root);

@@ -13,7 +13,7 @@
 int folder_make(struct folder *s)
 {
     snprintf(s->path, sizeof(s->path), "/tmp/iwarp-test-XXXXXX");
-    return mkdtemp(s->path) ? 0 : -1;
+    return mkdtemp(s->path) != NULL ? 0 : -1;
 }
 
 static int drop(const char *path, const struct stat *status, int type, struct FTW *walk)
@@ -52,7 +52,7 @@ char *folder_read(const char *path)
     char block[4096];
     FILE *f = fopen(path, "r"), *to;
 
-    if (!f)
+    if (f == NULL)
         return NULL;
     to = iw_got(open_memstream(&text, &length));
     while ((n = fread(block, 1, sizeof(block), f)))

@@ -27,7 +27,7 @@ static bool take(struct peer *p, int fd, size_t step, const uint8_t *wanted, siz
                      i);
             return false;
         }
-        if (wanted && octet != wanted[i]) {
+        if (wanted != NULL && octet != wanted[i]) {
             snprintf(p->wrong, sizeof(p->wrong), "step %zu: octet %zu is %02x, not %02x", step, i,
                      octet, wanted[i]);
             return false;
@@ -56,7 +56,7 @@ static bool step(struct peer *p, int fd, size_t i)
     const struct peer_step *s = &p->steps[i];
     struct linger now = {.l_onoff = 1, .l_linger = 0};
     uint8_t octets[ROOM];
-    size_t length = s->hex ? hex_octets(s->hex, octets, sizeof(octets)) : 0;
+    size_t length = s->hex != NULL ? hex_octets(s->hex, octets, sizeof(octets)) : 0;
 
     switch (s->kind) {
     case PEER_READ:
@@ -99,11 +99,11 @@ static void *serve(void *context)
     return NULL;
 }
 
-/* Nothing beyond the enhanced start-up. */
+/* The enhanced start-up and empty Reads, nothing else. */
 static bool can(const struct iw_target *target, const char *capability)
 {
     (void)target;
-    return strcmp(capability, "revision.2") == 0;
+    return strcmp(capability, "revision.2") == 0 || strcmp(capability, "empty_read") == 0;
 }
 
 void peer_start(struct peer *p, const struct peer_step *steps, size_t n_steps)

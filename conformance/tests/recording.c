@@ -73,7 +73,7 @@ void recording_write(const struct recording *r, const struct folder *s, const ch
 int recording_setup(void **state)
 {
     *state = calloc(1, sizeof(struct folder));
-    return *state ? folder_make(*state) : -1;
+    return *state != NULL ? folder_make(*state) : -1;
 }
 
 int recording_teardown(void **state)

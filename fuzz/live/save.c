@@ -154,7 +154,7 @@ struct iw_hunt_event iw_hunt_event_read(const json_t *o)
     const char *kind = json_string_value(json_object_get(o, "kind"));
     const char *check = json_string_value(json_object_get(o, "check"));
     const char *text = json_string_value(json_object_get(o, "text"));
-    struct iw_hunt_event e = {.check = check ? iw_check_find(check) : IW_CHECK_NONE};
+    struct iw_hunt_event e = {.check = check != NULL ? iw_check_find(check) : IW_CHECK_NONE};
 
     for (int k = IW_HUNT_NOTHING; kind != NULL && k <= IW_HUNT_REFUSAL; k++)
         if (!strcmp(kind, iw_hunt_kind_name((enum iw_hunt_kind)k)))

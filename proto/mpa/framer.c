@@ -87,7 +87,7 @@ static void append_crc(struct build *b)
 {
     uint32_t crc = 0;
 
-    if (b->crc32c && !iw_switch_violated(b->switches, IW_CHECK_MPA_CRC_DEMAND)) {
+    if (b->crc32c != NULL && !iw_switch_violated(b->switches, IW_CHECK_MPA_CRC_DEMAND)) {
         crc = iw_crc32c_finish(b->state);
         if (iw_switch_violated(b->switches, IW_CHECK_MPA_CRC))
             crc ^= 1u;

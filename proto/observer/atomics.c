@@ -81,7 +81,7 @@ void iw_observer_atomic_response(struct iw_observer *o)
         return;
     }
     r = iw_observer_asked(o, due);
-    if (!r)
+    if (r == NULL)
         return;
     uint32_t k = find_request(o->now, r);
     if (k == r->count) {

@@ -32,13 +32,13 @@ static bool cut(const struct iw_observer *o, const struct iw_observed_side *s)
 void iw_observer_check_size(struct iw_observer *o)
 {
     const struct iw_observed_side *s = &o->side[o->now->side];
-    if (o->config.emss == 0 || !o->now->fpdu || s->offload || !s->markers_known)
+    if (o->config.emss == 0 || o->now->fpdu == NULL || s->offload || !s->markers_known)
         return;
     uint32_t mulpdu = iw_wire_mulpdu(o->config.emss, s->deframer.markers);
     if (o->now->ulpdu_length > mulpdu)
         iw_observer_find(o, IW_CHECK_MPA_MULPDU_OVER, o->now->fpdu->header_pos,
                          o->now->ulpdu_length, mulpdu);
-    else if (o->now->payload && !iw_ddp_last(&o->now->ddp) && o->now->ulpdu_length < mulpdu)
+    else if (o->now->payload != NULL && !iw_ddp_last(&o->now->ddp) && o->now->ulpdu_length < mulpdu)
         iw_observer_find(o, IW_CHECK_MPA_MULPDU_UNDER, o->now->fpdu->header_pos,
                          o->now->ulpdu_length, mulpdu);
     if (cut(o, s))

@@ -11,14 +11,14 @@ _Static_assert(sizeof(struct iw_stream) + IW_OBSERVER_WINDOW <= IW_OBSERVER_BLOC
 
 static size_t capacity(const struct iw_hold *h)
 {
-    return h->octets ? h->size - sizeof *h->octets : 0;
+    return h->octets != NULL ? h->size - sizeof *h->octets : 0;
 }
 
 void iw_hold_drop(struct iw_observed_side *s)
 {
     const struct iw_observer_config *config = &s->observer->config;
 
-    if (s->hold.octets)
+    if (s->hold.octets != NULL)
         config->give_back(config->context, s->hold.octets, s->hold.size);
     s->hold = (struct iw_hold){0};
 }
@@ -38,7 +38,7 @@ static void move(struct iw_stream *fresh, const struct iw_stream *old)
 static void reserve(struct iw_observed_side *s, size_t room)
 {
     const struct iw_observer_config *config = &s->observer->config;
-    if (room <= capacity(&s->hold) || !config->lend)
+    if (room <= capacity(&s->hold) || config->lend == NULL)
         return;
     size_t size = sizeof(struct iw_stream) + room;
     if (size < 2 * (size_t)s->hold.size)
@@ -47,10 +47,10 @@ static void reserve(struct iw_observed_side *s, size_t room)
     if (size > IW_OBSERVER_BLOCK)
         size = IW_OBSERVER_BLOCK;
     struct iw_stream *fresh = config->lend(config->context, size);
-    if (!fresh)
+    if (fresh == NULL)
         return;
     iw_stream_init(fresh, fresh + 1, size - sizeof *fresh, s->next);
-    if (s->hold.octets)
+    if (s->hold.octets != NULL)
         move(fresh, s->hold.octets);
     iw_hold_drop(s);
     s->hold = (struct iw_hold){.octets = fresh, .size = (uint32_t)size};
@@ -71,7 +71,7 @@ size_t iw_hold_put(struct iw_observed_side *s, uint64_t pos, const uint8_t *octe
 
 void iw_hold_skip(struct iw_observed_side *s)
 {
-    if (!s->hold.octets)
+    if (s->hold.octets == NULL)
         return;
     iw_stream_skip(s->hold.octets, s->next);
     if (iw_stream_islands(s->hold.octets) == 0)
@@ -94,7 +94,7 @@ uint64_t iw_hold_edge(const struct iw_observed_side *s)
 uint64_t iw_hold_island(const struct iw_observed_side *s)
 {
     const struct iw_stream *held = s->hold.octets;
-    if (!held || !iw_stream_gap(held))
+    if (held == NULL || !iw_stream_gap(held))
         return UINT64_MAX;
     const uint8_t *octets;
     uint64_t pos;

@@ -285,7 +285,7 @@ void iw_observer_flush(struct iw_observer *o)
             give_up_first(o, s, UINT64_MAX);
             iw_observer_judge_held(o, s->self);
         }
-        if (follows(s) && s->seeking && s->hold.octets) {
+        if (follows(s) && s->seeking && s->hold.octets != NULL) {
             (void)judge(o, s, iw_hold_peek(s), true);
             iw_hold_skip(s);
         }

@@ -28,7 +28,7 @@ struct iw_observed_read *iw_observer_request_at(struct iw_observed_reads *r, uin
 
 static void release(struct iw_observer *o, struct iw_observed_reads *r)
 {
-    if (r->ring)
+    if (r->ring != NULL)
         o->config.give_back(o->config.context, r->ring, r->size * sizeof *r->ring);
     r->ring = NULL;
     r->first = r->count = r->size = 0;
@@ -43,10 +43,10 @@ void iw_observer_forget_reads(struct iw_observed_side *s)
 static bool enlarge(struct iw_observer *o, struct iw_observed_reads *r)
 {
     uint32_t size = r->size > 0 ? 2 * r->size : READS;
-    if (size > IW_OBSERVER_READS || !o->config.lend)
+    if (size > IW_OBSERVER_READS || o->config.lend == NULL)
         return false;
     struct iw_observed_read *ring = o->config.lend(o->config.context, size * sizeof *ring);
-    if (!ring)
+    if (ring == NULL)
         return false;
     for (uint32_t k = 0; k < r->count; k++)
         ring[k] = *iw_observer_request_at(r, k);
@@ -167,7 +167,7 @@ void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged
     uint32_t k = 0;
 
     r = iw_observer_asked(o, in_order);
-    if (!r)
+    if (r == NULL)
         return;
     if (!in_order) {
         /* Out of order: the others still get their own. */

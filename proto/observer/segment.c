@@ -27,7 +27,8 @@ void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offs
                          uint64_t want)
 {
     const struct iw_observed_side *s = &o->side[o->now->side];
-    uint64_t pos = o->now->fpdu ? iw_deframer_position(&s->deframer, o->now->fpdu, offset) : 0;
+    uint64_t pos =
+        o->now->fpdu != NULL ? iw_deframer_position(&s->deframer, o->now->fpdu, offset) : 0;
 
     iw_observer_find(o, check, pos, got, want);
 }
@@ -402,16 +403,16 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     if (side == IW_SIDE_INITIATOR && content && !s->first_done &&
         o->side[IW_SIDE_RESPONDER].early_fpdu_waits)
         find_waiting(o);
-    iw_observer_begin(o, IW_OBSERVED_SEGMENT, side, fpdu ? fpdu->pos : 0,
-                      fpdu ? fpdu->pos + fpdu->size : 0);
+    iw_observer_begin(o, IW_OBSERVED_SEGMENT, side, fpdu != NULL ? fpdu->pos : 0,
+                      fpdu != NULL ? fpdu->pos + fpdu->size : 0);
     o->now->fpdu = fpdu;
-    o->now->quirks = o->now->proven = fpdu ? s->crc_quirk : 0;
+    o->now->quirks = o->now->proven = fpdu != NULL ? s->crc_quirk : 0;
     s->found |= o->now->quirks;
     s->spoke = true;
     bool header = decode(o, ulpdu, length, captured);
     s->segments++;
     iw_observer_show(o);
-    if (fpdu)
+    if (fpdu != NULL)
         find_pending(o, !content);
     if (!content || (!header && captured < length)) {
         if (s->told)

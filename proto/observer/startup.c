@@ -246,7 +246,7 @@ static void join_side(struct iw_observer *o, struct iw_observed_side *s,
 void iw_observer_assume(struct iw_observer *o, const struct iw_observer_assumption *assumption)
 {
     static const struct iw_observer_assumption nothing = {0};
-    const struct iw_observer_assumption *a = assumption ? assumption : &nothing;
+    const struct iw_observer_assumption *a = assumption != NULL ? assumption : &nothing;
     struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
     struct iw_observed_side *responder = &o->side[IW_SIDE_RESPONDER];
     bool framed_initiator = framed(initiator);

@@ -93,7 +93,7 @@ static const char *suggestion(const char *value)
     if (length >= sizeof(name))
         return NULL;
     memcpy(name, value, length);
-    if (iw_check_find(name) != IW_CHECK_NONE || iw_rule_find(name))
+    if (iw_check_find(name) != IW_CHECK_NONE || iw_rule_find(name) != NULL)
         return NULL;
     return iw_nearest_check(name) != NULL ? iw_nearest_check(name) : iw_nearest_rule(name);
 }

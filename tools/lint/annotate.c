@@ -76,7 +76,7 @@ bool iw_lint_annotate(struct iw_lint *lint)
     summarise(lint, text, sizeof(text));
     struct iw_frame frame;
     /* An error about a capture that is cut short was printed before: copy the rest. */
-    if (from && (!o->filter || iw_capture_filter(from, o->filter, error))) {
+    if (from != NULL && (o->filter == NULL || iw_capture_filter(from, o->filter, error))) {
         more = iw_capture_next(from, &frame, error);
         to = iw_pcapng_create(o->annotate, more > 0 ? IW_LINK_OTHER : IW_LINK_ETHERNET,
                               "iwarp-lint " IW_VERSION, text, error);
@@ -88,9 +88,9 @@ bool iw_lint_annotate(struct iw_lint *lint)
         size_t count = more == 1 ? gather(lint, frame.number, &next, comments) : 0;
         good = more != 1 || iw_pcapng_copy(to, &frame, comments, count);
     }
-    if (to)
+    if (to != NULL)
         good = iw_pcapng_close(to, error);
-    if (from)
+    if (from != NULL)
         iw_capture_close(from);
     if (!good)
         iw_complain("%s", error);

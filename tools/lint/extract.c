@@ -103,7 +103,7 @@ void iw_lint_extract_segment(struct iw_lint_extract *e, const struct iw_lint_con
     enum iw_side owner = iw_observed_other(o->side);
     uint64_t to = o->ddp.to;
 
-    if (o->ddp.stag != e->options->stag || e->failed || !wanted(e, c, owner) ||
+    if (o->ddp.stag != e->options->stag || e->failed != NULL || !wanted(e, c, owner) ||
         !o->payload_captured)
         return;
     if (!e->found) {

@@ -71,7 +71,7 @@ static void dropped(void *context, struct iw_connection *tcp)
 {
     struct iw_lint *lint = context;
 
-    if (tcp->user) {
+    if (tcp->user != NULL) {
         lint->early++;
         close_connection(tcp->user);
     }
@@ -171,7 +171,7 @@ static void take_data(struct iw_lint *lint, const struct iw_segment *s)
     struct iw_lint_connection *c = s->connection->user;
     struct iw_segment mpa = *s;
     enum iw_side side;
-    if (!c && (!s->length || !opens(lint, s, &side) || !(c = follow(lint, s, side))))
+    if (c == NULL && (!s->length || !opens(lint, s, &side) || (c = follow(lint, s, side)) == NULL))
         return;
     side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
     if (c->side[side].lost || !skip_streaming(&c->side[side], &mpa))
@@ -239,7 +239,7 @@ static int on_segment(void *context, const struct iw_segment *s)
         lint->acked = s->pos;
         lint->acked_frame = lint->frame;
     }
-    if (!c || s->kind == IW_SEGMENT_SYN)
+    if (c == NULL || s->kind == IW_SEGMENT_SYN)
         return 0;
     enum iw_side side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
     if (s->kind == IW_SEGMENT_ACK)
@@ -314,7 +314,7 @@ static int walk(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments 
     for (size_t i = 0; i < iw_connections_count(lint->table); i++) {
         struct iw_connection *tcp = iw_connections_get(lint->table, i);
 
-        if (tcp && tcp->user)
+        if (tcp != NULL && tcp->user != NULL)
             close_connection(tcp->user);
     }
     iw_lint_lines_end(lint);
@@ -329,7 +329,7 @@ static void catch_signals(const struct iw_lint_options *o)
 {
     struct sigaction action = {.sa_handler = stop};
 
-    if (!o->live && strcmp(o->path, "-") != 0)
+    if (o->live == NULL && strcmp(o->path, "-") != 0)
         return;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

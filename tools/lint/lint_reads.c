@@ -35,7 +35,7 @@ static bool grow(struct iw_lint_reads *r)
     uint32_t room = r->room ? 2 * r->room : 4;
     struct asked *ring = room <= IW_OBSERVER_READS ? malloc(room * sizeof(*ring)) : NULL;
 
-    if (!ring)
+    if (ring == NULL)
         return false;
     for (uint32_t k = 0; k < r->count; k++)
         ring[k] = *at(r, k);
@@ -51,9 +51,9 @@ void iw_lint_asked(struct iw_lint_side *s, uint64_t time, const struct iw_observ
     struct iw_lint_reads *r = s->reads;
     bool atomic = iw_rdmap_op(&o->ddp) == IW_OP_ATOMIC_REQUEST;
 
-    if (!r)
+    if (r == NULL)
         r = s->reads = calloc(1, sizeof(*r));
-    if (!r)
+    if (r == NULL)
         return;
     if (r->count == r->room && !grow(r)) {
         iw_lint_forget_reads(s);
@@ -88,9 +88,9 @@ static void count_time(struct iw_lint_reads *r, uint64_t time)
         power = POWERS - 1;
         step = STEPS - 1;
     }
-    if (!r->power[power])
+    if (r->power[power] == NULL)
         r->power[power] = calloc(STEPS, sizeof(uint32_t));
-    if (!r->power[power])
+    if (r->power[power] == NULL)
         return;
     r->power[power][step]++;
     r->answered++;
@@ -102,7 +102,7 @@ void iw_lint_answered(struct iw_lint_side *s, uint64_t time, const struct iw_obs
     struct iw_lint_reads *r = s->reads;
     uint32_t k = 0;
 
-    if (!r)
+    if (r == NULL)
         return;
     while (k < r->count && !answers(at(r, k), o))
         k++;
@@ -116,7 +116,7 @@ void iw_lint_answered(struct iw_lint_side *s, uint64_t time, const struct iw_obs
 
 void iw_lint_forget_reads(struct iw_lint_side *s)
 {
-    if (s->reads)
+    if (s->reads != NULL)
         s->reads->count = 0;
 }
 
@@ -126,7 +126,7 @@ static uint64_t percentile(const struct iw_lint_reads *r, unsigned share)
     uint64_t place = iw_number_place(r->answered, share), seen = 0;
 
     for (unsigned p = 0; p < POWERS; p++)
-        for (unsigned i = 0; r->power[p] && i < STEPS; i++) {
+        for (unsigned i = 0; r->power[p] != NULL && i < STEPS; i++) {
             seen += r->power[p][i];
             if (seen <= place)
                 continue;
@@ -152,7 +152,7 @@ struct iw_lint_times iw_lint_times(const struct iw_lint_side *s)
 
 void iw_lint_free_reads(struct iw_lint_side *s)
 {
-    if (!s->reads)
+    if (s->reads == NULL)
         return;
     for (unsigned p = 0; p < POWERS; p++)
         free(s->reads->power[p]);

@@ -8,14 +8,15 @@
 static void seen_segment(struct iw_lint_connection *c, const struct iw_observation *o)
 {
     struct iw_lint *lint = c->lint;
-    bool good = o->payload && !(o->fpdu && o->fpdu->crc_checked && !o->fpdu->crc_good);
+    bool good =
+        o->payload != NULL && !(o->fpdu != NULL && o->fpdu->crc_checked && !o->fpdu->crc_good);
 
     iw_lint_forget(&c->side[o->side].ranges, o->pos);
     if (!good)
         return;
     if (lint->options->messages)
         iw_lint_begin_message(c, o);
-    if (lint->extract && iw_ddp_tagged(&o->ddp))
+    if (lint->extract != NULL && iw_ddp_tagged(&o->ddp))
         iw_lint_extract_segment(lint->extract, c, o);
 }
 
@@ -98,7 +99,7 @@ void *iw_lint_lend(void *context, size_t size)
     struct iw_lint_connection *c = context;
     void *block = c->lint->lent + size <= IW_LINT_LENT ? malloc(size) : NULL;
 
-    if (block)
+    if (block != NULL)
         c->lint->lent += size;
     return block;
 }

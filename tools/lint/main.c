@@ -125,15 +125,15 @@ static bool fits(const struct iw_lint_options *o)
         wrong = "--sarif tells findings only: did not expect --summary or --messages";
     if ((o->into != NULL) != (o->stag >= 0))
         wrong = "--extract STAG and --into FILE: expected both or none";
-    if (o->into && !o->live && same_file(o->into, o->path))
+    if (o->into != NULL && o->live == NULL && same_file(o->into, o->path))
         wrong = "--into: expected another file than the capture";
-    if (o->annotate && (o->live || !strcmp(o->path, "-")))
+    if (o->annotate != NULL && (o->live != NULL || !strcmp(o->path, "-")))
         wrong = "--annotate reads the capture twice: expected a file";
-    if (o->annotate && !o->live && same_file(o->annotate, o->path))
+    if (o->annotate != NULL && o->live == NULL && same_file(o->annotate, o->path))
         wrong = "--annotate: expected another file than the capture";
-    if (wrong)
+    if (wrong != NULL)
         iw_complain("%s", wrong);
-    return !wrong;
+    return wrong == NULL;
 }
 
 /* Returns -1 to go on, else the exit status. */
@@ -161,11 +161,12 @@ static int parse(int argc, char **argv, struct iw_lint_options *o)
 
     if (status >= 0)
         return status;
-    if (argc - first != !o->live) {
-        iw_complain("expected one capture%s; see --help", o->live ? ", a file or --live" : "");
+    if (argc - first != (o->live == NULL)) {
+        iw_complain("expected one capture%s; see --help",
+                    o->live != NULL ? ", a file or --live" : "");
         return IW_EXIT_USAGE;
     }
-    o->path = o->live ? o->live : argv[first];
+    o->path = o->live != NULL ? o->live : argv[first];
     return fits(o) ? -1 : IW_EXIT_USAGE;
 }
 

@@ -59,7 +59,7 @@ void iw_lint_line(struct iw_lint *lint, uint64_t frame)
 
     if (fflush(lint->out) != 0 || lint->line_length == 0)
         return;
-    if (o->live || strcmp(o->path, "-") == 0) {
+    if (o->live != NULL || strcmp(o->path, "-") == 0) {
         emit(lint, lint->line, lint->line_length);
     } else {
         if (lint->n_lines == lint->lines_room) {
@@ -104,7 +104,7 @@ void iw_lint_lines_settle(struct iw_lint *lint)
         return;
     for (size_t i = 0; i < iw_connections_count(lint->table); i++) {
         const struct iw_connection *tcp = iw_connections_get(lint->table, i);
-        uint64_t first = tcp && tcp->user ? first_open(tcp->user) : UINT64_MAX;
+        uint64_t first = tcp != NULL && tcp->user != NULL ? first_open(tcp->user) : UINT64_MAX;
 
         last = first < last ? first : last;
     }

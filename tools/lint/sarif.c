@@ -17,7 +17,7 @@ static const char *level(const struct iw_rule *rule)
 
 static void put(struct iw_lint *lint, json_t *result)
 {
-    if (!result)
+    if (result == NULL)
         return;
     json_dumpf(result, lint->out, JSON_COMPACT);
     json_decref(result);
@@ -38,7 +38,7 @@ static char *uri_of(const char *path)
     char *uri = iw_got(malloc(3 * strlen(path) + 1)), *to = uri;
 
     for (; *path; path++)
-        if (strchr(plain, *path))
+        if (strchr(plain, *path) != NULL)
             *to++ = *path;
         else
             to += sprintf(to, "%%%02X", (unsigned)(unsigned char)*path);
@@ -97,7 +97,7 @@ static void put_rule(FILE *out, size_t i)
     json_t *rule = json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", r->id, "shortDescription",
                              "text", r->text, "fullDescription", "text", full,
                              "defaultConfiguration", "level", level(r));
-    if (!rule)
+    if (rule == NULL)
         return;
     fputs(i ? ",\n" : "\n", out);
     json_dumpf(rule, out, JSON_COMPACT);

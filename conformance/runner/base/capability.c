@@ -49,7 +49,7 @@ static bool fits(const struct capability *c, const char *word)
 {
     if (c->counted && *word && strspn(word, "0123456789") == strlen(word))
         return true;
-    for (size_t i = 0; i < WORDS && c->words[i]; i++)
+    for (size_t i = 0; i < WORDS && c->words[i] != NULL; i++)
         if (!strcmp(word, c->words[i]))
             return true;
     return false;
@@ -66,7 +66,7 @@ static void suggest(const char *capability, char *suggestion, size_t room)
         size_t k = i % (WORDS + 1);
         unsigned least = n.least;
 
-        if (k && !c->words[k - 1])
+        if (k && c->words[k - 1] == NULL)
             continue;
         snprintf(whole, sizeof(whole), "%s%s%s", c->name, k ? "." : "", k ? c->words[k - 1] : "");
         iw_nearest_offer(&n, whole);

@@ -24,7 +24,7 @@ char *iw_conformance_folder(void)
     char *real = realpath(installed, NULL);
     free(own);
     free(installed);
-    return real ? real : iw_text_copy(shortened(IW_CONFORMANCE_DIR));
+    return real != NULL ? real : iw_text_copy(shortened(IW_CONFORMANCE_DIR));
 }
 
 char *iw_library(void)
@@ -37,8 +37,8 @@ char *iw_library(void)
 
 char *iw_agent(const char *said)
 {
-    const char *wanted = said ? said : getenv("IWARP_AGENT");
-    if (wanted && *wanted)
+    const char *wanted = said != NULL ? said : getenv("IWARP_AGENT");
+    if (wanted != NULL && *wanted)
         return iw_text_copy(wanted);
     char *own = iw_own_folder();
     char *path = iw_text_format("%s/iwarp-agent", own);

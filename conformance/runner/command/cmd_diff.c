@@ -47,7 +47,7 @@ static bool read_run(struct side *s)
 static const char *member(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
+    return text != NULL ? text : "";
 }
 
 static const json_t *find(const json_t *cases, const char *id)
@@ -80,7 +80,7 @@ static const char *deciding(const json_t *one)
         json_array_foreach(json_object_get(line, "remarks"), k, remark)
         {
             const char *text = json_string_value(json_array_get(remark, 1));
-            if (text && !strncmp(text, "deciding", 8))
+            if (text != NULL && !strncmp(text, "deciding", 8))
                 return member(line, "octets");
         }
     }
@@ -142,7 +142,7 @@ static void print_difference(const struct side sides[2], const char *id, const j
     printf("%s\n", id);
     print_side(&sides[0], a);
     print_side(&sides[1], b);
-    if (a && b)
+    if (a != NULL && b != NULL)
         print_octets(deciding(a), deciding(b));
 }
 
@@ -153,14 +153,14 @@ static size_t compare(const struct side sides[2])
     json_array_foreach(sides[0].cases, i, one)
     {
         const json_t *other = find(sides[1].cases, member(one, "id"));
-        if (other && !differ(one, other))
+        if (other != NULL && !differ(one, other))
             continue;
         print_difference(sides, member(one, "id"), one, other);
         n++;
     }
     json_array_foreach(sides[1].cases, i, one)
     {
-        if (find(sides[0].cases, member(one, "id")))
+        if (find(sides[0].cases, member(one, "id")) != NULL)
             continue;
         print_difference(sides, member(one, "id"), NULL, one);
         n++;

@@ -69,8 +69,8 @@ static int print_script(const char *path)
 static void no_case(const struct iw_suite *suite, const char *id)
 {
     const char *near = iw_suite_nearest(suite, id);
-    iw_complain("there is no case '%s'%s%s%s", id, near ? " (did you mean '" : "",
-                near ? near : "; see `iwarp-conform list`", near ? "'?)" : "");
+    iw_complain("there is no case '%s'%s%s%s", id, near != NULL ? " (did you mean '" : "",
+                near != NULL ? near : "; see `iwarp-conform list`", near != NULL ? "'?)" : "");
 }
 
 int iw_command_show(const struct iw_command *c)
@@ -79,7 +79,7 @@ int iw_command_show(const struct iw_command *c)
     int status = iw_setup(&s, c, false);
     if (!status) {
         const struct iw_case *found = iw_suite_find(&s.suite, c->words[0]);
-        if (found) {
+        if (found != NULL) {
             print_head(found);
             print_rules(found);
             status = print_script(found->file);

@@ -18,12 +18,12 @@
 static int write_findings(const struct iw_command *c, const struct iw_target_spec *spec,
                           const struct iw_probed *f)
 {
-    if (!c->output) {
+    if (c->output == NULL) {
         iw_probed_write(stdout, spec, f, time(NULL));
         return IW_EXIT_GOOD;
     }
     FILE *out = fopen(c->output, c->force ? "we" : "wxe");
-    if (!out) {
+    if (out == NULL) {
         iw_complain("cannot write %s: %s", c->output, strerror(errno));
         return IW_EXIT_TESTER;
     }
@@ -44,12 +44,12 @@ static int ask(const struct iw_case *one, struct iw_target *target,
         status = IW_EXIT_TESTER;
     else if (r.verdict == IW_VERDICT_INCONCLUSIVE)
         status = IW_EXIT_UNREACHED;
-    const char *none = r.notes ? strstr(r.notes, "none: ") : NULL;
-    if (none) {
+    const char *none = r.notes != NULL ? strstr(r.notes, "none: ") : NULL;
+    if (none != NULL) {
         status = IW_EXIT_UNREACHED;
         iw_complain("%.*s", (int)strcspn(none + 6, "\n"), none + 6);
     } else if (status)
-        iw_complain("%s", r.reason ? r.reason : "the probe came to no end");
+        iw_complain("%s", r.reason != NULL ? r.reason : "the probe came to no end");
     else
         iw_probed_take(f, r.notes);
     iw_result_free(&r);
@@ -89,12 +89,12 @@ static int probe(const struct iw_command *c, const struct iw_setup *s, const str
     struct iw_target *target = iw_target_of(instance);
     if (target->port)
         status = ask(&cases[0], target, &options, f);
-    if (!status && target->initiate)
+    if (!status && target->initiate != NULL)
         status = ask(&cases[1], target, &options, f);
     const char *how = iw_target_check(instance, text, sizeof(text));
-    if (how) {
+    if (how != NULL) {
         iw_complain("the peer ended: %s", how);
-        if (!status && !f->lists[IW_FOUND_LINES])
+        if (!status && f->lists[IW_FOUND_LINES] == NULL)
             status = IW_EXIT_UNREACHED; /* before it had shown anything */
     }
     iw_target_close(instance, text, sizeof(text));
@@ -124,15 +124,15 @@ static int refusal(const struct iw_command *c, const struct iw_target_spec *spec
         iw_complain("%s: an agent says itself what it can do", spec->text);
         return IW_EXIT_USAGE;
     }
-    if (iw_target_unattended(spec)) {
+    if (iw_target_unattended(spec) != NULL) {
         iw_complain("%s: %s", spec->text, iw_target_unattended(spec));
         return IW_EXIT_USAGE;
     }
-    if (c->output && !c->force && !access(c->output, F_OK)) {
+    if (c->output != NULL && !c->force && !access(c->output, F_OK)) {
         iw_complain("%s is there already; --force writes over it", c->output);
         return IW_EXIT_USAGE;
     }
-    if (c->head.pcap_dir && iw_folder_create(c->head.pcap_dir)) {
+    if (c->head.pcap_dir != NULL && iw_folder_create(c->head.pcap_dir)) {
         iw_complain("cannot make the folder %s", c->head.pcap_dir);
         return IW_EXIT_TESTER;
     }

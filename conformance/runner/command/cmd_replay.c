@@ -19,7 +19,7 @@ static bool is_numbers(const char *text)
 {
     size_t n = strlen(text);
     return n && n < 64 && strspn(text, "0123456789,") == n && text[0] != ',' &&
-           text[n - 1] != ',' && !strstr(text, ",,");
+           text[n - 1] != ',' && strstr(text, ",,") == NULL;
 }
 
 static bool is_time(const char *text)
@@ -43,22 +43,22 @@ static bool is_octets(const char *text)
 static char *wrong(const struct iw_command *c)
 {
     const struct iw_replay *r = &c->replay;
-    if (!c->list && !r->as)
+    if (!c->list && r->as == NULL)
         return iw_text_copy("--as: expected the side to play, initiator or responder");
-    if (r->as && !one_of(r->as, "initiator", "responder"))
+    if (r->as != NULL && !one_of(r->as, "initiator", "responder"))
         return iw_text_format("--as %s: expected initiator or responder", r->as);
-    if (r->stream && !is_numbers(r->stream))
+    if (r->stream != NULL && !is_numbers(r->stream))
         return iw_text_format("--stream %s: expected the number of a connection, from 1, or "
                               "several, separated by commas",
                               r->stream);
-    if (r->time && !is_time(r->time))
+    if (r->time != NULL && !is_time(r->time))
         return iw_text_format("--time %s: expected drop, keep or scale=X with X from 0 to 1000",
                               r->time);
-    if (r->private && !is_octets(r->private))
+    if (r->private != NULL && !is_octets(r->private))
         return iw_text_format("--private %s: expected hexadecimal digits, two for each of at most "
                               "512 octets",
                               r->private);
-    if (r->map && strpbrk(r->map, "./") && access(r->map, R_OK))
+    if (r->map != NULL && strpbrk(r->map, "./") != NULL && access(r->map, R_OK))
         return iw_text_format("--map %s: %s", r->map, strerror(errno));
     return NULL;
 }
@@ -86,12 +86,12 @@ int iw_command_replay(const struct iw_command *c)
 {
     struct iw_command with = *c;
     char *problem = wrong(c);
-    char *path = problem ? NULL : realpath(c->words[0], NULL);
-    char *slash = path ? strrchr(path, '/') : NULL;
+    char *path = problem != NULL ? NULL : realpath(c->words[0], NULL);
+    char *slash = path != NULL ? strrchr(path, '/') : NULL;
     int status = IW_EXIT_USAGE;
-    if (problem) {
+    if (problem != NULL) {
         iw_complain("%s", problem);
-    } else if (!slash) {
+    } else if (slash == NULL) {
         iw_complain("%s: %s", c->words[0], strerror(errno));
     } else {
         *slash = 0;

@@ -28,8 +28,8 @@ static void print_all(const struct iw_suite *suite, const struct iw_proof *proof
 
         printf("%s  RFC %u section %s, %s%s, testable: %s, %s%s%s\n    %s\n", r->id, r->rfc,
                r->section, iw_level_name(r->level), r->implied ? " (implied)" : "",
-               iw_testable_name(r->testable), iw_standing_name(standing), reason ? ": " : "",
-               reason ? reason : "", r->text);
+               iw_testable_name(r->testable), iw_standing_name(standing),
+               reason != NULL ? ": " : "", reason != NULL ? reason : "", r->text);
         print_cases(suite, proof, r);
     }
 }
@@ -61,7 +61,7 @@ static void print_csv(const struct iw_suite *suite, const struct iw_proof *proof
         printf("%s,%u,%s,%s,%s,%s,%s,", r->id, r->rfc, r->section, iw_level_name(r->level),
                r->implied ? "yes" : "no", iw_testable_name(r->testable),
                iw_standing_name(standing));
-        iw_csv_quoted(stdout, reason ? reason : "");
+        iw_csv_quoted(stdout, reason != NULL ? reason : "");
         putchar(',');
         for (size_t k = 0; k < r->n_checks; k++)
             printf("%s%s", k ? " " : "", iw_check_info(r->checks[k])->name);

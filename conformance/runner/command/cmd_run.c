@@ -117,7 +117,7 @@ static struct iw_live *open_live(const struct run *run)
 {
     const struct iw_target_spec *target = run->setup->target;
     char *path = iw_text_format("%s/packets.pcap", run->dir);
-    char *filter = target->embedded || !target->host
+    char *filter = target->embedded || target->host == NULL
                        ? iw_text_copy("tcp")
                        : iw_text_format("tcp and host %s", target->host);
     char error[IW_CAPTURE_ERROR];
@@ -135,12 +135,12 @@ static bool open_outputs(struct run *run)
     run->dir = iw_results_create(c, run->setup->target->name);
     if (run->dir == NULL)
         return false;
-    if (c->head.pcap_dir && iw_folder_create(c->head.pcap_dir)) {
+    if (c->head.pcap_dir != NULL && iw_folder_create(c->head.pcap_dir)) {
         iw_complain("cannot make the folder %s", c->head.pcap_dir);
         return false;
     }
     for (size_t i = 0; i < OUTPUTS; i++)
-        if (run->paths[i] && (run->files[i] = iw_open_output(run->paths[i])) == NULL)
+        if (run->paths[i] != NULL && (run->files[i] = iw_open_output(run->paths[i])) == NULL)
             return false;
     return true;
 }
@@ -150,11 +150,12 @@ static int read_known(struct run *run)
 {
     const struct iw_command *c = run->command;
     char error[1024];
-    if (c->baseline && iw_baseline_read(&run->baseline, c->baseline, error, sizeof(error))) {
+    if (c->baseline != NULL &&
+        iw_baseline_read(&run->baseline, c->baseline, error, sizeof(error))) {
         iw_complain("%s", error);
         return IW_EXIT_USAGE;
     }
-    return c->html || c->csv_file ? iw_setup_proof(run->setup) : 0;
+    return c->html != NULL || c->csv_file != NULL ? iw_setup_proof(run->setup) : 0;
 }
 
 /* ---- ending ---- */
@@ -287,7 +288,7 @@ static int play_all(struct run *run)
     const struct iw_command *c = run->command;
     struct iw_record *r = &run->record;
     struct iw_run_options options = run->setup->options;
-    options.pcap_dir = c->head.pcap_dir ? c->head.pcap_dir : run->dir;
+    options.pcap_dir = c->head.pcap_dir != NULL ? c->head.pcap_dir : run->dir;
     options.exchange = true;
     options.hazards = c->hazards;
     options.trace = c->trace ? stderr : NULL;
@@ -304,7 +305,7 @@ static int play_all(struct run *run)
         .trouble = trouble,
     };
     char error[1024] = "";
-    if (c->capture && !(pool.live = open_live(run)))
+    if (c->capture != NULL && (pool.live = open_live(run)) == NULL)
         return IW_EXIT_TESTER;
     uint64_t began = iw_transport_now();
     if (c->tap && !iw_reexec_continues())
@@ -327,7 +328,7 @@ static int play_all(struct run *run)
         iw_tap_findings(stdout, r);
     if (c->tap && (pool.interrupted || run->printed < r->count))
         iw_tap_bail_out(stdout, pool.interrupted ? "interrupted" : error);
-    if (pool.interrupted && !c->replay.capture)
+    if (pool.interrupted && c->replay.capture == NULL)
         iw_complain("interrupted; to go on: %s run --resume %s", c->program, run->dir);
     iw_console_summary(run->console, r, c->verbose);
     free(pool.version);
@@ -352,10 +353,11 @@ static int begin_journal(struct run *run)
     struct iw_journal_head head = c->head;
     head.select = (const char *const *)c->select;
     head.n_select = c->n_select;
-    run->journal = c->journal ? c->journal : iw_journal_create(run->dir, &head, &run->record);
-    if (c->journal)
+    run->journal =
+        c->journal != NULL ? c->journal : iw_journal_create(run->dir, &head, &run->record);
+    if (c->journal != NULL)
         return iw_journal_replay(run->journal, &run->record, restore, run);
-    return run->journal ? 0 : IW_EXIT_TESTER;
+    return run->journal != NULL ? 0 : IW_EXIT_TESTER;
 }
 
 /* Makes the record and plays what it is about. */
@@ -384,7 +386,7 @@ static int run_selected(struct run *run)
     int status = begin_journal(run);
     if (!status)
         status = play_all(run);
-    if (!c->journal)
+    if (c->journal == NULL)
         iw_journal_close(run->journal);
     iw_record_free(&run->record);
     iw_base_facts_free(&run->base);
@@ -401,9 +403,9 @@ int iw_command_run(const struct iw_command *c)
         .setup = &s,
         .paths = {[JUNIT] = c->junit, c->json, c->html, c->csv_file, c->write_baseline},
         .console = c->tap ? stderr : stdout,
-        .progress = !status && isatty(2) && !c->tap && !c->trace && !s.target->ask,
+        .progress = !status && isatty(2) && !c->tap && !c->trace && s.target->ask == NULL,
     };
-    if (!status && iw_target_unattended(s.target)) {
+    if (!status && iw_target_unattended(s.target) != NULL) {
         iw_complain("--target %s: %s", s.target->text, iw_target_unattended(s.target));
         status = IW_EXIT_USAGE;
     }
@@ -414,7 +416,7 @@ int iw_command_run(const struct iw_command *c)
     if (!status)
         status = run_selected(&run);
     for (size_t i = 0; i < OUTPUTS; i++)
-        if (run.files[i])
+        if (run.files[i] != NULL)
             fclose(run.files[i]);
     free(run.dir);
     iw_baseline_free(&run.baseline);

@@ -36,8 +36,8 @@ static int carry_out(const struct iw_command *c, const struct iw_setup *setup, c
         iw_self_check_print(stdout, &s);
         printf("results: %s\n", dir);
         status = iw_self_check_status(&s);
-        if (!write_report(&s, report) || (c->json && !write_report(&s, c->json)) ||
-            (c->matrix && iw_self_check_record(&s, &setup->suite, c->matrix)))
+        if (!write_report(&s, report) || (c->json != NULL && !write_report(&s, c->json)) ||
+            (c->matrix != NULL && iw_self_check_record(&s, &setup->suite, c->matrix)))
             status = IW_EXIT_TESTER;
     }
     iw_self_check_free(&s);
@@ -89,7 +89,7 @@ static int play_diagnosis(struct diagnosing *g, struct iw_diagnosis *d,
     if (g->n_worse > 0)
         printf("%zu first findings were right in %s\n", g->n_worse, g->path);
     printf("results: %s\n", dir);
-    if (!write_diagnosis(d, report_path) || (c->json && !write_diagnosis(d, c->json)) ||
+    if (!write_diagnosis(d, report_path) || (c->json != NULL && !write_diagnosis(d, c->json)) ||
         g->unwritten || d->n_errors > 0)
         status = IW_EXIT_TESTER;
     else if (g->n_worse > 0 || d->n_unclean > 0)
@@ -101,7 +101,7 @@ static int play_diagnosis(struct diagnosing *g, struct iw_diagnosis *d,
 static int diagnose(const struct iw_command *c, const struct iw_setup *setup, const char *dir)
 {
     char *beside = iw_text_format("%s/diagnosis.csv", setup->proof_folder);
-    struct diagnosing g = {.command = c, .path = c->diagnosis ? c->diagnosis : beside};
+    struct diagnosing g = {.command = c, .path = c->diagnosis != NULL ? c->diagnosis : beside};
     struct iw_diagnosis d = {.suite = &setup->suite,
                              .cases = setup->selected,
                              .n_cases = setup->n_selected,
@@ -125,7 +125,7 @@ static int diagnose(const struct iw_command *c, const struct iw_setup *setup, co
 static bool fits_some(const char *glob)
 {
     size_t count = 1;
-    if (glob)
+    if (glob != NULL)
         free(iw_probes_make(true, glob, &count));
     if (!count)
         iw_complain("--switch %s: fits no switch", glob);
@@ -135,13 +135,13 @@ static bool fits_some(const char *glob)
 /* Returns what is wrong with the options together, or NULL. */
 static const char *wrong_options(const struct iw_command *c)
 {
-    if (!c->diagnose && (c->record || c->diagnosis || c->parts))
+    if (!c->diagnose && (c->record || c->diagnosis != NULL || c->parts))
         return "--record, --diagnosis and --part need --diagnose";
-    if (c->diagnose && c->matrix)
+    if (c->diagnose && c->matrix != NULL)
         return "--diagnose: does not go with --matrix";
     if (c->record && c->n_select)
         return "--record: needs every case";
-    if (c->matrix && (!c->full || c->switches))
+    if (c->matrix != NULL && (!c->full || c->switches != NULL))
         return "--matrix: needs --full, and every switch";
     return NULL;
 }
@@ -151,15 +151,15 @@ int iw_command_self_check(const struct iw_command *c)
     struct iw_setup setup;
     char *dir = NULL;
     const char *wrong = wrong_options(c);
-    if (wrong)
+    if (wrong != NULL)
         iw_complain("%s", wrong);
-    if (wrong || (!c->diagnose && !fits_some(c->switches)))
+    if (wrong != NULL || (!c->diagnose && !fits_some(c->switches)))
         return IW_EXIT_USAGE;
     int status = 0;
     status = iw_setup(&setup, c, true);
     if (!status)
         status = iw_setup_proof(&setup);
-    if (!status && !(dir = iw_results_create(c, "self-check")))
+    if (!status && (dir = iw_results_create(c, "self-check")) == NULL)
         status = IW_EXIT_TESTER;
     if (!status) {
         iw_setup_broken(&setup);

@@ -191,7 +191,7 @@ static void unknown_command(const char *word)
     iw_nearest_begin(&n, word);
     for (size_t i = 0; i < N_COMMANDS; i++)
         iw_nearest_offer(&n, commands[i].name);
-    if (n.best)
+    if (n.best != NULL)
         iw_complain("unknown command '%s' (did you mean '%s'?)", word, n.best);
     else
         iw_complain("unknown command '%s'; see --help. A case is run by `iwarp-conform run %s`",
@@ -239,17 +239,18 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
 /* A run goes on as it was begun. */
 static bool check_resume(const struct iw_command *c)
 {
-    const char *other = c->n_select              ? "a selection"
-                        : c->head.target         ? "--target"
-                        : c->head.cases          ? "--cases"
-                        : c->head.agent          ? "--agent"
-                        : c->results             ? "--results"
-                        : c->head.pcap_dir       ? "--pcap-dir"
-                        : c->head.time_scale > 0 ? "--time-scale"
-                        : c->head.repeat         ? "--repeat"
-                        : c->head.no_quirks      ? "--no-quirks"
-                                                 : NULL;
-    if (!c->resume || !other || iw_reexec_continues()) /* there, with the same words */
+    const char *other = c->n_select                ? "a selection"
+                        : c->head.target != NULL   ? "--target"
+                        : c->head.cases != NULL    ? "--cases"
+                        : c->head.agent != NULL    ? "--agent"
+                        : c->results != NULL       ? "--results"
+                        : c->head.pcap_dir != NULL ? "--pcap-dir"
+                        : c->head.time_scale > 0   ? "--time-scale"
+                        : c->head.repeat           ? "--repeat"
+                        : c->head.no_quirks        ? "--no-quirks"
+                                                   : NULL;
+    if (c->resume == NULL || other == NULL ||
+        iw_reexec_continues()) /* there, with the same words */
         return true;
     iw_complain("--resume goes on as the run was begun: did not expect %s", other);
     return false;
@@ -271,7 +272,7 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
     char *program = argc ? argv[0] : (char[]){"iwarp-conform"};
     iw_complain_as("iwarp-conform");
     *c = (struct iw_command){.program = program};
-    if (!command) {
+    if (command == NULL) {
         unknown_command(argv[1]);
         return IW_EXIT_USAGE;
     }

@@ -15,15 +15,15 @@
 char *iw_results_create(const struct iw_command *c, const char *name)
 {
     static const char parent[] = "iwarp-conform-results";
-    const char *wanted = c->results ? c->results : parent;
+    const char *wanted = c->results != NULL ? c->results : parent;
     if (iw_folder_create(wanted)) {
         iw_complain("cannot make the folder %s: %s", wanted, strerror(errno));
         return NULL;
     }
-    if (c->results)
+    if (c->results != NULL)
         return iw_text_copy(c->results);
     char *path = iw_folder_new(parent, name);
-    if (!path) {
+    if (path == NULL) {
         iw_complain("cannot make a folder in %s: %s", parent, strerror(errno));
         return NULL;
     }
@@ -39,7 +39,7 @@ struct iw_target_spec *iw_setup_target(const struct iw_command *c, const char *t
     char *agent = iw_agent(c->head.agent), *root = iw_conformance_folder();
     char *targets = iw_text_format("%s/targets", root);
     struct iw_target_spec *spec =
-        iw_target_parse(text ? text : "embedded", agent, targets, error, room);
+        iw_target_parse(text != NULL ? text : "embedded", agent, targets, error, room);
     free(targets);
     free(root);
     free(agent);
@@ -50,7 +50,7 @@ static int read_target(struct iw_setup *s, const struct iw_command *c)
 {
     char error[1024];
     s->target = iw_setup_target(c, c->head.target, error, sizeof(error));
-    if (!s->target) {
+    if (s->target == NULL) {
         iw_complain("%s", error);
         return IW_EXIT_USAGE;
     }
@@ -70,15 +70,15 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
     s->pcaps = iw_text_format("%s/../pcaps", root);
     s->report = iw_text_format("%s/report", root);
     /* What is known of other people's cases lies beside them. */
-    s->proof_folder = c->head.cases ? iw_text_format("%s/../proof", c->head.cases)
-                                    : iw_text_format("%s/proof", root);
-    s->cases = c->replay.capture ? iw_text_format("%s/replay_case.lua", s->library)
-               : c->head.cases   ? iw_text_copy(c->head.cases)
-                                 : iw_text_format("%s/cases", root);
+    s->proof_folder = c->head.cases != NULL ? iw_text_format("%s/../proof", c->head.cases)
+                                            : iw_text_format("%s/proof", root);
+    s->cases = c->replay.capture != NULL ? iw_text_format("%s/replay_case.lua", s->library)
+               : c->head.cases != NULL   ? iw_text_copy(c->head.cases)
+                                         : iw_text_format("%s/cases", root);
     free(root);
     s->options.library = s->library;
-    s->options.pcaps = c->replay.capture ? c->replay_folder : s->pcaps;
-    s->options.replay = c->replay.capture ? &c->replay : NULL;
+    s->options.pcaps = c->replay.capture != NULL ? c->replay_folder : s->pcaps;
+    s->options.replay = c->replay.capture != NULL ? &c->replay : NULL;
     s->options.time_scale = c->head.time_scale;
     s->options.no_quirks = c->head.no_quirks;
     int status = target ? read_target(s, c) : 0;
@@ -124,7 +124,7 @@ int iw_setup_proof(struct iw_setup *s)
 int iw_setup_broken(const struct iw_setup *s)
 {
     for (size_t i = 0; i < s->suite.n_files; i++)
-        if (s->suite.files[i].error)
+        if (s->suite.files[i].error != NULL)
             iw_complain("%s", s->suite.files[i].error);
     return s->suite.n_broken ? IW_EXIT_TESTER : 0;
 }

@@ -31,10 +31,10 @@ static int elsewhere(const struct iw_command *c)
     const char *text = c->carry_out == iw_command_probe ? c->words[0] : c->head.target;
     char error[1024];
     int status = -1;
-    if (!text || c->list)
+    if (text == NULL || c->list)
         return -1;
     struct iw_target_spec *spec = iw_setup_target(c, text, error, sizeof(error));
-    if (spec)
+    if (spec != NULL)
         status = iw_reexec(c, spec);
     iw_target_free(spec);
     return status;
@@ -44,7 +44,7 @@ int iw_conform(int argc, char **argv)
 {
     struct iw_command c;
     int status = iw_command_parse(&c, argc, argv);
-    if (status < 0 && c.resume)
+    if (status < 0 && c.resume != NULL)
         status = resume(&c);
     if (status < 0)
         status = elsewhere(&c);

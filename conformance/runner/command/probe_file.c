@@ -42,7 +42,7 @@ static void put_quoted(FILE *out, const char *text)
 
 static void put_text(FILE *out, const char *name, const char *text)
 {
-    if (!text)
+    if (text == NULL)
         return;
     fprintf(out, "  %s = ", name);
     put_quoted(out, text);
@@ -61,10 +61,10 @@ static void put_list(FILE *out, const char *name, const struct iw_target_spec *s
                      char *const *found)
 {
     bool begun = false;
-    for (char **one = spec->can; one && *one; one++)
+    for (char **one = spec->can; one != NULL && *one != NULL; one++)
         if ((**one != '!') == can)
             put_word(out, name, *one + !can, &begun);
-    for (; found && *found; found++)
+    for (; found != NULL && *found != NULL; found++)
         if (!iw_target_said(spec, *found))
             put_word(out, name, *found, &begun);
     if (begun)
@@ -105,7 +105,7 @@ void iw_probed_write(FILE *out, const struct iw_target_spec *spec, const struct 
     put_text(out, "station", spec->station_host);
     if (spec->class == IW_TARGET_RPING)
         put_text(out, "class", iw_target_class_name(spec->class));
-    for (char **line = f->lists[IW_FOUND_LINES]; line && *line; line++)
+    for (char **line = f->lists[IW_FOUND_LINES]; line != NULL && *line != NULL; line++)
         fprintf(out, "  %s%s\n", stands(spec, *line) ? "-- seen: " : "", *line);
     put_list(out, "can", spec, true, f->lists[IW_FOUND_CAN]);
     put_list(out, "cannot", spec, false, f->lists[IW_FOUND_CANNOT]);

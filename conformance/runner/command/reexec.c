@@ -58,7 +58,8 @@ static char *own_command(const char *option, const char *value)
 static void add_folder(char **list, const char *folder)
 {
     char path[PATH_MAX];
-    if (realpath(folder, path)) /* that it cannot be written will be said when it is written */
+    if (realpath(folder, path) !=
+        NULL) /* that it cannot be written will be said when it is written */
         iw_text_join(list, ":", path);
 }
 
@@ -70,11 +71,11 @@ static char *writable(const struct iw_command *c, const char *results)
     if (iw_folder_create(results))
         iw_complain("cannot make the folder %s: %s", results, strerror(errno));
     add_folder(&list, results);
-    if (c->head.pcap_dir && !iw_folder_create(c->head.pcap_dir))
+    if (c->head.pcap_dir != NULL && !iw_folder_create(c->head.pcap_dir))
         add_folder(&list, c->head.pcap_dir);
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         char *copy = iw_text_copy(files[i]);
-        if (copy)
+        if (copy != NULL)
             add_folder(&list, dirname(copy));
         free(copy);
     }
@@ -86,7 +87,8 @@ static char *enter(const struct iw_target_spec *spec, const struct iw_command *c
                    const char *results)
 {
     char *folders = writable(c, results);
-    char *inside = iw_target_inside(spec, command ? command : "", folders ? folders : "");
+    char *inside =
+        iw_target_inside(spec, command != NULL ? command : "", folders != NULL ? folders : "");
     free(folders);
     free(command);
     return inside;
@@ -112,7 +114,7 @@ static void look(struct iw_shell_watch *watch)
     double seconds = 0;
     free(r->begun);
     r->begun = iw_journal_begun(watch->path, &seconds);
-    watch->seconds = r->begun ? (STUCK_SECONDS + 2 * seconds) * r->scale : 0;
+    watch->seconds = r->begun != NULL ? (STUCK_SECONDS + 2 * seconds) * r->scale : 0;
 }
 
 /* The case under way gets its verdict, and the target's kernel is brought back. */
@@ -134,9 +136,10 @@ static int supervise(const struct iw_target_spec *spec, const struct iw_command 
 {
     bool resumes = c->resume != NULL, over = false;
     char *dir = iw_results_create(c, spec->name);
-    if (!dir)
+    if (dir == NULL)
         return IW_EXIT_TESTER;
-    char *first = enter(spec, c, own_command(resumes || c->results ? NULL : "--results", dir), dir);
+    char *first =
+        enter(spec, c, own_command(resumes || c->results != NULL ? NULL : "--results", dir), dir);
     char *again = enter(spec, c, own_command(resumes ? NULL : "--resume", dir), dir);
     char *journal = iw_text_format("%s/journal.jsonl", dir);
     char *report = iw_text_format("%s/run.json", dir);
@@ -149,7 +152,7 @@ static int supervise(const struct iw_target_spec *spec, const struct iw_command 
     while (!over) {
         status = iw_shell_run(restarts ? again : first, stop, &r.watch);
         look(&r.watch);
-        over = *stop || !access(report, F_OK) || !r.begun;
+        over = *stop || !access(report, F_OK) || r.begun == NULL;
         if (!over && restarts++ >= RESTARTS)
             status = iw_complain_exit(
                 IW_EXIT_TESTER, "the target's kernel has ended %d times; to go on: --resume %s",
@@ -174,10 +177,10 @@ int iw_reexec(const struct iw_command *c, const struct iw_target_spec *spec)
     fflush(stdout);
     if (!iw_target_go_inside(spec, variable))
         return IW_EXIT_TESTER;
-    if (spec->restart && !strcmp(c->name, "run"))
+    if (spec->restart != NULL && !strcmp(c->name, "run"))
         return supervise(spec, c);
-    char *inside =
-        enter(spec, c, own_command(NULL, NULL), c->results ? c->results : "iwarp-conform-results");
+    char *inside = enter(spec, c, own_command(NULL, NULL),
+                         c->results != NULL ? c->results : "iwarp-conform-results");
     execl("/bin/sh", "sh", "-c", inside, (char *)NULL);
     iw_complain("cannot execute %s: %s", inside, strerror(errno));
     free(inside);

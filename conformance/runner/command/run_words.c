@@ -11,8 +11,9 @@
 unsigned iw_run_jobs(const struct iw_command *c, const struct iw_target_spec *target, size_t cases)
 {
     unsigned n = c->jobs ? c->jobs : target->embedded ? iw_cpus() : 1;
-    if (c->trace || (!target->embedded && (target->class == IW_TARGET_AGENT || target->start ||
-                                           target->ask || target->restart)))
+    if (c->trace ||
+        (!target->embedded && (target->class == IW_TARGET_AGENT || target->start != NULL ||
+                               target->ask != NULL || target->restart != NULL)))
         n = 1;
     return n > cases ? (cases ? (unsigned)cases : 1) : n;
 }
@@ -36,8 +37,8 @@ char *iw_run_again(const struct iw_command *c)
     };
     snprintf(scale, sizeof(scale), "%g", c->head.time_scale);
     iw_text_join_word(&text, c->program);
-    iw_text_join(&text, " ", replay->capture ? "replay" : "run");
-    if (replay->capture)
+    iw_text_join(&text, " ", replay->capture != NULL ? "replay" : "run");
+    if (replay->capture != NULL)
         iw_text_join_word(&text, c->words[0]);
     for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
         if (options[i].value == NULL)
@@ -47,6 +48,6 @@ char *iw_run_again(const struct iw_command *c)
     }
     if (c->head.no_quirks)
         iw_text_join(&text, "", " --no-quirks");
-    iw_text_join(&text, "", replay->capture ? " --results " : " --select ");
+    iw_text_join(&text, "", replay->capture != NULL ? " --results " : " --select ");
     return text;
 }

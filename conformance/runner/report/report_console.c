@@ -13,7 +13,7 @@ static void field(FILE *out, const char *name, const char *text)
 {
     char *clean = iw_text_clean(text);
     char *rest = clean, *line;
-    while (clean && (line = strsep(&rest, "\n"))) {
+    while (clean != NULL && ((line = strsep(&rest, "\n")) != NULL)) {
         fprintf(out, "  %-9s %s\n", name, line);
         name = "";
     }
@@ -23,7 +23,7 @@ static void field(FILE *out, const char *name, const char *text)
 static void rule(FILE *out, const struct iw_entry *entry)
 {
     const struct iw_rule *r = iw_entry_rule(entry);
-    if (r)
+    if (r != NULL)
         fprintf(out, "  %-9s %s (%s%s): %s\n", "rule", r->id, iw_level_name(r->level),
                 r->implied ? ", implied" : "", r->text);
 }
@@ -31,9 +31,9 @@ static void rule(FILE *out, const struct iw_entry *entry)
 static void where(FILE *out, const struct iw_entry *entry)
 {
     const struct iw_case *c = entry->c;
-    char *text = c ? iw_text_format("%s:%d", c->file, c->line) : iw_text_copy(entry->file);
+    char *text = c != NULL ? iw_text_format("%s:%d", c->file, c->line) : iw_text_copy(entry->file);
     fprintf(out, "  %-9s %s\n", "case", text);
-    if (entry->result.where && strcmp(entry->result.where, text) != 0)
+    if (entry->result.where != NULL && strcmp(entry->result.where, text) != 0)
         field(out, "at", entry->result.where);
     free(text);
 }
@@ -51,7 +51,7 @@ static void whole(FILE *out, const struct iw_record *record, const struct iw_ent
     field(out, "actual", r->actual);
     field(out, "notes", r->notes);
     field(out, "capture", r->pcap);
-    if (entry->c && record->again)
+    if (entry->c != NULL && record->again != NULL)
         fprintf(out, "  %-9s %s%s\n", "again", record->again, r->id);
 }
 
@@ -100,13 +100,13 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
                     entry->known);
     } else if (r->verdict == IW_VERDICT_PASS) {
         if (verbose || record->remarks)
-            fprintf(out, "PASS %s%s%s\n", r->id, r->observed ? ": " : "",
-                    r->observed ? r->observed : "");
+            fprintf(out, "PASS %s%s%s\n", r->id, r->observed != NULL ? ": " : "",
+                    r->observed != NULL ? r->observed : "");
         if (record->remarks)
             field(out, "notes", r->notes);
     } else if (r->verdict == IW_VERDICT_SKIP) {
         if (verbose)
-            fprintf(out, "SKIP %s: %s\n", r->id, r->reason ? r->reason : "");
+            fprintf(out, "SKIP %s: %s\n", r->id, r->reason != NULL ? r->reason : "");
     } else if (!verbose && (repeats(record, entry) || iw_blocked_repeats(record, entry))) {
         return; /* counted in its finding */
     } else {
@@ -117,7 +117,7 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
 void iw_console_progress(FILE *out, const struct iw_record *record, const char *id)
 {
     fprintf(out, "\r\033[K");
-    if (id)
+    if (id != NULL)
         fprintf(out, "[%zu/%zu] %zu FAIL  %.60s", iw_record_done(record), record->count,
                 record->verdicts[IW_VERDICT_FAIL] + record->verdicts[IW_VERDICT_ERROR], id);
     fflush(out);
@@ -241,18 +241,19 @@ void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose)
     for (size_t i = 0; i < record->count; i++) {
         if (record->entries[i].unreached) {
             fprintf(out, "%s: %s\n", record->target,
-                    record->entries[i].result.reason ? record->entries[i].result.reason : "");
+                    record->entries[i].result.reason != NULL ? record->entries[i].result.reason
+                                                             : "");
             break;
         }
     }
     if (record->repeat > 1)
         unstable(out, record);
-    if (record->baseline)
+    if (record->baseline != NULL)
         baseline(out, record);
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         fprintf(out, "%s%zu %s", i ? ", " : "", record->verdicts[i],
                 iw_verdict_name((enum iw_verdict)i));
     fprintf(out, "; %.1f s, target %s\n", record->seconds, record->target);
-    if (record->dir)
+    if (record->dir != NULL)
         fprintf(out, "results: %s\n", record->dir);
 }

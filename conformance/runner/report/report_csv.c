@@ -17,7 +17,7 @@ static enum answer answer(const struct iw_entry *entry, const struct iw_rule *ru
         return NOT_SAID;
     if (broken && r->rule == rule)
         return BROKEN; /* the observer may have found one that the case does not name */
-    if (broken || !entry->c || !iw_case_names_rule(entry->c, rule))
+    if (broken || entry->c == NULL || !iw_case_names_rule(entry->c, rule))
         return NOT_SAID;
     return r->verdict == IW_VERDICT_PASS ? HELD : OPEN;
 }
@@ -72,7 +72,7 @@ static void cases(FILE *out, const struct iw_record *record, const struct iw_rul
 static void standing(FILE *out, const struct iw_record *record, const struct iw_rule *rule)
 {
     const char *reason = NULL;
-    if (record->whole && record->proof) {
+    if (record->whole != NULL && record->proof != NULL) {
         fputs(iw_standing_name(iw_proof_standing(record->proof, record->whole, rule, &reason)),
               out);
     }

@@ -18,7 +18,7 @@ static json_t *rules(const struct iw_record *record)
         const struct iw_rule *r = iw_rule_at(i);
         const char *reason = NULL, *standing = NULL;
 
-        if (record->whole && record->proof)
+        if (record->whole != NULL && record->proof != NULL)
             standing =
                 iw_standing_name(iw_proof_standing(record->proof, record->whole, r, &reason));
         json_object_set_new(
@@ -54,7 +54,7 @@ static json_t *cases(const struct iw_record *record, json_t *files)
         json_object_set_new(all, c->id,
                             iw_got(json_pack("{s:o, s:o}", "purpose", iw_json_text(c->purpose),
                                              "needs", needs(c))));
-        char *script = json_object_get(files, c->file) ? NULL : iw_text_read_file(c->file);
+        char *script = json_object_get(files, c->file) != NULL ? NULL : iw_text_read_file(c->file);
         if (script != NULL)
             json_object_set_new(files, c->file, iw_json_text(script));
         free(script);
@@ -86,9 +86,9 @@ static json_t *layouts(json_t *report)
         {
             json_t *fields = json_object_get(line, "fields");
             const char *text = json_string_value(fields);
-            if (!text)
+            if (text == NULL)
                 continue;
-            if (!json_object_get(known, text)) {
+            if (json_object_get(known, text) == NULL) {
                 json_object_set_new(known, text, json_integer((json_int_t)json_array_size(list)));
                 json_array_append(list, fields);
             }
@@ -104,10 +104,10 @@ static void put_data(FILE *out, const struct iw_record *record)
 {
     json_t *files = iw_got(json_object()), *report = iw_record_to_json(record);
     json_t *known = cases(record, files), *fields = layouts(report);
-    json_t *all =
-        iw_got(json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "report", report, "layouts", fields,
-                         "rules", rules(record), "cases", known, "files", files, "again",
-                         record->again ? record->again : "", "page", iw_json_text(record->html)));
+    json_t *all = iw_got(
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "report", report, "layouts", fields,
+                  "rules", rules(record), "cases", known, "files", files, "again",
+                  record->again != NULL ? record->again : "", "page", iw_json_text(record->html)));
     json_dump_callback(all, put, out, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(all);
 }
@@ -116,7 +116,7 @@ static void put_data(FILE *out, const struct iw_record *record)
 static const char *put_up_to(FILE *out, const char *text, const char *place)
 {
     const char *at = strstr(text, place);
-    if (!at)
+    if (at == NULL)
         return NULL;
     fwrite(text, 1, (size_t)(at - text), out);
     return at + strlen(place);
@@ -126,11 +126,11 @@ static bool put_page(FILE *out, const char *frame, const char *script,
                      const struct iw_record *record)
 {
     const char *rest = put_up_to(out, frame, "@DATA@");
-    if (!rest)
+    if (rest == NULL)
         return false;
     put_data(out, record);
     rest = put_up_to(out, rest, "@SCRIPT@");
-    if (!rest)
+    if (rest == NULL)
         return false;
     fputs(script, out);
     fputs(rest, out);

@@ -8,7 +8,7 @@
 static json_t *rules(const struct iw_case *c)
 {
     json_t *list = iw_got(json_array());
-    for (size_t i = 0; c && i < c->n_rules; i++)
+    for (size_t i = 0; c != NULL && i < c->n_rules; i++)
         json_array_append_new(list, json_string(c->rules[i]->id));
     return list;
 }
@@ -77,12 +77,12 @@ static json_t *entry_json(const struct iw_record *record, size_t index)
     json_t *object = iw_got(json_pack(
         "{s:o, s:s, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:o*, s:s*, s:s*, s:o*, s:o*}", "id",
         iw_json_text(r->id), "verdict", iw_verdict_name(r->verdict), "role",
-        iw_json_text(c ? iw_role_name(c->role) : NULL), "rules", rules(c), "seconds",
+        iw_json_text(c != NULL ? iw_role_name(c->role) : NULL), "rules", rules(c), "seconds",
         json_object_get(all, "seconds"), "reason", iw_json_text(r->reason), "expected",
         iw_json_text(r->expected), "actual", iw_json_text(r->actual), "pcap", iw_json_text(r->pcap),
-        "file", iw_json_text(entry->file), "line", c ? json_integer(c->line) : NULL, "level",
-        c ? iw_case_level(c) : NULL, "baseline", iw_pinned_name(entry->pinned), "known",
-        entry->known ? iw_json_text(entry->known) : NULL, "rounds",
+        "file", iw_json_text(entry->file), "line", c != NULL ? json_integer(c->line) : NULL,
+        "level", c != NULL ? iw_case_level(c) : NULL, "baseline", iw_pinned_name(entry->pinned),
+        "known", entry->known != NULL ? iw_json_text(entry->known) : NULL, "rounds",
         repeated ? rounds(entry) : NULL));
     json_object_update_missing(object, all);
     json_decref(all);

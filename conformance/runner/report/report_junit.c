@@ -82,7 +82,7 @@ static void skipped(FILE *out, const struct iw_entry *entry)
         entry->pinned == IW_PINNED_EXPECTED
             ? iw_text_format("%s as expected: %s", iw_verdict_name(r->verdict), entry->known)
             : iw_text_format("%s%s", r->verdict == IW_VERDICT_SKIP ? "" : "inconclusive: ",
-                             r->reason ? r->reason : "");
+                             r->reason != NULL ? r->reason : "");
     fputs("      <skipped", out);
     attribute(out, "message", message);
     fputs("/>\n", out);
@@ -111,13 +111,13 @@ static void testcase(FILE *out, const struct iw_record *record, const struct iw_
     const struct iw_result *r = &entry->result;
     char *class = iw_text_copy(entry->file);
     char *dot = strrchr(class, '.');
-    if (dot)
+    if (dot != NULL)
         *dot = 0;
     fputs("    <testcase", out);
     attribute(out, "classname", class);
     attribute(out, "name", r->id);
     attribute(out, "file", entry->file);
-    if (entry->c)
+    if (entry->c != NULL)
         fprintf(out, " line=\"%d\"", entry->c->line);
     fprintf(out, " time=\"%.6f\"", r->seconds);
     free(class);

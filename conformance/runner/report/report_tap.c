@@ -36,8 +36,8 @@ static void diagnostics(FILE *out, const struct iw_entry *entry)
     const struct iw_rule *rule = r->verdict == IW_VERDICT_ERROR ? NULL : iw_entry_rule(entry);
     fputs("  ---\n", out);
     pair(out, "verdict", iw_verdict_name(r->verdict));
-    pair(out, "rule", rule ? rule->id : NULL);
-    pair(out, "text", rule ? rule->text : NULL);
+    pair(out, "rule", rule != NULL ? rule->id : NULL);
+    pair(out, "text", rule != NULL ? rule->text : NULL);
     pair(out, "reason", r->reason);
     pair(out, "expected", r->expected);
     pair(out, "actual", r->actual);

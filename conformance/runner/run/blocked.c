@@ -32,7 +32,7 @@ static unsigned finding_of(const struct iw_record *record, enum iw_instrument in
 static void explain(struct iw_result *r)
 {
     const char *why = r->reason != NULL ? strstr(r->reason, ": ") : NULL;
-    char *reason = iw_text_format("blocked by finding %u%s", r->blocked_by, why ? why : "");
+    char *reason = iw_text_format("blocked by finding %u%s", r->blocked_by, why != NULL ? why : "");
     free(r->reason);
     r->reason = reason;
 }

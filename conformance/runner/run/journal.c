@@ -95,16 +95,17 @@ static bool read_lines(struct iw_journal *j)
             free(line);
             return false;
         }
-        if (!j->head)
+        if (j->head == NULL)
             j->head = object;
-        else if (json_object_get(object, "begun"))
+        else if (json_object_get(object, "begun") != NULL)
             json_decref(object);
         else
             json_array_append_new(j->results, object);
         whole += got;
     }
     free(line);
-    return j->head && json_integer_value(json_object_get(j->head, "schema")) == IW_REPORT_SCHEMA &&
+    return j->head != NULL &&
+           json_integer_value(json_object_get(j->head, "schema")) == IW_REPORT_SCHEMA &&
            !ftruncate(fileno(j->file), whole) && !fseeko(j->file, whole, SEEK_SET);
 }
 
@@ -114,7 +115,7 @@ struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *he
     j->path = iw_text_format("%s/journal.jsonl", dir);
     j->file = fopen(j->path, "r+e");
     *status = IW_EXIT_USAGE;
-    if (!j->file)
+    if (j->file == NULL)
         iw_complain("cannot read %s: %s", j->path, strerror(errno));
     else if (!read_lines(j))
         iw_complain("%s: expected the journal of a run", j->path);
@@ -128,8 +129,8 @@ struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *he
 
 static bool is_round(const json_t *round, unsigned repeat)
 {
-    return !round || (json_is_integer(round) && json_integer_value(round) >= 0 &&
-                      json_integer_value(round) < (json_int_t)repeat);
+    return round == NULL || (json_is_integer(round) && json_integer_value(round) >= 0 &&
+                             json_integer_value(round) < (json_int_t)repeat);
 }
 
 int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
@@ -140,7 +141,7 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
     const char *suite = member(j, "suite");
     json_t *object;
     size_t i;
-    if (!suite || strcmp(suite, record->suite) != 0) {
+    if (suite == NULL || strcmp(suite, record->suite) != 0) {
         iw_complain("%s: the cases have changed since that run; begin a new one", j->path);
         return IW_EXIT_USAGE;
     }
@@ -150,14 +151,15 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
         const json_t *round = json_object_get(object, "round"); /* missing: as they came */
         struct iw_entry *entry = id != NULL ? iw_record_entry(record, id) : NULL;
         struct iw_result result;
-        if (!entry || entry->handed >= record->repeat || !is_round(round, record->repeat) ||
+        if (entry == NULL || entry->handed >= record->repeat || !is_round(round, record->repeat) ||
             !iw_result_from_json(object, &result)) {
             iw_complain("%s:%zu: expected the result of a case", j->path, i + 2);
             return IW_EXIT_USAGE;
         }
         result.id = iw_text_copy(id);
         result.role = entry->c->role;
-        take(context, entry, round ? (unsigned)json_integer_value(round) : entry->handed, &result);
+        take(context, entry, round != NULL ? (unsigned)json_integer_value(round) : entry->handed,
+             &result);
     }
     return 0;
 }
@@ -177,9 +179,9 @@ bool iw_journal_add(struct iw_journal *j, const struct iw_result *result, unsign
 
 void iw_journal_close(struct iw_journal *j)
 {
-    if (!j)
+    if (j == NULL)
         return;
-    if (j->file)
+    if (j->file != NULL)
         fclose(j->file);
     json_decref(j->head);
     json_decref(j->results);
@@ -194,7 +196,7 @@ char *iw_journal_begun(const char *path, double *seconds)
     char *line = NULL, *id = NULL;
     size_t size = 0;
     ssize_t got;
-    while (f && (got = getline(&line, &size, f)) > 0 && line[got - 1] == '\n') {
+    while (f != NULL && (got = getline(&line, &size, f)) > 0 && line[got - 1] == '\n') {
         json_t *object = json_loadb(line, (size_t)got, 0, NULL);
 
         free(id);
@@ -203,7 +205,7 @@ char *iw_journal_begun(const char *path, double *seconds)
         json_decref(object);
     }
     free(line);
-    if (f)
+    if (f != NULL)
         fclose(f);
     return id;
 }

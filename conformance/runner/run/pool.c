@@ -131,7 +131,7 @@ static void send_job(struct worker *w)
 {
     const struct iw_pool *pool = w->parent->pool;
     struct iw_order order = {.c = w->job.c, .round = w->job.round};
-    snprintf(order.option, sizeof(order.option), "%s", w->job.option ? w->job.option : "");
+    snprintf(order.option, sizeof(order.option), "%s", w->job.option != NULL ? w->job.option : "");
     give_time(w, iw_pool_case_seconds(pool, w->job.c));
     /* One order at a time always fits into the socket's buffer; a dead worker is seen when its
      * answer is read. */
@@ -186,12 +186,12 @@ static void take_reached(struct iw_pool *pool, const json_t *object)
     if (json_is_true(json_object_get(object, "reached"))) {
         pool->reached = true;
         pool->unreached = 0;
-        if (version && !pool->version)
+        if (version != NULL && pool->version == NULL)
             pool->version = iw_text_copy(version);
         return;
     }
     pool->unreached++;
-    snprintf(pool->why_not, sizeof(pool->why_not), "%s", why ? why : "unknown");
+    snprintf(pool->why_not, sizeof(pool->why_not), "%s", why != NULL ? why : "unknown");
 }
 
 static void take_line(struct worker *w, const char *line)
@@ -201,11 +201,11 @@ static void take_line(struct worker *w, const char *line)
     const char *trouble = json_string_value(json_object_get(object, "trouble"));
     const json_t *group = json_object_get(object, "group");
     struct iw_result result;
-    if (group)
+    if (group != NULL)
         w->group = (pid_t)json_integer_value(group);
-    if (trouble)
+    if (trouble != NULL)
         pool->trouble(pool->context, trouble);
-    if (json_object_get(object, "reached"))
+    if (json_object_get(object, "reached") != NULL)
         take_reached(pool, object);
     if (w->busy && iw_result_from_json(json_object_get(object, "result"), &result))
         finish(w, &result);
@@ -226,7 +226,7 @@ static bool hear(struct worker *w)
     w->length += (size_t)got;
     w->answer[w->length] = 0;
     char *newline;
-    while ((newline = memchr(w->answer, '\n', w->length))) {
+    while (((newline = memchr(w->answer, '\n', w->length)) != NULL)) {
         *newline++ = 0;
         take_line(w, w->answer);
         w->length -= (size_t)(newline - w->answer);
@@ -261,7 +261,7 @@ static void lose(struct worker *w, char *why)
 {
     char *how = bury(w, why != NULL);
     if (w->busy)
-        finish_with(w, IW_VERDICT_ERROR, iw_text_copy(why ? why : how));
+        finish_with(w, IW_VERDICT_ERROR, iw_text_copy(why != NULL ? why : how));
     free(how);
     free(why);
 }
@@ -287,7 +287,7 @@ static int wait_ms(const struct parent *p)
 
 static bool is_live(const struct iw_pool *pool)
 {
-    return pool->live && !*pool->live_error;
+    return pool->live != NULL && !*pool->live_error;
 }
 
 static void pump(struct iw_pool *pool)

@@ -25,7 +25,7 @@ double iw_pool_case_seconds(const struct iw_pool *pool, const struct iw_case *c)
     double patience = options->patience > 0 ? options->patience : PATIENCE;
     double scale = scale_of(pool);
     /* The time that the peer takes to connect is not the case's. */
-    if (pool->target->connect || pool->target->ask)
+    if (pool->target->connect != NULL || pool->target->ask != NULL)
         limit += CALLS * iw_target_connect_within(pool->target);
     if (pool->grace > 0)
         return scale * (limit + pool->grace);

@@ -15,11 +15,11 @@
 
 const struct iw_rule *iw_entry_rule(const struct iw_entry *entry)
 {
-    if (entry->result.rule)
+    if (entry->result.rule != NULL)
         return entry->result.rule;
     if (entry->result.n_deviations > 0 && entry->result.deviations[0].rule == NULL)
         return NULL; /* no rule is broken by a crash */
-    return entry->c && entry->c->n_rules ? entry->c->rules[0] : NULL;
+    return entry->c != NULL && entry->c->n_rules ? entry->c->rules[0] : NULL;
 }
 
 static void count(struct iw_record *r, struct iw_entry *entry)
@@ -37,7 +37,7 @@ void iw_record_fill(struct iw_record *r, const struct iw_suite *suite,
         const struct iw_suite_file *file = &suite->files[i];
         struct iw_entry *entry = &r->entries[r->count];
 
-        if (!file->error)
+        if (file->error == NULL)
             continue;
         entry->file = file->path;
         entry->result.id = iw_text_copy(file->path);
@@ -84,7 +84,7 @@ struct iw_entry *iw_record_next(struct iw_record *r, unsigned *number)
         for (size_t i = round == r->round ? r->next : 0; i < r->count; i++) {
             struct iw_entry *entry = &r->entries[i];
 
-            if (!entry->c || entry->handed > round)
+            if (entry->c == NULL || entry->handed > round)
                 continue;
             r->round = round;
             r->next = i;
@@ -122,14 +122,14 @@ static void keep(struct iw_entry *entry, bool first, struct iw_result *result)
         lesser = entry->result;
         entry->result = *result;
     }
-    if (lesser.pcap)
+    if (lesser.pcap != NULL)
         unlink(lesser.pcap);
     iw_result_free(&lesser);
 }
 
 static bool starts(const struct iw_result *r, const char *with)
 {
-    return r->verdict == IW_VERDICT_INCONCLUSIVE && r->reason &&
+    return r->verdict == IW_VERDICT_INCONCLUSIVE && r->reason != NULL &&
            !strncmp(r->reason, with, strlen(with));
 }
 
@@ -166,11 +166,11 @@ void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_
     entry->unreached = starts(&entry->result, IW_UNREACHED) || starts(&entry->result, IW_NO_MPA) ||
                        starts(&entry->result, IW_SILENT);
     const struct iw_pin *pin = iw_baseline_find(b, entry->c->id);
-    entry->known = pin ? pin->reason : NULL;
+    entry->known = pin != NULL ? pin->reason : NULL;
     entry->pinned =
         entry->unreached ? IW_PINNED_NOT : iw_baseline_judge(pin, entry->result.verdict);
     /* Without a baseline nothing is new. */
-    if (!r->baseline)
+    if (r->baseline == NULL)
         entry->pinned = IW_PINNED_NOT;
     count(r, entry);
 }

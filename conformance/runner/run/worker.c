@@ -38,7 +38,7 @@ static void say(const struct worker *w, json_t *object)
 static void say_group(const struct worker *w)
 {
     say(w, iw_got(json_pack("{s:I}", "group",
-                            (json_int_t)(w->target ? iw_target_group(w->target) : 0))));
+                            (json_int_t)(w->target != NULL ? iw_target_group(w->target) : 0))));
 }
 
 /* ---- the target ---- */
@@ -46,7 +46,7 @@ static void say_group(const struct worker *w)
 static void close_target(struct worker *w)
 {
     char trouble[LINE];
-    if (!w->target)
+    if (w->target == NULL)
         return;
     iw_target_close(w->target, trouble, sizeof(trouble));
     w->target = NULL;
@@ -69,9 +69,9 @@ static bool is_crafted(const struct iw_case *c)
 static const char *why_not_crafted(struct worker *w)
 {
     char error[LINE];
-    if (w->tun.fd < 0 && !w->no_tun) {
+    if (w->tun.fd < 0 && w->no_tun == NULL) {
         const char *why = iw_target_uncraftable(w->pool->target);
-        if (!why && iw_tun_open(&w->tun, error, sizeof(error)))
+        if (why == NULL && iw_tun_open(&w->tun, error, sizeof(error)))
             why = error;
         w->no_tun = iw_text_copy(why);
     }
@@ -83,9 +83,10 @@ static bool open_target(struct worker *w, const char *option, bool crafted, stru
 {
     const struct iw_pool *pool = w->pool;
     char error[LINE];
-    if (w->target && (strcmp(w->option, option) != 0 || !iw_target_of(w->target)->tun == crafted))
+    if (w->target != NULL &&
+        (strcmp(w->option, option) != 0 || (iw_target_of(w->target)->tun == NULL) == crafted))
         close_target(w);
-    if (w->target)
+    if (w->target != NULL)
         return true;
     snprintf(w->option, sizeof(w->option), "%s", option);
     enum iw_target_opened opened = iw_target_open_crafted(
@@ -160,7 +161,7 @@ static void play_once(struct worker *w, const struct iw_order *order, struct iw_
     struct iw_run_options options = *pool->options;
     bool crafted = is_crafted(order->c);
     *r = (struct iw_result){0};
-    if (crafted && why_not_crafted(w)) {
+    if (crafted && why_not_crafted(w) != NULL) {
         set_reason(r, IW_VERDICT_SKIP, iw_text_format("needs crafted TCP segments: %s", w->no_tun));
         return;
     }
@@ -169,7 +170,7 @@ static void play_once(struct worker *w, const struct iw_order *order, struct iw_
     char *lacking = iw_case_tagged(order->c, "hazard") && !pool->options->hazards
                         ? iw_text_copy("a hazard: it could wedge the target; see --allow-hazard")
                         : iw_target_lacks(iw_target_of(w->target), order->c);
-    if (lacking) {
+    if (lacking != NULL) {
         set_reason(r, IW_VERDICT_SKIP, lacking);
         return;
     }
@@ -178,7 +179,7 @@ static void play_once(struct worker *w, const struct iw_order *order, struct iw_
     if (pool->play(order->c, iw_target_of(w->target), &options, r))
         set_reason(r, IW_VERDICT_ERROR, iw_text_copy("no memory"));
     look_after(w, r);
-    if (pool->options->trace)
+    if (pool->options->trace != NULL)
         fflush(pool->options->trace);
 }
 
@@ -188,7 +189,7 @@ static void play(struct worker *w, const struct iw_order *order, struct iw_resul
 {
     const struct iw_target_spec *spec = w->pool->target;
     play_once(w, order, r);
-    if (!w->target || !iw_target_of(w->target)->refused || !spec->start ||
+    if (w->target == NULL || !iw_target_of(w->target)->refused || spec->start == NULL ||
         spec->class == IW_TARGET_AGENT)
         return;
     close_target(w);
@@ -205,7 +206,7 @@ void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
     struct worker w = {.pool = pool, .out = fdopen(fd, "w"), .tun = not_open};
     struct iw_order order;
     iw_got(w.out);
-    if (pool->log_dir)
+    if (pool->log_dir != NULL)
         w.log = iw_text_format("%s/target-%u.log", pool->log_dir, number + 1);
     while (recv(fd, &order, sizeof(order), MSG_WAITALL) == (ssize_t)sizeof(order)) {
         struct iw_result result;

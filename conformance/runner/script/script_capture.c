@@ -54,7 +54,7 @@ static void close_recording(struct recording *r)
     for (size_t i = 0; i < CONNECTIONS; i++) {
         struct recorded *c = &r->connection[i];
 
-        while (c->things) {
+        while (c->things != NULL) {
             struct thing *thing = c->things;
 
             c->things = thing->next;
@@ -100,12 +100,12 @@ static void add(struct recorded *c, enum iw_side side, struct iw_item *item, uin
         return;
     }
     if (frame != r->frame)
-        for (at = &c->things; *at && (*at)->frame <= frame;)
+        for (at = &c->things; *at != NULL && (*at)->frame <= frame;)
             at = &(*at)->next;
     struct thing *thing = iw_got(malloc(sizeof(*thing)));
     *thing = (struct thing){.next = *at, .side = side, .frame = frame, .time = time, .item = item};
     *at = thing;
-    if (!thing->next)
+    if (thing->next == NULL)
         c->last = &thing->next;
 }
 
@@ -116,7 +116,7 @@ static void add_now(struct recorded *c, enum iw_side side, struct iw_item *item)
 
 static void flush(struct recorded *c, enum iw_side side)
 {
-    if (c->partial[side])
+    if (c->partial[side] != NULL)
         add(c, side, c->partial[side], c->frame[side], c->time[side]);
     c->partial[side] = NULL;
 }
@@ -137,13 +137,13 @@ static void seen_segment(struct recorded *c, const struct iw_observation *o)
 {
     struct iw_item **item = &c->partial[o->side];
 
-    if (*item && !continues(&c->before[o->side], c->payload[o->side], &o->ddp))
+    if (*item != NULL && !continues(&c->before[o->side], c->payload[o->side], &o->ddp))
         flush(c, o->side);
     c->before[o->side] = o->ddp;
     c->payload[o->side] = o->payload_length;
     c->frame[o->side] = c->recording->frame;
     c->time[o->side] = c->recording->time;
-    if (!*item)
+    if (*item == NULL)
         *item = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
     iw_item_append(*item, o);
     if ((*item)->length > OCTETS)
@@ -235,7 +235,7 @@ static int on_segment(void *context, const struct iw_segment *s)
     struct recorded *c = &r->connection[number - r->first];
     r->frame = s->frame->number;
     r->time = s->frame->time;
-    if (!c->observer)
+    if (c->observer == NULL)
         open_connection(r, c);
     if (s->kind == IW_SEGMENT_DATA)
         take_data(c, s);
@@ -252,7 +252,7 @@ static void walk(struct recording *r, const char *path)
     if (!*r->error && counts.ignored)
         snprintf(r->error, sizeof(r->error), "%s: more than %d TCP connections", r->name, TABLE);
     for (size_t i = 0; i < r->count && !*r->error; i++) {
-        if (!r->connection[i].observer)
+        if (r->connection[i].observer == NULL)
             continue;
         iw_observer_flush(r->connection[i].observer);
         flush(&r->connection[i], IW_SIDE_INITIATOR);
@@ -296,7 +296,7 @@ static void push_connection(lua_State *L, const struct recording *r, size_t numb
     }
     lua_newtable(L);
     lua_Integer n = 0;
-    for (const struct thing *thing = c->things; thing; thing = thing->next) {
+    for (const struct thing *thing = c->things; thing != NULL; thing = thing->next) {
         push_thing(L, thing);
         lua_rawseti(L, -2, ++n);
     }
@@ -312,18 +312,18 @@ static void push_connection(lua_State *L, const struct recording *r, size_t numb
 static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
 {
     const char *folder = iw_script_of(L)->options->pcaps;
-    if (!folder)
+    if (folder == NULL)
         luaL_error(L, "%s: this run has no folder of captures", name);
     lua_pushfstring(L, "/%s/", name);
-    if (*name == '/' || strstr(lua_tostring(L, -1), "/../"))
+    if (*name == '/' || strstr(lua_tostring(L, -1), "/../") != NULL)
         luaL_error(L, "%s: expected a path below the folder of captures", name);
     lua_pop(L, 1);
     lua_pushfstring(L, "%s/%s", folder, name);
     char root[PATH_MAX];
-    if (!realpath(folder, root))
+    if (realpath(folder, root) == NULL)
         luaL_error(L, "%s: %s", folder, strerror(errno));
     struct stat status = {0};
-    if (!realpath(lua_tostring(L, -1), path) || stat(path, &status))
+    if (realpath(lua_tostring(L, -1), path) == NULL || stat(path, &status))
         luaL_error(L, "%s: %s", lua_tostring(L, -1), strerror(errno));
     size_t n = strlen(root);
     if (strncmp(path, root, n) != 0 || (path[n] != '/' && root[n - 1] != '/') ||

@@ -56,7 +56,8 @@ static bool take_case(lua_State *L, const char *file, size_t index, struct iw_ca
     c->rules = take_list(L, "rules", sizeof(const struct iw_rule *), &c->n_rules, take_rule);
     c->tags = take_list(L, "tags", sizeof(char *), &c->n_tags, take_tag);
     c->needs = take_list(L, "needs", sizeof(*c->needs), &c->n_needs, take_need);
-    bool whole = c->id && c->purpose && role && iw_verdict_find(worst, &c->worst);
+    bool whole =
+        c->id != NULL && c->purpose != NULL && role != NULL && iw_verdict_find(worst, &c->worst);
     if (whole)
         c->role = strcmp(role, "initiator") ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
     free(role);

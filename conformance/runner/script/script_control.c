@@ -14,7 +14,7 @@ static struct iw_target *target_of(lua_State *L)
 {
     struct iw_target *target = iw_script_of(L)->target;
 
-    if (!target)
+    if (target == NULL)
         luaL_error(L, "there is no target outside of a case's run function");
     return target;
 }
@@ -23,7 +23,7 @@ static struct iw_control *control_of(lua_State *L)
 {
     struct iw_control *control = target_of(L)->control;
 
-    if (!control)
+    if (control == NULL)
         luaL_error(L, "this target has no agent; the case's needs must say that it wants one");
     return control;
 }
@@ -166,7 +166,7 @@ static int l_control(lua_State *L)
     *kept = to_json(L, 1, IW_CONTROL_DEPTH);
     *kept =
         iw_control_call(control, *kept, iw_script_until(L, 2, REPLY_SECONDS), error, sizeof(error));
-    if (!*kept) {
+    if (*kept == NULL) {
         iw_script_check_time(L);
         iw_script_push_failure(L, error);
         lua_pushboolean(L, iw_control_lost(control));
@@ -174,7 +174,7 @@ static int l_control(lua_State *L)
     }
     if (!json_is_true(json_object_get(*kept, "ok"))) {
         const char *why = json_string_value(json_object_get(*kept, "error"));
-        return iw_script_push_failure(L, why ? why : "refused without a reason");
+        return iw_script_push_failure(L, why != NULL ? why : "refused without a reason");
     }
     return push_kept(L, kept);
 }
@@ -187,7 +187,7 @@ static int l_event(lua_State *L)
     uint64_t until = iw_script_until(L, 1, iw_script_patience(s));
     lua_settop(L, 1);
     json_t **kept = keep(L);
-    while (!(*kept = iw_control_event(control, 0))) {
+    while ((*kept = iw_control_event(control, 0)) == NULL) {
         if (iw_control_lost(control) ||
             !iw_station_wait(s->station, iw_control_fd(control), until)) {
             iw_script_check_time(L);
@@ -210,9 +210,9 @@ static int l_target(lua_State *L)
     iw_script_set_text(L, "name", t->name);
     iw_script_set_text(L, "host", t->host);
     iw_script_set_integer(L, "port", t->port);
-    iw_script_set_text(L, "station_host", t->station_host ? t->station_host : t->host);
+    iw_script_set_text(L, "station_host", t->station_host != NULL ? t->station_host : t->host);
     iw_script_set_boolean(L, "agent", t->control != NULL);
-    if (t->startup) {
+    if (t->startup != NULL) {
         lua_newtable(L);
         iw_script_set_boolean(L, "crc", t->startup->crc);
         iw_script_set_boolean(L, "markers", t->startup->markers);
@@ -228,7 +228,7 @@ static int l_can(lua_State *L)
 {
     const struct iw_target *t = target_of(L);
 
-    lua_pushboolean(L, t->can && t->can(t, luaL_checkstring(L, 1)));
+    lua_pushboolean(L, t->can != NULL && t->can(t, luaL_checkstring(L, 1)));
     return 1;
 }
 
@@ -276,7 +276,7 @@ static int l_initiate(lua_State *L)
     char error[256] = "this target cannot be made to connect";
 
     iw_script_waits(L);
-    if (!t->initiate || t->initiate(t, host, port, error, sizeof(error)))
+    if (t->initiate == NULL || t->initiate(t, host, port, error, sizeof(error)))
         return iw_script_push_failure(L, error);
     lua_pushboolean(L, 1);
     return 1;
@@ -286,7 +286,7 @@ static int l_initiate(lua_State *L)
 static int l_death(lua_State *L)
 {
     struct iw_target *t = target_of(L);
-    lua_pushstring(L, t->death ? t->death(t) : NULL);
+    lua_pushstring(L, t->death != NULL ? t->death(t) : NULL);
     return 1;
 }
 

@@ -52,7 +52,7 @@ static void *allocate(void *context, void *block, size_t old, size_t size)
 {
     struct iw_script *s = context;
 
-    if (!block)
+    if (block == NULL)
         old = 0;
     if (!size) {
         free(block);
@@ -60,12 +60,12 @@ static void *allocate(void *context, void *block, size_t old, size_t size)
         return NULL;
     }
     if (size > old && size - old > s->limit - s->used) {
-        if (s->L)
+        if (s->L != NULL)
             find_where(s->L, s->where);
         return NULL;
     }
     void *more = realloc(block, size);
-    if (more)
+    if (more != NULL)
         s->used = s->used - old + size;
     return more;
 }
@@ -196,12 +196,12 @@ static const char *bare(const char *message)
 {
     const char *at = message;
 
-    while ((at = strchr(at, ':'))) {
+    while (((at = strchr(at, ':')) != NULL)) {
         const char *digits = at + 1;
         size_t n = strspn(digits, "0123456789");
 
         if (n && digits[n] == ':' && digits[n + 1] == ' ' &&
-            !memchr(message, ' ', (size_t)(at - message)))
+            memchr(message, ' ', (size_t)(at - message)) == NULL)
             return digits + n + 2;
         at++;
     }
@@ -374,11 +374,11 @@ static void open_safe(lua_State *L)
         "collectgarbage", "dofile", "load", "loadfile", "print", "warn", "pcall", "xpcall", NULL,
     };
 
-    for (const luaL_Reg *lib = libs; lib->func; lib++) {
+    for (const luaL_Reg *lib = libs; lib->func != NULL; lib++) {
         luaL_requiref(L, lib->name, lib->func, 1);
         lua_pop(L, 1);
     }
-    for (const char *const *name = unsafe; *name; name++) {
+    for (const char *const *name = unsafe; *name != NULL; name++) {
         lua_pushnil(L);
         lua_setglobal(L, *name);
     }
@@ -422,8 +422,8 @@ static void say(lua_State *L, char *error, size_t room)
     lua_getfield(L, -2, "reason");
     const char *where = lua_tostring(L, -2);
     const char *reason = lua_tostring(L, -1);
-    snprintf(error, room, "%s%s%s", where ? where : "", where ? ": " : "",
-             reason ? reason : "unknown error");
+    snprintf(error, room, "%s%s%s", where != NULL ? where : "", where != NULL ? ": " : "",
+             reason != NULL ? reason : "unknown error");
     lua_pop(L, 3);
 }
 
@@ -431,7 +431,7 @@ int iw_script_open(struct iw_script *s, char *error, size_t room)
 {
     s->limit = s->options->memory ? s->options->memory : 64u * 1024 * 1024;
     s->L = lua_newstate(allocate, s);
-    if (!s->L) {
+    if (s->L == NULL) {
         snprintf(error, room, "no memory for a Lua state");
         return -1;
     }
@@ -447,7 +447,7 @@ int iw_script_open(struct iw_script *s, char *error, size_t room)
 
 void iw_script_close(struct iw_script *s)
 {
-    if (s->L)
+    if (s->L != NULL)
         lua_close(s->L);
     s->L = NULL;
 }

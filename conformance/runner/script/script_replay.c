@@ -13,7 +13,7 @@ static void push_map(lua_State *L, const char *path)
     if (iw_script_load_file(L, path))
         lua_error(L);
     lua_newtable(L);
-    for (const char *const *name = seen; *name; name++) {
+    for (const char *const *name = seen; *name != NULL; name++) {
         lua_getglobal(L, *name);
         lua_setfield(L, -2, *name);
     }
@@ -29,7 +29,7 @@ static int l_replay(lua_State *L)
 {
     const struct iw_replay *replay = iw_script_of(L)->options->replay;
 
-    if (!replay)
+    if (replay == NULL)
         return luaL_error(L, "this is no run of `iwarp-conform replay`");
     lua_newtable(L);
     iw_script_set_text(L, "capture", replay->capture);
@@ -38,7 +38,7 @@ static int l_replay(lua_State *L)
     iw_script_set_text(L, "time", replay->time);
     iw_script_set_text(L, "private", replay->private);
     iw_script_set_text(L, "map", replay->map);
-    if (replay->map && strpbrk(replay->map, "./")) {
+    if (replay->map != NULL && strpbrk(replay->map, "./") != NULL) {
         push_map(L, replay->map);
         lua_setfield(L, -2, "map");
     }
@@ -78,9 +78,9 @@ int iw_script_ask_replay(const struct iw_run_options *options, const char *what,
             lua_getfield(s.L, -1, "reason");
         const char *answer = lua_tostring(s.L, -1);
         if (failed)
-            snprintf(error, room, "%s", answer ? answer : "unknown error");
+            snprintf(error, room, "%s", answer != NULL ? answer : "unknown error");
         else
-            failed = !answer || !(*text = strdup(answer));
+            failed = answer == NULL || (*text = strdup(answer)) == NULL;
     }
     iw_script_close(&s);
     return failed ? -1 : 0;

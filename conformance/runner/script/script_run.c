@@ -122,7 +122,7 @@ static void take_result(lua_State *L, struct iw_result *out)
 
     out->verdict = IW_VERDICT_ERROR;
     iw_verdict_find(verdict, &out->verdict);
-    out->rule = rule ? iw_rule_find(rule) : NULL;
+    out->rule = rule != NULL ? iw_rule_find(rule) : NULL;
     out->reason = iw_script_text(L, "reason");
     out->expected = iw_script_text(L, "expected");
     out->actual = iw_script_text(L, "actual");
@@ -189,8 +189,8 @@ static void save(struct iw_exchange *x, const struct iw_case *c,
 {
     char title[2048], round[16] = "";
     snprintf(title, sizeof(title), "case %s: %s\n%s%s%s", c->id, c->purpose,
-             iw_verdict_name(out->verdict), out->reason ? ": " : "",
-             out->reason ? out->reason : "");
+             iw_verdict_name(out->verdict), out->reason != NULL ? ": " : "",
+             out->reason != NULL ? out->reason : "");
     if (options->round > 0)
         snprintf(round, sizeof(round), ".%u", options->round + 1);
     char *path = iw_text_format("%s/%s%s.pcapng", options->pcap_dir, c->id, round);
@@ -232,7 +232,7 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
     *out = (struct iw_result){.id = iw_text_copy(c->id), .role = c->role};
     s.station = iw_station_create(exchange, target->tun, options->trace);
     iw_station_quirks(s.station, options->no_quirks, target->quirks);
-    if (options->trace)
+    if (options->trace != NULL)
         fprintf(options->trace, "case %s\n", c->id);
     iw_script_allow_reading(&s);
     char error[ERROR_ROOM];
@@ -251,12 +251,12 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
         play(&s, out);
     }
     iw_script_close(&s);
-    if (out->verdict != IW_VERDICT_PASS && !out->where)
+    if (out->verdict != IW_VERDICT_PASS && out->where == NULL)
         out->where = iw_text_format("%s:%d", c->file, c->line);
     out->heard = iw_exchange_heard(exchange);
     if (options->exchange)
         out->exchange = iw_sequence_json(exchange);
-    if (options->pcap_dir)
+    if (options->pcap_dir != NULL)
         save(exchange, c, options, out);
     iw_station_destroy(s.station);
     iw_exchange_destroy(exchange);

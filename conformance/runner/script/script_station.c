@@ -19,7 +19,7 @@ static struct iw_station *station_of(lua_State *L)
 {
     struct iw_script *s = iw_script_of(L);
 
-    if (!s->station)
+    if (s->station == NULL)
         luaL_error(L, "there is no connection outside of a case's run function");
     return s->station;
 }
@@ -87,7 +87,7 @@ static int l_connect(lua_State *L)
     struct iw_conn *c = iw_station_connect(station_of(L), host, port, &options, deadline_of(L, 4),
                                            error, sizeof(error));
 
-    if (!c) {
+    if (c == NULL) {
         iw_script_check_time(L);
         iw_script_of(L)->target->refused = true;
         return iw_script_push_failure(L, error);
@@ -104,7 +104,7 @@ static int l_listen(lua_State *L)
     struct iw_station_listener *l =
         iw_station_listen(station_of(L), luaL_checkstring(L, 1), &options, error, sizeof(error));
 
-    if (!l)
+    if (l == NULL)
         return iw_script_push_failure(L, error);
     push(L, l, LISTENER);
     lua_pushinteger(L, iw_station_listener_port(l));
@@ -117,7 +117,7 @@ static int l_accept(lua_State *L)
     struct iw_station_listener *l = *(struct iw_station_listener **)luaL_checkudata(L, 1, LISTENER);
     struct iw_conn *c = iw_station_listener_accept(l, deadline_of(L, 2));
 
-    if (!c)
+    if (c == NULL)
         return waited(L);
     push(L, c, CONN);
     return 1;
@@ -132,7 +132,7 @@ static int l_await(lua_State *L)
     struct iw_target *t = s->target;
     uint64_t began = iw_transport_now();
     const char *why = NULL;
-    if (!t || !t->not_called)
+    if (t == NULL || t->not_called == NULL)
         return luaL_error(L, "nothing makes this target connect");
     uint64_t until = began + (uint64_t)(t->connect_within * iw_script_scale(s) * 1e9);
     struct iw_conn *c;
@@ -140,20 +140,20 @@ static int l_await(lua_State *L)
         uint64_t look = iw_transport_now() + LOOK_NS;
 
         c = iw_station_listener_accept(l, look > until ? until : look);
-        if (c || iw_transport_now() >= until)
+        if (c != NULL || iw_transport_now() >= until)
             break;
         why = t->not_called(t, false);
-        if (why) /* what it did before its end has come */
+        if (why != NULL) /* what it did before its end has come */
             until = iw_transport_now();
     }
     s->began += iw_transport_now() - began;
     if (s->deadline)
         s->deadline += iw_transport_now() - began;
-    if (c) {
+    if (c != NULL) {
         push(L, c, CONN);
         return 1;
     }
-    return iw_script_push_failure(L, why ? why : t->not_called(t, true));
+    return iw_script_push_failure(L, why != NULL ? why : t->not_called(t, true));
 }
 
 /* The octets of one write. */
@@ -370,7 +370,7 @@ static int c_streamed(lua_State *L)
     lua_Integer length = luaL_checkinteger(L, 2);
     luaL_argcheck(L, length > 0, 2, "expected a number of octets above 0");
     const uint8_t *octets = iw_conn_streamed(c, (size_t)length, deadline_of(L, 3));
-    if (!octets)
+    if (octets == NULL)
         return waited(L);
     lua_pushlstring(L, (const char *)octets, (size_t)length);
     iw_conn_streamed_drop(c, (size_t)length);
@@ -383,7 +383,7 @@ static int c_next(lua_State *L)
     struct iw_conn *c = conn_of(L);
     const struct iw_item *item = iw_conn_next(c, deadline_of(L, 2));
 
-    if (!item)
+    if (item == NULL)
         return waited(L);
     iw_script_taking(L);
     iw_script_push_item(L, item);
@@ -454,7 +454,7 @@ static void push_finding(lua_State *L, const struct iw_station_finding *f)
     lua_newtable(L);
     iw_script_set_text(L, "check", info->name);
     iw_script_set_text(L, "text", info->text);
-    if (rule) {
+    if (rule != NULL) {
         iw_script_set_text(L, "rule", rule->id);
         iw_script_set_text(L, "verdict", iw_verdict_name(iw_rule_verdict(rule)));
     }
@@ -477,7 +477,8 @@ static int l_findings(lua_State *L)
     lua_Integer n = 0;
 
     lua_newtable(L);
-    for (const struct iw_station_finding *f = iw_station_findings(station_of(L)); f; f = f->next) {
+    for (const struct iw_station_finding *f = iw_station_findings(station_of(L)); f != NULL;
+         f = f->next) {
         push_finding(L, f);
         lua_rawseti(L, -2, ++n);
     }

@@ -82,7 +82,7 @@ struct layout {
 static size_t lay_out(struct view *v, const struct plain *p, size_t at, size_t end,
                       const struct layout *fields)
 {
-    for (; fields->name && at + fields->length <= end; at += fields++->length)
+    for (; fields->name != NULL && at + fields->length <= end; at += fields++->length)
         plain_field(v, p, at, fields->length, fields->name);
     return at;
 }
@@ -196,7 +196,7 @@ static json_t *line_json(const struct iw_exchange *x, const struct iw_exchange_l
         json_object_set_new(object, "octets", hexadecimal(&v));
         json_object_set_new(object, "length", json_integer((json_int_t)length));
     }
-    if (v.fields)
+    if (v.fields != NULL)
         json_object_set_new(object, "fields", json_string(v.fields));
     free(v.fields);
     if (json_array_size(said))
@@ -209,7 +209,7 @@ char *iw_sequence_json(const struct iw_exchange *x)
 {
     json_t *list = iw_got(json_array());
 
-    for (const struct iw_exchange_line *l = iw_exchange_lines(x); l; l = l->next)
+    for (const struct iw_exchange_line *l = iw_exchange_lines(x); l != NULL; l = l->next)
         json_array_append_new(list, line_json(x, l));
     char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(list);

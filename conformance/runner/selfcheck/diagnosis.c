@@ -164,8 +164,9 @@ static bool next(void *context, unsigned worker, struct iw_job *job)
         const struct iw_entry *entry = iw_record_next(&trial->record, &round);
         if (entry != NULL) {
             run->at[worker] = run->next;
-            *job = (struct iw_job){
-                .c = entry->c, .round = round, .option = trial->bent ? trial->bent->option : NULL};
+            *job = (struct iw_job){.c = entry->c,
+                                   .round = round,
+                                   .option = trial->bent != NULL ? trial->bent->option : NULL};
             return true;
         }
         run->next++;

@@ -22,7 +22,7 @@ void iw_bent_print(FILE *out, const struct iw_bent *b, bool worse)
         const struct iw_accusation *a = &b->list[i];
         fprintf(out, "  %zu %s %s %s, %zu case%s (%s): %s\n", i + 1, iw_verdict_name(a->verdict),
                 a->rule->id, a->belongs ? "belongs" : "is innocent", a->n_cases,
-                a->n_cases == 1 ? "" : "s", a->id, a->text ? a->text : "");
+                a->n_cases == 1 ? "" : "s", a->id, a->text != NULL ? a->text : "");
     }
     free(rules);
     fflush(out);

@@ -66,7 +66,8 @@ static void add_probe(struct iw_probe **list, size_t *count, const char *glob,
     snprintf(p.option, sizeof(p.option), "--%s=%s%s%s", iw_switch_name(p.kind),
              iw_check_info(p.check)->name, p.botch ? "=" : "",
              p.botch ? iw_botch_name(p.botch) : "");
-    if (!iw_switch_applies(p.kind, p.check, p.botch) || (glob && fnmatch(glob, p.option + 2, GLOB)))
+    if (!iw_switch_applies(p.kind, p.check, p.botch) ||
+        (glob != NULL && fnmatch(glob, p.option + 2, GLOB)))
         return;
     *list = iw_got(realloc(*list, ++*count * sizeof(**list)));
     (*list)[*count - 1] = p;
@@ -189,7 +190,7 @@ static void begin_probe(const struct iw_self_check *s, struct task *task, struct
 static bool over(const struct iw_self_check *s, const struct task *task)
 {
     const struct iw_probe *probe = task->probe;
-    return !probe || task->next == task->count ||
+    return probe == NULL || task->next == task->count ||
            (s->full ? task->next >= task->near && (probe->n_notices || s->partial)
                     : probe->n_notices > 0);
 }
@@ -204,7 +205,7 @@ static bool bend_next(struct check_run *run, struct task *task, struct iw_job *j
 {
     const struct iw_self_check *s = run->s;
     while (over(s, task)) {
-        if (task->probe) {
+        if (task->probe != NULL) {
             run->finished++;
             show_progress(run, s->n_probes, "switches");
             task->probe = NULL;
@@ -250,7 +251,7 @@ static bool other_probe(const struct check_run *run, struct task *task)
 static bool idle_next(struct check_run *run, struct task *task, struct iw_job *job)
 {
     const struct iw_self_check *s = run->s;
-    while (!task->suspect || !other_probe(run, task)) {
+    while (task->suspect == NULL || !other_probe(run, task)) {
         struct iw_suspect *suspect = &s->suspects[run->next];
         if (run->next == s->n_suspects)
             return false;
@@ -281,12 +282,13 @@ static void probe_done(struct check_run *run, struct iw_probe *probe, const stru
     if (result->verdict == IW_VERDICT_ERROR) { /* the reference's fault, or ours: nothing noticed */
         wipe(run);
         iw_complain("%s, case %s: %s", probe->option, job->c->id,
-                    result->reason ? result->reason : "error");
+                    result->reason != NULL ? result->reason : "error");
         run->s->n_errors++;
         return;
     }
-    if (result->verdict == suspect->verdict && !strcmp(result->observed ? result->observed : "",
-                                                       suspect->observed ? suspect->observed : ""))
+    if (result->verdict == suspect->verdict &&
+        !strcmp(result->observed != NULL ? result->observed : "",
+                suspect->observed != NULL ? suspect->observed : ""))
         return;
     suspect->noticed++;
     probe->notices = iw_got(realloc(probe->notices, ++probe->n_notices * sizeof(*probe->notices)));
@@ -319,7 +321,7 @@ static bool next(void *context, unsigned worker, struct iw_job *job)
 static void done(void *context, unsigned worker, const struct iw_job *job, struct iw_result *result)
 {
     struct check_run *run = context;
-    if (run->at[worker].probe)
+    if (run->at[worker].probe != NULL)
         probe_done(run, run->at[worker].probe, job, result);
     else
         clean_done(run, job, result);
@@ -384,10 +386,10 @@ void iw_self_check_begin(struct iw_self_check *s, const struct iw_case *const *c
 /* Counts idle cases without a justification: only the full form, with every switch, shows them. */
 static void count_idle(struct iw_self_check *s)
 {
-    for (size_t i = 0; s->full && !s->switches && i < s->n_suspects; i++) {
+    for (size_t i = 0; s->full && s->switches == NULL && i < s->n_suspects; i++) {
         const struct iw_suspect *one = &s->suspects[i];
 
-        s->n_idle += one->usable && !one->noticed && !one->justified;
+        s->n_idle += one->usable && !one->noticed && one->justified == NULL;
     }
 }
 
@@ -409,7 +411,7 @@ int iw_self_check_play(struct iw_self_check *s, const struct iw_target_spec *tar
     int status = play_clean(&run, &hasty, &pool);
     if (!status)
         status = play_stage(&run, BEND, &hasty, &pool);
-    if (!status && s->full && !s->switches) {
+    if (!status && s->full && s->switches == NULL) {
         rank(&run);
         status = play_stage(&run, IDLE, &hasty, &pool);
     }

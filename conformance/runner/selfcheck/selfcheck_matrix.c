@@ -22,11 +22,11 @@ static void add_notices(char **line, const struct iw_self_check *s, const struct
     for (size_t i = 0, count = 0; i < s->n_probes && count < most; i++) {
         const struct iw_probe *p = &s->probes[i];
         const struct iw_notice *n = notice_of(p, c);
-        if (!n || iw_case_near_check(c, p->check) != near)
+        if (n == NULL || iw_case_near_check(c, p->check) != near)
             continue;
         char letter = n->before == n->after ? 'O' : *iw_verdict_name(n->after);
-        char *longer = iw_text_format("%s%s%c:%s", *line ? *line : "", *line ? " " : "", letter,
-                                      p->option + 2);
+        char *longer = iw_text_format("%s%s%c:%s", *line != NULL ? *line : "",
+                                      *line != NULL ? " " : "", letter, p->option + 2);
         free(*line);
         *line = longer;
         count++;
@@ -54,8 +54,8 @@ static void record(struct iw_proof_table *t, const struct iw_self_check *s,
                    const struct iw_suspect *one)
 {
     char *line = one->usable ? line_of(s, one->c) : NULL;
-    if (one->verdict != IW_VERDICT_SKIP || !iw_proof_find(t, one->c->id))
-        iw_proof_set(t, one->c->id, line ? line : "");
+    if (one->verdict != IW_VERDICT_SKIP || iw_proof_find(t, one->c->id) == NULL)
+        iw_proof_set(t, one->c->id, line != NULL ? line : "");
     free(line);
 }
 
@@ -76,7 +76,7 @@ int iw_self_check_record(const struct iw_self_check *s, const struct iw_suite *s
         qsort(t.lines, t.count, sizeof(*t.lines), by_id);
         fputs("case,noticed\n", f);
         for (size_t i = 0; i < t.count; i++)
-            if (iw_suite_find(suite, t.lines[i].id))
+            if (iw_suite_find(suite, t.lines[i].id) != NULL)
                 fprintf(f, "%s,%s\n", t.lines[i].id, t.lines[i].text);
     }
     iw_proof_free_table(&t);

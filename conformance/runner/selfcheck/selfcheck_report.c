@@ -64,7 +64,7 @@ static void print_unclean(FILE *out, const struct iw_self_check *s)
 
         if (!one->usable && one->verdict != IW_VERDICT_SKIP)
             fprintf(out, "  %s %s: %s\n", iw_verdict_name(one->verdict), one->c->id,
-                    one->reason ? one->reason : "");
+                    one->reason != NULL ? one->reason : "");
     }
 }
 
@@ -85,7 +85,7 @@ static void print_unnoticed(FILE *out, const struct iw_self_check *s)
 
 static bool idle(const struct iw_suspect *one)
 {
-    return one->usable && one->tried && !one->noticed && !one->justified;
+    return one->usable && one->tried && !one->noticed && one->justified == NULL;
 }
 
 /* In columns. The quick form, which stops at the first notice, leaves most cases idle: too many to

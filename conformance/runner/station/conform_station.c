@@ -17,7 +17,7 @@ enum { MOST_MSS = 65475 };
 
 static void conn_free(struct iw_conn *c)
 {
-    while (c->items)
+    while (c->items != NULL)
         iw_conn_drop(c);
     iw_item_free(c->partial);
     iw_tcp_close(&c->tcp);
@@ -43,14 +43,14 @@ void iw_station_quirks(struct iw_station *s, bool none, iw_quirks assumed)
 
 void iw_station_destroy(struct iw_station *s)
 {
-    if (!s)
+    if (s == NULL)
         return;
-    while (s->conns) {
+    while (s->conns != NULL) {
         struct iw_conn *c = s->conns;
         s->conns = c->next;
         conn_free(c);
     }
-    while (s->listeners) {
+    while (s->listeners != NULL) {
         struct iw_station_listener *l = s->listeners;
         s->listeners = l->next;
         if (l->fd >= 0)
@@ -58,7 +58,7 @@ void iw_station_destroy(struct iw_station *s)
         free(l);
     }
     iw_craft_host_free(s->host);
-    while (s->findings) {
+    while (s->findings != NULL) {
         struct iw_station_finding *f = s->findings;
         s->findings = f->next;
         free(f);
@@ -111,7 +111,7 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
     config.told[own_side(c)] = true;
     config.quirks[iw_conn_peer_side(c)] = s->quirks;
     c->observer = iw_got(iw_observer_new(&config));
-    if (tcp.craft) {
+    if (tcp.craft != NULL) {
         c->state.number = *iw_craft_label(tcp.craft);
     } else {
         const int on = true;
@@ -141,7 +141,7 @@ static void seen_packet(void *context, struct iw_craft *craft, const struct iw_c
 /* The station's own TCP, made when it is first needed. */
 static struct iw_craft_host *craft_host(struct iw_station *s)
 {
-    if (!s->host)
+    if (s->host == NULL)
         s->host = iw_got(iw_craft_host_new(s->tun, seen_packet, s));
     return s->host;
 }
@@ -151,9 +151,10 @@ struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint1
                                    char *error, size_t room)
 {
     struct iw_tcp tcp;
-    bool connected = s->tun ? iw_tcp_connect_crafted(&tcp, craft_host(s), host, port, options,
-                                                     deadline, error, room)
-                            : iw_tcp_connect(&tcp, host, port, options->mss, deadline, error, room);
+    bool connected = s->tun != NULL
+                         ? iw_tcp_connect_crafted(&tcp, craft_host(s), host, port, options,
+                                                  deadline, error, room)
+                         : iw_tcp_connect(&tcp, host, port, options->mss, deadline, error, room);
     return connected ? adopt(s, tcp, true) : NULL;
 }
 
@@ -163,13 +164,13 @@ struct iw_station_listener *iw_station_listen(struct iw_station *s, const char *
 {
     struct iw_station_listener *l = iw_got(malloc(sizeof(*l)));
     *l = (struct iw_station_listener){.next = s->listeners, .station = s, .fd = -1};
-    if (!s->tun)
+    if (s->tun == NULL)
         l->fd = iw_tcp_listen(host, &l->port, options->mss, error, room);
-    else if ((l->crafted = iw_craft_listen(craft_host(s), options)))
+    else if (((l->crafted = iw_craft_listen(craft_host(s), options)) != NULL))
         l->port = iw_craft_listener_port(l->crafted);
     else
         snprintf(error, room, "listen on %s: too many connections", host);
-    if (l->fd < 0 && !l->crafted) {
+    if (l->fd < 0 && l->crafted == NULL) {
         free(l);
         return NULL;
     }
@@ -189,7 +190,7 @@ static struct iw_conn *accept_crafted(struct iw_station_listener *l, uint64_t de
         /* What comes for other connections is taken meanwhile. */
         iw_station_take(l->station);
         tcp.craft = iw_craft_accept(l->crafted);
-        if (tcp.craft)
+        if (tcp.craft != NULL)
             return adopt(l->station, tcp, false);
         if (!iw_tcp_wait_host(l->station->host, deadline))
             return NULL;
@@ -199,7 +200,7 @@ static struct iw_conn *accept_crafted(struct iw_station_listener *l, uint64_t de
 struct iw_conn *iw_station_listener_accept(struct iw_station_listener *l, uint64_t deadline)
 {
     struct iw_tcp tcp = IW_TCP_CLOSED;
-    if (l->crafted)
+    if (l->crafted != NULL)
         return accept_crafted(l, deadline);
     for (;;) {
         tcp.fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -225,7 +226,7 @@ static void tell_sent(const struct iw_conn *c, enum iw_line_kind kind, size_t le
         .end = c->state.sent + length,
     };
     iw_exchange_tell(c->station->exchange, &line, text, iw_transport_now());
-    if (c->station->trace)
+    if (c->station->trace != NULL)
         fprintf(c->station->trace, "%d > %s\n", c->state.number, text);
 }
 
@@ -262,9 +263,9 @@ static void write_pieces(struct iw_conn *c, const uint8_t *octets, size_t length
     size_t at = 0, piece = 0;
     while (at < length) {
         size_t size = length - at;
-        if (writes && writes->each && writes->each < size)
+        if (writes != NULL && writes->each && writes->each < size)
             size = writes->each;
-        if (writes && piece < writes->count && writes->sizes[piece] < size)
+        if (writes != NULL && piece < writes->count && writes->sizes[piece] < size)
             size = writes->sizes[piece];
         piece++;
         write_out(c, octets + at, size, deadline);
@@ -349,17 +350,17 @@ void iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
                         const struct iw_frame_bend *bend, const struct iw_writes *writes,
                         uint64_t deadline)
 {
-    size_t room = iw_frame_room(length, bend ? bend->pad_length : 0);
+    size_t room = iw_frame_room(length, bend != NULL ? bend->pad_length : 0);
     uint8_t *fpdu = iw_got(malloc(room));
     bool markers = iw_conn_markers(&c->state);
     char text[512];
-    bool broken = c->misframed || (bend && iw_frame_broken(bend));
+    bool broken = c->misframed || (bend != NULL && iw_frame_broken(bend));
     size_t size =
         iw_frame_build(c->state.sent - c->start, markers, ulpdu, length, bend, fpdu, room);
     iw_wire_print_segment(text, sizeof(text), ulpdu, length);
     tell_sent(c, IW_LINE_FPDU, size, markers, text);
     iw_observer_told_segment(c->observer, own_side(c), ulpdu, length, broken);
-    c->misframed = c->misframed || (bend && iw_frame_misleads(bend));
+    c->misframed = c->misframed || (bend != NULL && iw_frame_misleads(bend));
     output(c, fpdu, size, writes, deadline);
     free(fpdu);
 }

@@ -12,7 +12,7 @@ struct iw_craft *iw_craft_new(struct iw_craft_host *h, const struct iw_craft_opt
     if (h->count >= IW_CRAFT_CONNECTIONS || !options->mss || !options->window)
         return NULL;
     struct iw_craft *c = calloc(1, sizeof(*c));
-    if (!c)
+    if (c == NULL)
         return NULL;
     c->host = h;
     c->options = *options;

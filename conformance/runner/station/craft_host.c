@@ -13,7 +13,7 @@ struct iw_craft_host *iw_craft_host_new(struct iw_tun *tun, iw_craft_seen_fn *se
 {
     struct iw_craft_host *h = calloc(1, sizeof(*h));
 
-    if (!h)
+    if (h == NULL)
         return NULL;
     h->tun = tun;
     h->seen = seen;
@@ -25,10 +25,10 @@ struct iw_craft_host *iw_craft_host_new(struct iw_tun *tun, iw_craft_seen_fn *se
 
 void iw_craft_host_free(struct iw_craft_host *h)
 {
-    if (!h)
+    if (h == NULL)
         return;
     h->seen = NULL;
-    while (h->crafts) {
+    while (h->crafts != NULL) {
         struct iw_craft *c = h->crafts;
 
         h->crafts = c->next;
@@ -36,7 +36,7 @@ void iw_craft_host_free(struct iw_craft_host *h)
             iw_craft_reset(c);
         free(c);
     }
-    while (h->listeners) {
+    while (h->listeners != NULL) {
         struct iw_craft_listener *l = h->listeners;
 
         h->listeners = l->next;
@@ -54,7 +54,7 @@ uint64_t iw_craft_due(const struct iw_craft_host *h)
 {
     uint64_t due = UINT64_MAX;
 
-    for (const struct iw_craft *c = h->crafts; c; c = c->next)
+    for (const struct iw_craft *c = h->crafts; c != NULL; c = c->next)
         if (c->due < due)
             due = c->due;
     return due;
@@ -73,7 +73,7 @@ static uint16_t free_port(struct iw_craft_host *h)
 
 static void show(const struct iw_craft_host *h, struct iw_craft *c, struct iw_craft_packet *p)
 {
-    if (h->seen && c)
+    if (h->seen != NULL && c != NULL)
         h->seen(h->context, c, p);
 }
 
@@ -119,8 +119,8 @@ static struct iw_craft *find(const struct iw_craft_host *h, const struct iw_pack
 {
     struct iw_craft *c = h->crafts;
 
-    while (c && (c->own_port != p->destination_port || c->peer_port != p->source_port ||
-                 memcmp(&c->peer, &p->source, sizeof(c->peer)) != 0))
+    while (c != NULL && (c->own_port != p->destination_port || c->peer_port != p->source_port ||
+                         memcmp(&c->peer, &p->source, sizeof(c->peer)) != 0))
         c = c->next;
     return c;
 }
@@ -132,10 +132,10 @@ static struct iw_craft *begin(struct iw_craft_host *h, const struct iw_packet *p
 
     if ((p->flags & (IW_TCP_SYN | IW_TCP_ACK | IW_TCP_RST)) != IW_TCP_SYN)
         return NULL;
-    while (l && l->port != p->destination_port)
+    while (l != NULL && l->port != p->destination_port)
         l = l->next;
-    struct iw_craft *c = l ? iw_craft_new(h, &l->options) : NULL;
-    if (!c)
+    struct iw_craft *c = l != NULL ? iw_craft_new(h, &l->options) : NULL;
+    if (c == NULL)
         return NULL;
     c->listener = l;
     c->own_port = l->port;
@@ -156,9 +156,9 @@ static void input(struct iw_craft_host *h, const uint8_t *octets, size_t length,
         memcmp(&p.destination, &h->address, sizeof(h->address)) != 0)
         return;
     struct iw_craft *c = find(h, &p);
-    if (!c)
+    if (c == NULL)
         c = begin(h, &p);
-    if (!c) {
+    if (c == NULL) {
         refuse(h, NULL, &p);
         return;
     }
@@ -179,7 +179,7 @@ void iw_craft_pump(struct iw_craft_host *h, uint64_t now)
     ssize_t n;
     for (int i = 0; i < BURST && (n = read(h->tun->fd, octets, sizeof(octets))) > 0; i++)
         input(h, octets, (size_t)n, now);
-    for (struct iw_craft *c = h->crafts; c; c = c->next)
+    for (struct iw_craft *c = h->crafts; c != NULL; c = c->next)
         iw_craft_repeat(c, now);
 }
 
@@ -192,7 +192,7 @@ struct iw_craft *iw_craft_connect(struct iw_craft_host *h, const char *host, uin
     struct iw_craft *c =
         inet_pton(AF_INET, host, peer.octets) == 1 ? iw_craft_new(h, options) : NULL;
 
-    if (!c)
+    if (c == NULL)
         return NULL;
     c->peer = peer;
     c->active = true;
@@ -207,7 +207,7 @@ struct iw_craft_listener *iw_craft_listen(struct iw_craft_host *h,
 {
     struct iw_craft_listener *l = h->count < IW_CRAFT_CONNECTIONS ? calloc(1, sizeof(*l)) : NULL;
 
-    if (!l)
+    if (l == NULL)
         return NULL;
     l->host = h;
     l->options = *options;
@@ -227,10 +227,10 @@ struct iw_craft *iw_craft_accept(struct iw_craft_listener *l)
 {
     struct iw_craft *oldest = NULL;
 
-    for (struct iw_craft *c = l->host->crafts; c; c = c->next)
+    for (struct iw_craft *c = l->host->crafts; c != NULL; c = c->next)
         if (c->listener == l && c->state.established)
             oldest = c;
-    if (oldest)
+    if (oldest != NULL)
         oldest->listener = NULL;
     return oldest;
 }

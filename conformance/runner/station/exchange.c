@@ -73,20 +73,20 @@ struct iw_exchange *iw_exchange_create(void)
 
 void iw_exchange_destroy(struct iw_exchange *x)
 {
-    if (!x)
+    if (x == NULL)
         return;
-    while (x->events) {
+    while (x->events != NULL) {
         struct event *e = x->events;
         x->events = e->next;
         free(e);
     }
-    while (x->remarks) {
+    while (x->remarks != NULL) {
         struct iw_exchange_remark *r = x->remarks;
         x->remarks = r->next;
         free(r->text);
         free(r);
     }
-    while (x->lines) {
+    while (x->lines != NULL) {
         struct iw_exchange_line *line = x->lines;
         x->lines = line->next;
         free(line);
@@ -198,7 +198,7 @@ void iw_exchange_tell(struct iw_exchange *x, const struct iw_exchange_line *line
 
 bool iw_exchange_heard(const struct iw_exchange *x)
 {
-    for (const struct event *e = x->events; e; e = e->next)
+    for (const struct event *e = x->events; e != NULL; e = e->next)
         if (e->from_peer && e->kind != EVENT_PACKET)
             return true;
     return false;
@@ -225,7 +225,7 @@ size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_p
                         uint64_t position, uint8_t *out, size_t room)
 {
     size_t got = 0;
-    for (const struct event *e = x->events; e && got < room; e = e->next) {
+    for (const struct event *e = x->events; e != NULL && got < room; e = e->next) {
         uint64_t at = position + got;
 
         if (e->kind != EVENT_DATA || e->connection != connection || e->from_peer != from_peer ||
@@ -244,10 +244,10 @@ struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
                                               const struct iw_exchange_line *line,
                                               const struct iw_exchange_remark *after)
 {
-    struct iw_exchange_remark *r = after ? after->next : x->remarks;
-    while (r && (r->connection != line->connection || r->from_peer != line->from_peer ||
-                 r->position < line->position ||
-                 (r->position >= line->end && r->position != line->position)))
+    struct iw_exchange_remark *r = after != NULL ? after->next : x->remarks;
+    while (r != NULL && (r->connection != line->connection || r->from_peer != line->from_peer ||
+                         r->position < line->position ||
+                         (r->position >= line->end && r->position != line->position)))
         r = r->next;
     return r;
 }
@@ -287,7 +287,7 @@ static void replay_data(const struct iw_exchange *x, struct iw_synth *s, const s
 
 static void replay(const struct iw_exchange *x, struct iw_synth *s, struct replayed *to)
 {
-    for (const struct event *e = x->events; e; e = e->next) {
+    for (const struct event *e = x->events; e != NULL; e = e->next) {
         const struct connection *c = &x->connections[e->connection];
         unsigned side = e->from_peer == c->station_connects;
         uint64_t time = e->time + x->epoch;

@@ -75,9 +75,9 @@ size_t iw_frame_build(uint64_t position, bool markers, const void *ulpdu, size_t
 {
     static const uint8_t zeros[3];
     struct iw_frame_bend straight = IW_FRAME_STRAIGHT;
-    struct builder b = {.bend = bend ? bend : &straight, .out = out, .position = position};
-    const uint8_t *pad = b.bend->pad ? b.bend->pad : zeros;
-    size_t pad_length = b.bend->pad ? b.bend->pad_length : iw_wire_pad((uint32_t)length);
+    struct builder b = {.bend = bend != NULL ? bend : &straight, .out = out, .position = position};
+    const uint8_t *pad = b.bend->pad != NULL ? b.bend->pad : zeros;
+    size_t pad_length = b.bend->pad != NULL ? b.bend->pad_length : iw_wire_pad((uint32_t)length);
     size_t field = b.bend->length >= 0 ? (size_t)b.bend->length : length;
     uint8_t head[2] = {(uint8_t)(field >> 8), (uint8_t)field};
     if (room < iw_frame_room(length, pad_length))

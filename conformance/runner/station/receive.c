@@ -23,7 +23,7 @@ int iw_station_ms(uint64_t deadline)
 
 void iw_item_free(struct iw_item *item)
 {
-    if (!item)
+    if (item == NULL)
         return;
     free(item->octets);
     free(item->segments);
@@ -47,7 +47,7 @@ static void enqueue(struct iw_conn *c, struct iw_item *item)
     };
     iw_item_print(item, text, sizeof(text));
     iw_exchange_tell(c->station->exchange, &line, text, item->time);
-    if (c->station->trace)
+    if (c->station->trace != NULL)
         fprintf(c->station->trace, "%d < %s\n", c->state.number, text);
     if (c->n_items >= IW_STATION_ITEMS) {
         c->station->flooded = true;
@@ -79,7 +79,7 @@ struct iw_item *iw_item_startup(const struct iw_observation *o)
 /* A message of which nothing more comes. */
 static void enqueue_partial(struct iw_conn *c)
 {
-    if (c->partial)
+    if (c->partial != NULL)
         enqueue(c, c->partial);
     c->partial = NULL;
 }
@@ -112,7 +112,7 @@ void iw_item_append(struct iw_item *item, const struct iw_observation *o)
         .offset = item->length,
         .length = o->ulpdu_captured,
         .position = o->pos,
-        .crc_good = o->fpdu && o->fpdu->crc_good,
+        .crc_good = o->fpdu != NULL && o->fpdu->crc_good,
     };
     item->length += o->ulpdu_captured;
     item->end = o->end;
@@ -152,9 +152,9 @@ static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
     if (iw_quirk_in(o->quirks, IW_QUIRK_TERMINATE_REVERSED))
         tell_quirk(c, o->pos, IW_QUIRK_TERMINATE_REVERSED);
     iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
-    if (c->partial && of_another(c->partial, &o->ddp))
+    if (c->partial != NULL && of_another(c->partial, &o->ddp))
         enqueue_partial(c);
-    if (!c->partial)
+    if (c->partial == NULL)
         c->partial = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
     iw_item_append(c->partial, o);
     if (c->partial->length > IW_STATION_MESSAGE || c->partial->n_segments > IW_STATION_SEGMENTS) {
@@ -181,7 +181,7 @@ static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
                                      .connection = c->state.number};
     if (f->quirk != IW_QUIRK_COUNT && f->quirk != IW_QUIRK_TERMINATE_REVERSED)
         tell_quirk(c, o->pos, f->quirk); /* of a Terminate its segment has told */
-    if (s->trace)
+    if (s->trace != NULL)
         fprintf(s->trace, "%d < finding: %s: %s\n", c->state.number,
                 iw_check_info(o->fault.check)->name, iw_check_info(o->fault.check)->text);
     *s->last_finding = f;
@@ -299,7 +299,7 @@ void iw_conn_begin(struct iw_conn *c)
     if (c->ended_early)
         iw_observer_end(c->observer, iw_conn_peer_side(c), c->n_streamed, c->state.reset);
     c->n_streamed = 0;
-    if (!end)
+    if (end == NULL)
         return;
     enqueue_partial(c);
     *c->last_item = end;
@@ -310,7 +310,7 @@ const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)
 {
     /* After the deadline what has come already is taken; a peer that goes on and on is not waited
      * for. */
-    for (unsigned late = 0; !c->items && late < LATE_READS && read_more(c, deadline);)
+    for (unsigned late = 0; c->items == NULL && late < LATE_READS && read_more(c, deadline);)
         late += iw_transport_now() >= deadline;
     return c->items;
 }
@@ -318,10 +318,10 @@ const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)
 void iw_conn_drop(struct iw_conn *c)
 {
     struct iw_item *item = c->items;
-    if (!item)
+    if (item == NULL)
         return;
     c->items = item->next;
-    if (!c->items)
+    if (c->items == NULL)
         c->last_item = &c->items;
     c->n_items--;
     iw_item_free(item);
@@ -336,9 +336,9 @@ bool iw_conn_drain(struct iw_conn *c, uint64_t deadline)
 
 void iw_station_take(struct iw_station *s)
 {
-    if (s->host)
+    if (s->host != NULL)
         iw_craft_pump(s->host, iw_transport_now());
-    for (struct iw_conn *c = s->conns; c; c = c->next)
+    for (struct iw_conn *c = s->conns; c != NULL; c = c->next)
         while (!c->state.ended && iw_tcp_waiting(&c->tcp))
             iw_conn_read(c);
 }
@@ -348,10 +348,10 @@ bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline)
     for (;;) {
         struct pollfd p[POLLED] = {{.fd = fd, .events = POLLIN}};
         struct iw_conn *conns[POLLED];
-        uint64_t due = s->host ? iw_craft_due(s->host) : UINT64_MAX;
+        uint64_t due = s->host != NULL ? iw_craft_due(s->host) : UINT64_MAX;
         nfds_t n = 1;
         iw_station_take(s);
-        for (struct iw_conn *c = s->conns; c && n < POLLED; c = c->next) {
+        for (struct iw_conn *c = s->conns; c != NULL && n < POLLED; c = c->next) {
             if (!iw_tcp_open(&c->tcp) || c->state.ended)
                 continue;
             conns[n] = c;

@@ -17,7 +17,7 @@ const uint8_t *iw_conn_take(struct iw_conn *c, uint64_t *position, size_t *lengt
 
 bool iw_conn_segment(struct iw_conn *c, uint64_t position, const void *octets, size_t length)
 {
-    if (!c->tcp.craft || length > IW_CRAFT_MSS)
+    if (c->tcp.craft == NULL || length > IW_CRAFT_MSS)
         return false;
     iw_craft_pump(c->station->host, iw_transport_now());
     c->heard = iw_craft_get_state(c->tcp.craft).heard;
@@ -29,7 +29,7 @@ bool iw_conn_segment(struct iw_conn *c, uint64_t position, const void *octets, s
 static bool wait_for_more(struct iw_conn *c, bool repeats, uint64_t deadline)
 {
     struct iw_craft_state now = {0};
-    if (!c->tcp.craft)
+    if (c->tcp.craft == NULL)
         return false;
     do {
         iw_craft_pump(c->station->host, iw_transport_now());
@@ -51,7 +51,7 @@ bool iw_conn_repeated(struct iw_conn *c, uint64_t deadline)
 
 bool iw_conn_acknowledge(struct iw_conn *c, bool on)
 {
-    if (c->tcp.craft) {
+    if (c->tcp.craft != NULL) {
         c->repeats = iw_craft_get_state(c->tcp.craft).repeats;
         iw_craft_acknowledge(c->tcp.craft, on);
     }
@@ -60,7 +60,7 @@ bool iw_conn_acknowledge(struct iw_conn *c, bool on)
 
 bool iw_conn_window(struct iw_conn *c, uint16_t window)
 {
-    if (c->tcp.craft)
+    if (c->tcp.craft != NULL)
         iw_craft_window(c->tcp.craft, window);
     return c->tcp.craft;
 }

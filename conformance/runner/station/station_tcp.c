@@ -14,12 +14,12 @@
 
 bool iw_tcp_open(const struct iw_tcp *t)
 {
-    return t->fd >= 0 || t->craft;
+    return t->fd >= 0 || t->craft != NULL;
 }
 
 int iw_tcp_fd(const struct iw_tcp *t)
 {
-    return t->craft ? iw_craft_fd(iw_craft_host_of(t->craft)) : t->fd;
+    return t->craft != NULL ? iw_craft_fd(iw_craft_host_of(t->craft)) : t->fd;
 }
 
 /* ---- connecting ---- */
@@ -51,11 +51,11 @@ bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint16_t 
     int problem = 0;
 
     *t = IW_TCP_CLOSED;
-    if (!list) {
+    if (list == NULL) {
         errno = 0;
         return false;
     }
-    for (struct addrinfo *a = list; a && t->fd < 0; a = a->ai_next) {
+    for (struct addrinfo *a = list; a != NULL && t->fd < 0; a = a->ai_next) {
         int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
         if (fd < 0) {
@@ -98,7 +98,7 @@ bool iw_tcp_connect_crafted(struct iw_tcp *t, struct iw_craft_host *h, const cha
     struct iw_craft_state state = {0};
 
     *t = IW_TCP_CLOSED;
-    if (!c) {
+    if (c == NULL) {
         snprintf(error, room, "connect to %s port %u: no IPv4 address, or too many connections",
                  host, port);
         return false;
@@ -136,7 +136,7 @@ static int bind_any_port(int fd, const char *host, uint16_t *port)
 {
     char error[300];
     struct addrinfo *a = iw_address_resolve(host, 0, true, error, sizeof(error));
-    if (!a) {
+    if (a == NULL) {
         errno = EADDRNOTAVAIL;
         return -1;
     }
@@ -154,7 +154,7 @@ static int bind_any_port(int fd, const char *host, uint16_t *port)
 
 int iw_tcp_listen(const char *host, uint16_t *port, uint16_t mss, char *error, size_t room)
 {
-    int family = strchr(host, ':') ? AF_INET6 : AF_INET;
+    int family = strchr(host, ':') != NULL ? AF_INET6 : AF_INET;
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd >= 0) {
@@ -172,7 +172,7 @@ int iw_tcp_listen(const char *host, uint16_t *port, uint16_t mss, char *error, s
 
 ssize_t iw_tcp_send(struct iw_tcp *t, uint64_t position, const void *octets, size_t length)
 {
-    if (!t->craft)
+    if (t->craft == NULL)
         return send(t->fd, octets, length, MSG_NOSIGNAL);
     iw_craft_pump(iw_craft_host_of(t->craft), iw_transport_now());
     size_t n = iw_craft_send(t->craft, position, octets, length);
@@ -184,7 +184,7 @@ ssize_t iw_tcp_send(struct iw_tcp *t, uint64_t position, const void *octets, siz
 
 ssize_t iw_tcp_receive(struct iw_tcp *t, void *octets, size_t room)
 {
-    if (!t->craft)
+    if (t->craft == NULL)
         return recv(t->fd, octets, room, 0);
     iw_craft_pump(iw_craft_host_of(t->craft), iw_transport_now());
     size_t n = iw_craft_receive(t->craft, octets, room);
@@ -199,7 +199,7 @@ ssize_t iw_tcp_receive(struct iw_tcp *t, void *octets, size_t room)
 
 bool iw_tcp_waiting(const struct iw_tcp *t)
 {
-    if (!t->craft)
+    if (t->craft == NULL)
         return false;
     struct iw_craft_state state = iw_craft_get_state(t->craft);
     return state.waiting || state.ended || state.reset;
@@ -226,7 +226,7 @@ int iw_tcp_wait(struct iw_tcp *t, short events, uint64_t deadline)
 {
     struct pollfd p = {.fd = t->fd, .events = events};
 
-    if (t->craft)
+    if (t->craft != NULL)
         return wait_crafted(t, events, deadline);
     for (;;) {
         int ready = poll(&p, 1, iw_station_ms(deadline));
@@ -245,7 +245,7 @@ int iw_tcp_wait(struct iw_tcp *t, short events, uint64_t deadline)
 
 bool iw_tcp_shut(struct iw_tcp *t, uint64_t position)
 {
-    if (!t->craft)
+    if (t->craft == NULL)
         return !shutdown(t->fd, SHUT_WR);
     iw_craft_fin(t->craft, position, iw_transport_now());
     return true;
@@ -255,7 +255,7 @@ void iw_tcp_reset(struct iw_tcp *t)
 {
     struct linger now = {.l_onoff = 1, .l_linger = 0};
 
-    if (t->craft)
+    if (t->craft != NULL)
         iw_craft_reset(t->craft);
     else
         setsockopt(t->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
@@ -277,7 +277,7 @@ void iw_tcp_addresses(const struct iw_tcp *t, unsigned own, struct iw_synth_tcp 
     struct sockaddr_storage ours = {0}, theirs = {0};
     socklen_t our_length = sizeof(ours), their_length = sizeof(theirs);
 
-    if (t->craft) {
+    if (t->craft != NULL) {
         iw_craft_addresses(t->craft, own, out);
         return;
     }
@@ -292,7 +292,7 @@ bool iw_tcp_get_info(const struct iw_tcp *t, struct iw_tcp_info *out)
     struct tcp_info info = {0};
     socklen_t length = sizeof(info);
 
-    if (t->craft) {
+    if (t->craft != NULL) {
         struct iw_craft_state state = iw_craft_get_state(t->craft);
         *out = (struct iw_tcp_info){
             .mss = state.mss, .unacked = !state.acked_all, .acked = state.acked, .rtt = state.rtt};

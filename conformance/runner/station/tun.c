@@ -159,7 +159,7 @@ static int take_over(struct iw_tun *tun, int from, char *error, size_t room)
         got = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
     while (got < 0 && errno == EINTR);
     const struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len <= CMSG_LEN(sizeof(fds)))
+    if (c != NULL && c->cmsg_type == SCM_RIGHTS && c->cmsg_len <= CMSG_LEN(sizeof(fds)))
         memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
     *tun = (struct iw_tun){.fd = fds[0], .net_ns = fds[1], .user_ns = fds[2]};
     if (tun->net_ns >= 0)

@@ -169,14 +169,14 @@ enum iw_standing iw_proof_standing(const struct iw_proof *p, const struct iw_sui
     if (proven)
         return IW_PROVEN;
     *reason = iw_proof_find(&p->claims, rule->id);
-    if (named && *reason)
+    if (named && *reason != NULL)
         return IW_CLAIMED;
     *reason = iw_proof_find(&p->dispositions, rule->id);
-    if (!*reason && rule->testable == IW_TESTABLE_NO)
+    if (*reason == NULL && rule->testable == IW_TESTABLE_NO)
         *reason = "no test can judge it";
-    if (!*reason && rule->testable == IW_TESTABLE_API)
+    if (*reason == NULL && rule->testable == IW_TESTABLE_API)
         *reason = "nothing of it shows on the wire; the unit tests judge the reference stack";
-    return *reason ? IW_DISPOSITIONED : IW_UNACCOUNTED;
+    return *reason != NULL ? IW_DISPOSITIONED : IW_UNACCOUNTED;
 }
 
 const char *iw_standing_name(enum iw_standing standing)

@@ -49,7 +49,7 @@ static int find(struct paths *found, const char *place)
     }
     fts_close(tree);
     free(start);
-    if (found->list)
+    if (found->list != NULL)
         qsort(found->list, found->count, sizeof(char *), by_text);
     return number;
 }
@@ -225,7 +225,8 @@ static void nothing_fits(const struct iw_suite *suite, const char *pattern, char
         snprintf(error, room, "--select %s: no case names this rule", pattern);
     else
         snprintf(error, room, "--select %s: no case fits%s%s%s", pattern,
-                 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+                 near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
+                 near != NULL ? "'?)" : "");
 }
 int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t n_patterns,
                     const struct iw_case ***out, size_t *count, char *error, size_t room)

@@ -30,7 +30,7 @@ int iw_connect_shell(struct iw_process *p, struct iw_tun *tun, const char *comma
 int iw_connect_start(struct iw_connect *c, struct iw_tun *tun, const char *host, uint16_t port,
                      const char *log, char *error, size_t room)
 {
-    if (!c->command) {
+    if (c->command == NULL) {
         char *text = filled(c->ask, host, port);
         fprintf(stderr, "iwarp-conform: please do within %g s: %s\n", c->within, text);
         fflush(stderr);
@@ -52,7 +52,7 @@ const char *iw_connect_ended(struct iw_connect *c, bool *failed)
 {
     struct iw_process *latest = c->count ? &c->running[c->count - 1] : NULL;
     *failed = false;
-    if (!latest || !iw_process_ended(latest, IW_PROCESS_AT_ONCE))
+    if (latest == NULL || !iw_process_ended(latest, IW_PROCESS_AT_ONCE))
         return NULL;
     *failed = latest->failed;
     return latest->ended;

@@ -53,7 +53,7 @@ static bool sanitizer(const char *line, struct iw_crash *c)
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         const char *at = strstr(line, names[i]);
         /* "==1==ERROR: AddressSanitizer: ..."; the SUMMARY at the end says it again. */
-        if (at == NULL || !(strstr(line, "ERROR: ") || strstr(line, "WARNING: ")) ||
+        if (at == NULL || !(strstr(line, "ERROR: ") != NULL || strstr(line, "WARNING: ") != NULL) ||
             !begins_with(at + strlen(names[i]), ": "))
             continue;
         snprintf(c->by, sizeof(c->by), "%s", names[i]);

@@ -24,14 +24,14 @@ enum { SLICE_MS = 20 /* between two looks at a command */ };
 bool iw_target_elsewhere(const struct iw_target_spec *spec, const char *variable)
 {
     const char *here = getenv(variable);
-    return spec->inside && !(here && !strcmp(here, spec->name));
+    return spec->inside != NULL && !(here != NULL && !strcmp(here, spec->name));
 }
 
 bool iw_target_go_inside(const struct iw_target_spec *spec, const char *variable)
 {
     const char *path = getenv("PATH");
     char *own = iw_own_folder();
-    char *longer = iw_text_format("%s:%s", path ? path : "/usr/bin:/bin", own);
+    char *longer = iw_text_format("%s:%s", path != NULL ? path : "/usr/bin:/bin", own);
     bool good = !setenv("PATH", longer, true) && !setenv(variable, spec->name, true);
     if (!good)
         iw_complain("%s: %s", variable, strerror(errno));
@@ -71,13 +71,13 @@ const volatile int *iw_shell_signals(void)
 static void look(struct iw_shell_watch *w)
 {
     struct stat at;
-    if (!w->path || stat(w->path, &at) ||
+    if (w->path == NULL || stat(w->path, &at) ||
         (at.st_size == w->last.st_size && at.st_mtim.tv_sec == w->last.st_mtim.tv_sec &&
          at.st_mtim.tv_nsec == w->last.st_mtim.tv_nsec))
         return;
     w->last = at;
     w->since = iw_transport_now();
-    if (w->changed)
+    if (w->changed != NULL)
         w->changed(w);
 }
 
@@ -100,7 +100,7 @@ int iw_shell_run(const char *command, const volatile int *stop, struct iw_shell_
     }
     struct pollfd end = {.fd = iw_process_descriptor(pid), /* -1: poll only sleeps */
                          .events = POLLIN};
-    w = w ? w : &none;
+    w = w != NULL ? w : &none;
     w->stuck = false;
     w->since = iw_transport_now();
     while (!waitpid(pid, &status, WNOHANG)) {
@@ -142,7 +142,7 @@ static char *plain(char *line)
     char *time = *line == '[' ? strstr(line, "] ") : NULL;
     for (size_t n = strlen(line); n && isspace((unsigned char)line[n - 1]);)
         line[--n] = 0;
-    return iw_text_clean(time ? time + 2 : line);
+    return iw_text_clean(time != NULL ? time + 2 : line);
 }
 
 /* The console, to be read. It must not keep us: who runs it may not even hear signals. */
@@ -158,17 +158,17 @@ static FILE *console(const char *command)
 
 static char *last_line(const struct iw_target_spec *spec)
 {
-    FILE *f = spec->console ? console(spec->console) : NULL;
+    FILE *f = spec->console != NULL ? console(spec->console) : NULL;
     char line[LINE], *found = NULL;
     size_t best = SIGNS;
-    while (f && fgets(line, sizeof(line), f))
+    while (f != NULL && fgets(line, sizeof(line), f) != NULL)
         for (size_t i = 0; i < best; i++)
-            if (strstr(line, signs[i])) {
+            if (strstr(line, signs[i]) != NULL) {
                 free(found);
                 found = plain(line);
                 best = i;
             }
-    if (f)
+    if (f != NULL)
         pclose(f);
     return found;
 }
@@ -176,7 +176,8 @@ static char *last_line(const struct iw_target_spec *spec)
 char *iw_target_kernel_ended(const struct iw_target_spec *spec)
 {
     char *last = last_line(spec);
-    char *text = iw_text_format(IW_TARGET_KERNEL_ENDED "%s%s", last ? ": " : "", last ? last : "");
+    char *text = iw_text_format(IW_TARGET_KERNEL_ENDED "%s%s", last != NULL ? ": " : "",
+                                last != NULL ? last : "");
     free(last);
     return text;
 }

@@ -35,8 +35,8 @@ static void become(const struct iw_tun *tun, char *const argv[], int inherit, in
     int null = open("/dev/null", O_RDONLY);
     sigset_t none;
     char octet;
-    setsid();                     /* a group of its own, and no terminal to ask for a password on */
-    if (tun && iw_tun_enter(tun)) /* which may undo the next */
+    setsid(); /* a group of its own, and no terminal to ask for a password on */
+    if (tun != NULL && iw_tun_enter(tun)) /* which may undo the next */
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* should we be killed before we can end it */
     if (TEMP_FAILURE_RETRY(read(parent, &octet, 1)) != 1)
@@ -59,7 +59,7 @@ static void become(const struct iw_tun *tun, char *const argv[], int inherit, in
 
 static int open_log(const char *log)
 {
-    if (!log)
+    if (log == NULL)
         return open("/dev/null", O_WRONLY | O_CLOEXEC);
     return open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 }
@@ -161,10 +161,10 @@ int iw_process_start(struct iw_process *p, const struct iw_tun *tun, char *const
     const char *slash = strrchr(argv[0], '/');
     struct stat at = {0};
     *p = (struct iw_process){.pidfd = -1};
-    snprintf(p->name, sizeof(p->name), "%s", slash ? slash + 1 : argv[0]);
+    snprintf(p->name, sizeof(p->name), "%s", slash != NULL ? slash + 1 : argv[0]);
     int output = open_log(log);
     if (output < 0)
-        return failed(error, room, log ? log : "/dev/null", errno);
+        return failed(error, room, log != NULL ? log : "/dev/null", errno);
     if (!fstat(output, &at))
         p->scanned = (long)at.st_size; /* what it will print comes after that */
     int number = start(p, tun, argv, inherit, output, guarded);
@@ -174,7 +174,7 @@ int iw_process_start(struct iw_process *p, const struct iw_tun *tun, char *const
         return failed(error, room, argv[0], number);
     }
     p->pidfd = iw_process_descriptor(p->pid);
-    p->log = log ? strdup(log) : NULL;
+    p->log = log != NULL ? strdup(log) : NULL;
     return 0;
 }
 
@@ -278,7 +278,7 @@ void iw_process_free(struct iw_process *p)
 {
     struct stat at;
     iw_process_stop(p, IW_PROCESS_AT_ONCE);
-    if (p->log && !stat(p->log, &at) && at.st_size == 0)
+    if (p->log != NULL && !stat(p->log, &at) && at.st_size == 0)
         unlink(p->log);
     free(p->log);
     *p = (struct iw_process){.pidfd = -1};
@@ -350,11 +350,11 @@ bool iw_process_said(const struct iw_process *p, const char *text)
 {
     char line[LINE_ROOM];
     bool found = false;
-    FILE *f = p->log ? fopen(p->log, "re") : NULL;
-    if (f && !fseek(f, p->scanned, SEEK_SET))
-        while (!found && fgets(line, sizeof(line), f))
+    FILE *f = p->log != NULL ? fopen(p->log, "re") : NULL;
+    if (f != NULL && !fseek(f, p->scanned, SEEK_SET))
+        while (!found && fgets(line, sizeof(line), f) != NULL)
             found = strstr(line, text);
-    if (f)
+    if (f != NULL)
         fclose(f);
     return found;
 }

@@ -100,13 +100,13 @@ enum { COMMAND_SECONDS = 10, PERSON_SECONDS = 120 };
 double iw_target_connect_within(const struct iw_target_spec *spec)
 {
     return spec->connect_within > 0 ? spec->connect_within
-           : spec->ask              ? PERSON_SECONDS
+           : spec->ask != NULL      ? PERSON_SECONDS
                                     : COMMAND_SECONDS;
 }
 
 const char *iw_target_unattended(const struct iw_target_spec *spec)
 {
-    return spec->ask && !isatty(0)
+    return spec->ask != NULL && !isatty(0)
                ? "its file asks a person to make it connect ('ask'), and standard "
                  "input is no terminal"
                : NULL;
@@ -116,7 +116,7 @@ const char *iw_target_unattended(const struct iw_target_spec *spec)
 
 void iw_target_free(struct iw_target_spec *spec)
 {
-    if (!spec)
+    if (spec == NULL)
         return;
     iw_texts_free(spec->can);
     free(spec->text);
@@ -151,7 +151,7 @@ static const char *take_pair(struct iw_target_spec *spec, const char *key, const
     if (!strcmp(key, "rev") || !strcmp(key, "revision"))
         return iw_target_add_revision(spec, value) ? NULL : "1 or 2";
     if (!strcmp(key, "token_file")) {
-        if (!*value || spec->token_file)
+        if (!*value || spec->token_file != NULL)
             return "the path of one file";
         spec->token_file = iw_text_copy(value);
         return NULL;
@@ -170,19 +170,19 @@ static bool parse_pairs(struct iw_target_spec *spec, char *list, char *error, si
 {
     char *rest = list;
     char *pair;
-    while ((pair = strsep(&rest, ","))) {
+    while (((pair = strsep(&rest, ",")) != NULL)) {
         char *value = strchr(pair, '=');
         const char *expected = "key=value";
         char words[256];
 
-        if (value) {
+        if (value != NULL) {
             *value++ = 0;
             expected = spec->embedded ? iw_target_take_embedded(spec, pair, value)
                                       : take_pair(spec, pair, value, words, sizeof(words));
         }
-        if (expected) {
+        if (expected != NULL) {
             snprintf(error, room, "--target %s: '%s%s%s': expected %s", spec->text, pair,
-                     value ? "=" : "", value ? value : "", expected);
+                     value != NULL ? "=" : "", value != NULL ? value : "", expected);
             return false;
         }
     }
@@ -220,7 +220,7 @@ static bool parse_tcp(struct iw_target_spec *spec, char *text, char *error, size
 static char *file_path(const char *text, const char *folder)
 {
     size_t length = strlen(text);
-    if (strchr(text, '/') || (length > 4 && !strcmp(text + length - 4, ".lua")))
+    if (strchr(text, '/') != NULL || (length > 4 && !strcmp(text + length - 4, ".lua")))
         return iw_text_copy(text);
     return iw_text_format("%s/%s.lua", folder, text);
 }
@@ -235,7 +235,7 @@ static void no_file(const char *text, const char *path, const char *folder, char
     const struct dirent *entry;
     iw_nearest_begin(&n, text);
     iw_nearest_offer(&n, best);
-    while (dir && (entry = readdir(dir))) {
+    while (dir != NULL && ((entry = readdir(dir)) != NULL)) {
         char name[IW_NEAREST_WORD];
         size_t length = strcspn(entry->d_name, ".");
         unsigned least = n.least;
@@ -248,9 +248,9 @@ static void no_file(const char *text, const char *path, const char *folder, char
         if (n.least < least)
             memcpy(best, name, length + 1);
     }
-    if (dir)
+    if (dir != NULL)
         closedir(dir);
-    if (n.best)
+    if (n.best != NULL)
         snprintf(error, room, "--target %s: there is no target file %s (did you mean '%s'?)", text,
                  path, best);
     else
@@ -271,7 +271,7 @@ static struct iw_target_spec *parse_file(const char *text, const char *folder, c
     else
         spec = iw_target_read(path, error, room);
     free(path);
-    if (spec)
+    if (spec != NULL)
         spec->text = iw_text_copy(text);
     return spec;
 }

@@ -29,12 +29,12 @@ static bool covers(const char *entry, const char *question)
     /* That a peer has RFC 7306 does not say that it can be had without, or the other way round. */
     if (!strcmp(question, "extensions.off"))
         return !strcmp(entry, question);
-    if (behind(question, entry))
+    if (behind(question, entry) != NULL)
         return true;
     for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
         const char *most = behind(entry, counted[i]), *asked = behind(question, counted[i]);
 
-        if (most && asked)
+        if (most != NULL && asked != NULL)
             return atol(asked) <= atol(most);
     }
     return false;
@@ -42,7 +42,7 @@ static bool covers(const char *entry, const char *question)
 
 static bool among(const char *const *list, const char *question)
 {
-    for (; *list; list++)
+    for (; *list != NULL; list++)
         if (covers(*list, question))
             return true;
     return false;
@@ -97,8 +97,8 @@ static bool features_can(const json_t *features, const char *question)
 
 bool iw_target_said(const struct iw_target_spec *spec, const char *name)
 {
-    size_t n = strpbrk(name, "0123456789") ? strcspn(name, ".") : strlen(name);
-    for (char **one = spec->can; one && *one; one++) {
+    size_t n = strpbrk(name, "0123456789") != NULL ? strcspn(name, ".") : strlen(name);
+    for (char **one = spec->can; one != NULL && *one != NULL; one++) {
         const char *word = *one + (**one == '!');
 
         if (!strncmp(word, name, n) && (!word[n] || word[n] == '.'))
@@ -109,7 +109,7 @@ bool iw_target_said(const struct iw_target_spec *spec, const char *name)
 
 bool iw_target_can(const struct iw_target_spec *spec, const json_t *features, const char *question)
 {
-    for (char **said = spec->can; said && *said; said++) {
+    for (char **said = spec->can; said != NULL && *said != NULL; said++) {
         bool no = **said == '!';
 
         if (covers(*said + no, question))

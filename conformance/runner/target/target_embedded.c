@@ -8,7 +8,7 @@
 static void argument(struct iw_target_spec *spec, const char *text)
 {
     size_t n = 0;
-    while (spec->arguments[n])
+    while (spec->arguments[n] != NULL)
         n++;
     spec->arguments[n] = text;
 }
@@ -59,15 +59,15 @@ static const struct revision {
 static const char *take_revision(struct iw_target_spec *spec, const char *value)
 {
     const struct revision *r = revisions;
-    while (r->value && strcmp(r->value, value) != 0)
+    while (r->value != NULL && strcmp(r->value, value) != 0)
         r++;
-    if (!r->value)
+    if (r->value == NULL)
         return "0, 1, 2 or 2-plain";
     spec->startup.revision = r->revision;
     spec->startup.enhanced = r->enhanced;
-    for (const char *const *text = r->arguments; *text; text++)
+    for (const char *const *text = r->arguments; *text != NULL; text++)
         argument(spec, *text);
-    for (const char *const *text = r->refused; *text; text++)
+    for (const char *const *text = r->refused; *text != NULL; text++)
         iw_target_add(spec, false, *text);
     if (r->revision < 2)
         iw_target_add_revision(spec, "1");

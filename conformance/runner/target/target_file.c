@@ -17,8 +17,8 @@ enum { INSTRUCTIONS = 1000000, MEMORY = 16 << 20 };
 
 static const char *string_of(lua_State *L, const char *field)
 {
-    if (lua_type(L, -1) != LUA_TSTRING || memchr(lua_tostring(L, -1), 0, lua_rawlen(L, -1)) ||
-        !lua_rawlen(L, -1))
+    if (lua_type(L, -1) != LUA_TSTRING ||
+        memchr(lua_tostring(L, -1), 0, lua_rawlen(L, -1)) != NULL || !lua_rawlen(L, -1))
         luaL_error(L, "%s: expected a text", field);
     return lua_tostring(L, -1);
 }
@@ -41,8 +41,8 @@ static void unknown(lua_State *L, const char *field)
     iw_nearest_begin(&n, field);
     for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
         iw_nearest_offer(&n, fields[i]);
-    luaL_error(L, "unknown field '%s'%s%s%s", field, n.best ? " (did you mean '" : "",
-               n.best ? n.best : "", n.best ? "'?)" : "");
+    luaL_error(L, "unknown field '%s'%s%s%s", field, n.best != NULL ? " (did you mean '" : "",
+               n.best != NULL ? n.best : "", n.best != NULL ? "'?)" : "");
 }
 
 static void take_text(lua_State *L, struct iw_target_spec *spec, const char *field)
@@ -150,30 +150,31 @@ static void take_field(lua_State *L, struct iw_target_spec *spec, const char *fi
 
 static void check_whole(lua_State *L, const struct iw_target_spec *spec)
 {
-    if (spec->inside && !strstr(spec->inside, "{command}"))
+    if (spec->inside != NULL && strstr(spec->inside, "{command}") == NULL)
         luaL_error(L, "inside: expected {command} in it");
-    if ((spec->restart || spec->console || spec->coverage) && !spec->inside)
+    if ((spec->restart != NULL || spec->console != NULL || spec->coverage != NULL) &&
+        spec->inside == NULL)
         luaL_error(L, "%s: of use only with inside",
-                   spec->restart   ? "restart"
-                   : spec->console ? "console"
-                                   : "coverage");
+                   spec->restart != NULL   ? "restart"
+                   : spec->console != NULL ? "console"
+                                           : "coverage");
     if (spec->class == IW_TARGET_AGENT) {
-        if (!spec->agent_host)
+        if (spec->agent_host == NULL)
             luaL_error(L, "a target of class agent needs agent = \"HOST:PORT\"");
         return;
     }
-    if (spec->agent_host || spec->token_file)
+    if (spec->agent_host != NULL || spec->token_file != NULL)
         luaL_error(L, "%s: only a target of class agent has one",
-                   spec->agent_host ? "agent" : "token_file");
-    if (spec->connect && spec->ask)
+                   spec->agent_host != NULL ? "agent" : "token_file");
+    if (spec->connect != NULL && spec->ask != NULL)
         luaL_error(L, "ask: a target that has a command to connect needs no person");
-    if (spec->connect_within > 0 && !spec->connect && !spec->ask)
+    if (spec->connect_within > 0 && spec->connect == NULL && spec->ask == NULL)
         luaL_error(L, "connect_within: of use only with connect or ask");
-    if (!spec->connect && !spec->ask && !spec->host)
+    if (spec->connect == NULL && spec->ask == NULL && spec->host == NULL)
         luaL_error(L, "expected address and port, connect, or ask");
-    if (spec->host && !spec->port && !spec->start)
+    if (spec->host != NULL && !spec->port && spec->start == NULL)
         luaL_error(L, "port: missing; only a peer that is started can be given one");
-    if (spec->ready && !spec->start)
+    if (spec->ready != NULL && spec->start == NULL)
         luaL_error(L, "ready: of use only with start");
 }
 
@@ -210,14 +211,14 @@ static int read_protected(lua_State *L)
 static void *allocate(void *context, void *block, size_t old, size_t size)
 {
     size_t *left = context;
-    if (!block)
+    if (block == NULL)
         old = 0;
     if (size > old && size - old > *left)
         return NULL;
     void *more = size ? realloc(block, size) : NULL;
     if (!size)
         free(block);
-    if (more || !size)
+    if (more != NULL || !size)
         *left = *left + old - size;
     return more;
 }
@@ -225,9 +226,9 @@ static void *allocate(void *context, void *block, size_t old, size_t size)
 static char *name_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *name = iw_text_copy(slash ? slash + 1 : path);
+    char *name = iw_text_copy(slash != NULL ? slash + 1 : path);
     char *dot = strrchr(name, '.');
-    if (dot && dot != name)
+    if (dot != NULL && dot != name)
         *dot = 0;
     return name;
 }
@@ -243,16 +244,16 @@ struct iw_target_spec *iw_target_read(const char *path, char *error, size_t room
     lua_pushlightuserdata(L, spec);
     if (lua_pcall(L, 2, 0, 0)) {
         const char *why = lua_tostring(L, -1);
-        if (why && strstr(why, path))
+        if (why != NULL && strstr(why, path) != NULL)
             snprintf(error, room, "%s", why);
         else
-            snprintf(error, room, "%s: %s", path, why ? why : "not readable");
+            snprintf(error, room, "%s: %s", path, why != NULL ? why : "not readable");
         lua_close(L);
         iw_target_free(spec);
         return NULL;
     }
     lua_close(L);
-    if (!spec->name)
+    if (spec->name == NULL)
         spec->name = name_of(path);
     return spec;
 }

@@ -47,7 +47,7 @@ static uint64_t after(const struct iw_target_instance *t, double seconds)
 static const char *its_output(const struct iw_target_instance *t)
 {
     struct stat at;
-    return t->log && !stat(t->log, &at) && at.st_size > 0 ? t->its_output : "";
+    return t->log != NULL && !stat(t->log, &at) && at.st_size > 0 ? t->its_output : "";
 }
 
 static bool can(const struct iw_target *target, const char *question)
@@ -93,7 +93,7 @@ static void find_station_host(struct iw_target_instance *t)
     char error[160];
     struct addrinfo *list = iw_address_resolve(t->target.host, t->target.port ? t->target.port : 1,
                                                false, error, sizeof(error));
-    int fd = list ? socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+    int fd = list != NULL ? socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
     snprintf(t->station_host, sizeof(t->station_host), "127.0.0.1");
     if (fd >= 0) {
         if (!connect(fd, list->ai_addr, list->ai_addrlen) &&
@@ -102,7 +102,7 @@ static void find_station_host(struct iw_target_instance *t)
                         NULL, 0, NI_NUMERICHOST);
         close(fd);
     }
-    if (list)
+    if (list != NULL)
         freeaddrinfo(list);
     t->target.station_host = t->station_host;
 }
@@ -112,7 +112,7 @@ static bool can_bind(const char *host, uint16_t port)
     char error[160];
     struct addrinfo *list = iw_address_resolve(host, port, false, error, sizeof(error));
     const int on = true;
-    if (!list)
+    if (list == NULL)
         return false;
     int fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool bound = fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
@@ -162,11 +162,12 @@ static const char *not_called(struct iw_target *target, bool late)
                  its_output(t));
     else
         snprintf(t->why, sizeof(t->why), "nothing connected within %g s%s%s%s",
-                 t->target.connect_within * t->scale, t->connect.command ? "; its command " : "",
-                 !t->connect.command ? ""
-                 : how               ? "ended: "
-                                     : "is still running",
-                 how ? how : "");
+                 t->target.connect_within * t->scale,
+                 t->connect.command != NULL ? "; its command " : "",
+                 t->connect.command == NULL ? ""
+                 : how != NULL              ? "ended: "
+                                            : "is still running",
+                 how != NULL ? how : "");
     return t->why;
 }
 
@@ -174,17 +175,17 @@ static const char *not_called(struct iw_target *target, bool late)
 static enum iw_target_opened start_peer(struct iw_target_instance *t, char *error, size_t room)
 {
     const struct iw_target_spec *spec = t->spec;
-    const char *host = t->target.host ? t->target.host : "127.0.0.1";
-    if (t->target.tun && !t->target.port)
+    const char *host = t->target.host != NULL ? t->target.host : "127.0.0.1";
+    if (t->target.tun != NULL && !t->target.port)
         t->target.port = CRAFTED_PORT;
-    if (spec->host && !t->target.port && free_port(host, &t->target.port)) {
+    if (spec->host != NULL && !t->target.port && free_port(host, &t->target.port)) {
         snprintf(error, room, "no free port on %s", host);
         return IW_TARGET_BROKEN;
     }
     if (iw_connect_shell(&t->process, t->target.tun, spec->start, host, t->target.port, t->log,
                          error, room))
         return IW_TARGET_BROKEN;
-    if (!spec->ready)
+    if (spec->ready == NULL)
         return IW_TARGET_OPENED;
     uint64_t deadline = after(t, START_SECONDS);
     while (!iw_process_said(&t->process, spec->ready)) {
@@ -214,7 +215,7 @@ static int start_agent(struct iw_target_instance *t, const char *options, char *
         snprintf(error, room, "no socket pair: %s", strerror(errno));
         return -1;
     }
-    for (size_t i = 0; i < IW_TARGET_ARGUMENTS && t->spec->arguments[i]; i++)
+    for (size_t i = 0; i < IW_TARGET_ARGUMENTS && t->spec->arguments[i] != NULL; i++)
         argv[n++] = t->spec->arguments[i];
     char *words = iw_text_copy(options), *rest = words;
     for (size_t i = 0; i < IW_TARGET_OPTIONS && rest != NULL; i++)
@@ -239,14 +240,14 @@ static int say_hello(struct iw_target_instance *t, char *error, size_t room)
                                     deadline, error, room);
     const char *version = json_string_value(json_object_get(reply, "version"));
     const char *why = json_string_value(json_object_get(reply, "error"));
-    if (!reply)
+    if (reply == NULL)
         return -1;
-    if (why)
+    if (why != NULL)
         snprintf(error, room, "the agent refuses: %s", why);
     t->version = iw_text_clean(version);
     t->features = json_incref(json_object_get(reply, "features"));
     json_decref(reply);
-    return why ? -1 : 0;
+    return why != NULL ? -1 : 0;
 }
 
 static enum iw_target_opened open_agent(struct iw_target_instance *t, const char *option,
@@ -261,12 +262,12 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
         struct iw_control_token token;
         if (iw_control_token_find(&token, spec->token_file, error, room))
             return IW_TARGET_BROKEN;
-        if (spec->start &&
+        if (spec->start != NULL &&
             !accepts(t, spec->agent_host, spec->agent_port, START_SECONDS, error, room))
             return IW_TARGET_UNREACHED;
         t->target.control = iw_control_connect(spec->agent_host, spec->agent_port, &token,
                                                after(t, CONNECT_SECONDS), why, sizeof(why));
-        if (!t->target.control) {
+        if (t->target.control == NULL) {
             snprintf(error, room, "no agent at %s port %u: %s", spec->agent_host, spec->agent_port,
                      why);
             return IW_TARGET_UNREACHED;
@@ -286,22 +287,22 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
 static const char *death(struct iw_target *target)
 {
     struct iw_target_instance *t = (struct iw_target_instance *)target;
-    bool lost = t->target.control && iw_control_lost(t->target.control);
+    bool lost = t->target.control != NULL && iw_control_lost(t->target.control);
     /* An agent whose connection is gone is ending: a report of a sanitizer takes its time. */
     iw_process_ended(&t->process, lost ? after(t, LEAVE_SECONDS) : IW_PROCESS_AT_ONCE);
     if (*t->process.ended)
         return t->process.ended;
     const char *how = iw_connect_crashed(&t->connect, IW_PROCESS_AT_ONCE);
-    if (how)
+    if (how != NULL)
         snprintf(t->why, sizeof(t->why), "%s", how);
-    return how ? t->why : NULL;
+    return how != NULL ? t->why : NULL;
 }
 
 static enum iw_target_opened reach(struct iw_target_instance *t, const char *option, char *error,
                                    size_t room)
 {
     const struct iw_target_spec *spec = t->spec;
-    if (spec->start) {
+    if (spec->start != NULL) {
         enum iw_target_opened started = start_peer(t, error, room);
         if (started != IW_TARGET_OPENED)
             return started;
@@ -309,9 +310,9 @@ static enum iw_target_opened reach(struct iw_target_instance *t, const char *opt
     if (spec->class == IW_TARGET_AGENT)
         return open_agent(t, option, error, room);
     /* A peer that takes one connection only must not lose it to a look. */
-    if (t->target.port && can(&t->target, "reconnect") && !spec->ready &&
-        !accepts(t, t->target.host, t->target.port, spec->start ? START_SECONDS : CONNECT_SECONDS,
-                 error, room))
+    if (t->target.port && can(&t->target, "reconnect") && spec->ready == NULL &&
+        !accepts(t, t->target.host, t->target.port,
+                 spec->start != NULL ? START_SECONDS : CONNECT_SECONDS, error, room))
         return IW_TARGET_UNREACHED;
     return IW_TARGET_OPENED;
 }
@@ -328,10 +329,11 @@ const char *iw_target_uncraftable(const struct iw_target_spec *spec)
     bool said = false;
     if (spec->embedded)
         return NULL;
-    for (char **can = spec->can; can && *can; can++)
+    for (char **can = spec->can; can != NULL && *can != NULL; can++)
         said = said || !strcmp(*can, "tcp.crafted");
-    bool ours = spec->start ? spec->ready != NULL : spec->connect && !spec->host;
-    if (!ours || spec->agent_host)
+    bool ours =
+        spec->start != NULL ? spec->ready != NULL : spec->connect != NULL && spec->host == NULL;
+    if (!ours || spec->agent_host != NULL)
         return "this target is not started by the runner in a namespace of its own";
     return said ? NULL : "its file does not say can = { \"tcp.crafted\" }";
 }
@@ -346,7 +348,7 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
     t->spec = spec;
     t->scale = time_scale > 0 ? time_scale : 1;
     t->log = iw_text_copy(log);
-    t->its_output = iw_text_format("; its output: %s", log ? log : "");
+    t->its_output = iw_text_format("; its output: %s", log != NULL ? log : "");
     t->process.pidfd = -1;
     t->connect = (struct iw_connect){.command = spec->connect,
                                      .ask = spec->ask,
@@ -354,30 +356,30 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
     t->target = (struct iw_target){
         .name = spec->name,
         .class = spec->class,
-        .host = spec->host ? spec->host : spec->agent_host,
+        .host = spec->host != NULL ? spec->host : spec->agent_host,
         .port = spec->class == IW_TARGET_AGENT ? 0 : spec->port,
         .station_host = spec->station_host,
         .quirks = spec->quirks,
         .startup = spec->taken || spec->speaks ? &spec->startup : NULL,
         .can = can,
-        .initiate = spec->connect || spec->ask ? initiate : NULL,
-        .not_called = spec->connect || spec->ask ? not_called : NULL,
+        .initiate = spec->connect != NULL || spec->ask != NULL ? initiate : NULL,
+        .not_called = spec->connect != NULL || spec->ask != NULL ? not_called : NULL,
         .connect_within = iw_target_connect_within(spec),
-        .death = spec->embedded || spec->start || spec->connect ? death : NULL,
+        .death = spec->embedded || spec->start != NULL || spec->connect != NULL ? death : NULL,
         .tun = tun,
     };
-    if (tun) {
+    if (tun != NULL) {
         t->target.host = IW_TUN_TARGET;
         t->target.station_host = IW_TUN_STATION;
     }
-    if (!t->target.host)
+    if (t->target.host == NULL)
         t->target.host = "127.0.0.1";
     enum iw_target_opened opened = reach(t, option, error, room);
     if (opened != IW_TARGET_OPENED) {
         iw_target_close(t, trouble, sizeof(trouble));
         return opened;
     }
-    if (!t->target.station_host)
+    if (t->target.station_host == NULL)
         find_station_host(t);
     *out = t;
     return IW_TARGET_OPENED;
@@ -401,7 +403,7 @@ pid_t iw_target_group(const struct iw_target_instance *instance)
 bool iw_target_calling(struct iw_target_instance *t)
 {
     bool failed;
-    return t->connect.count && !iw_connect_ended(&t->connect, &failed);
+    return t->connect.count && iw_connect_ended(&t->connect, &failed) == NULL;
 }
 
 const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t room)
@@ -409,12 +411,12 @@ const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t 
     *trouble = 0;
     /* A program that crashes has ended a moment after its connection. */
     iw_connect_crashed(&t->connect, after(t, crash_seconds));
-    const char *how = t->target.death ? t->target.death(&t->target) : NULL;
+    const char *how = t->target.death != NULL ? t->target.death(&t->target) : NULL;
     iw_connect_stop(&t->connect, trouble, room);
     if (!*trouble && iw_process_trouble(&t->process, trouble, room) && how == NULL &&
         t->target.death != NULL)
         how = t->target.death(&t->target); /* it has ended since, with its report */
-    if (!how && t->target.control && iw_control_lost(t->target.control))
+    if (how == NULL && t->target.control != NULL && iw_control_lost(t->target.control))
         return "the connection with the agent is broken";
     return how;
 }

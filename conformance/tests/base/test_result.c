@@ -84,7 +84,7 @@ static void where_a_rule_shows_has_a_name(void **state)
 
 static char *text(const char *of)
 {
-    return of ? strdup(of) : NULL;
+    return of != NULL ? strdup(of) : NULL;
 }
 
 static void assert_written(const struct iw_result *r, const char *expected)

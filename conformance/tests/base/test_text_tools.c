@@ -230,7 +230,7 @@ static void the_agent_is_said_or_beside_this_program(void **state)
     said = iw_agent("/a/b");
     assert_string_equal(said, "/a/b");
     free(said);
-    if (before)
+    if (before != NULL)
         setenv("IWARP_AGENT", before, 1);
     else
         unsetenv("IWARP_AGENT");

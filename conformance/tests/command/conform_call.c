@@ -65,7 +65,7 @@ static void become(const char *words, int out, int err)
     char *copy = iw_text_copy(words), *argv[WORDS + 2] = {(char[]){"iwarp-conform"}};
     size_t n = 1;
 
-    for (char *word = strtok(copy, " "); word && n <= WORDS; word = strtok(NULL, " "))
+    for (char *word = strtok(copy, " "); word != NULL && n <= WORDS; word = strtok(NULL, " "))
         argv[n++] = word;
     if (chdir(conform_folder.path) || dup2(open("/dev/null", O_RDONLY), 0) < 0 ||
         dup2(out, 1) < 0 || dup2(err, 2) < 0)
@@ -116,7 +116,7 @@ void conform_call_at_terminal(struct said *s, const char *words)
     /* What it has shown waits there, with an end of ours. */
     assert_int_equal(write(terminal, "\n", 1), 1);
     ssize_t n = 0;
-    while (!memchr(shown, '\n', (size_t)n)) {
+    while (memchr(shown, '\n', (size_t)n) == NULL) {
         assert_true((size_t)n < sizeof(shown) - 1);
         n += read(ours, shown + n, sizeof(shown) - (size_t)n - 1);
     }
@@ -131,9 +131,9 @@ void conform_call_at_terminal(struct said *s, const char *words)
 
 void conform_untimed(char *text)
 {
-    char *from = strstr(text, " ERROR; "), *to = from ? strstr(from, ", target ") : NULL;
+    char *from = strstr(text, " ERROR; "), *to = from != NULL ? strstr(from, ", target ") : NULL;
 
-    if (to)
+    if (to != NULL)
         memmove(from + 6, to, strlen(to) + 1);
 }
 
@@ -145,8 +145,8 @@ void conform_says(const char *words, int status, const char *out, const char *er
     conform_untimed(s.out);
     if (s.status != status)
         fail_msg("%s: status %d instead of %d\n%s%s", words, s.status, status, s.out, s.err);
-    if (out)
+    if (out != NULL)
         assert_string_equal(s.out, out);
-    if (err)
+    if (err != NULL)
         assert_string_equal(s.err, err);
 }

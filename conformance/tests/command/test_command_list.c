@@ -133,8 +133,8 @@ static void says(const char *words, const char *const *parts)
     conform_call(&s, words);
     assert_int_equal(s.status, 0);
     assert_string_equal(s.err, "");
-    for (; *parts; parts++)
-        if (!strstr(s.out, *parts))
+    for (; *parts != NULL; parts++)
+        if (strstr(s.out, *parts) == NULL)
             fail_msg("%s: %s", words, *parts);
 }
 

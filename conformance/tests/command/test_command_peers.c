@@ -22,7 +22,7 @@ static const char *file(const char *name)
     free(content);
     content = folder_read(path);
     free(path);
-    return content ? content : "no such file";
+    return content != NULL ? content : "no such file";
 }
 
 /* ---- probe ---- */
@@ -65,7 +65,7 @@ static void a_peer_that_ends_is_no_peer(void **state)
     assert_int_equal(s.status, 3);
     assert_string_equal(s.out, "");
     const char *ended = "iwarp-conform: the peer ended: tail was killed by signal 9 (Killed)\n";
-    if (!strstr(s.err, ended))
+    if (strstr(s.err, ended) == NULL)
         fail_msg("%s", s.err);
     assert_non_null(strstr(s.err, ":\nwords\nup\n"));
     assert_string_equal(file("out.lua"), "no such file");

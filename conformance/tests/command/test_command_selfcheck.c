@@ -34,7 +34,7 @@ static const char *file(const char *name)
     free(content);
     content = folder_read(path);
     free(path);
-    return content ? content : "no such file";
+    return content != NULL ? content : "no such file";
 }
 
 static void what_noticed_a_switch_is_told(void **state)

@@ -26,7 +26,7 @@ static int parse(struct iw_command *c, const char *words)
 
     snprintf(copy, sizeof(copy), "%s", words);
     memset(argv_of, 0, sizeof(argv_of));
-    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " "))
         argv_of[n++] = word;
     return iw_command_parse(c, n, argv_of);
 }

@@ -201,7 +201,7 @@ static void write_csv(FILE *out)
 {
     for (size_t i = 0; i < 3; i++) { /* of the catalogue, so that they stand in its table */
         cases[i].rules[0] = iw_rule_find(cases[i].rules[0]->id);
-        entries[i].result.rule = entries[i].result.rule ? cases[i].rules[0] : NULL;
+        entries[i].result.rule = entries[i].result.rule != NULL ? cases[i].rules[0] : NULL;
     }
     iw_csv_write(out, &record);
 }

@@ -80,7 +80,7 @@ static void is(const char *expected)
 static void has(const char *expected)
 {
     fclose(out);
-    if (!strstr(text, expected))
+    if (strstr(text, expected) == NULL)
         fail_msg("%s\n-- has no --\n%s", text, expected);
     free(text);
 }

@@ -29,7 +29,7 @@ static struct iw_target_spec *target(const char *text)
     iw_target_free(spec);
     spec =
         iw_target_parse(text, IW_BINARY_DIR "/bin/iwarp-agent", folder.path, error, sizeof(error));
-    if (!spec)
+    if (spec == NULL)
         fail_msg("%s", error);
     return spec;
 }

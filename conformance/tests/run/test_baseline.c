@@ -162,7 +162,7 @@ static struct iw_record a_record(void)
 static void take(struct iw_record *r, const struct iw_baseline *b, size_t i, enum iw_verdict v,
                  const char *reason)
 {
-    struct iw_result result = {.verdict = v, .reason = reason ? strdup(reason) : NULL};
+    struct iw_result result = {.verdict = v, .reason = reason != NULL ? strdup(reason) : NULL};
 
     iw_record_take(r, b, &entries[i], &result);
 }

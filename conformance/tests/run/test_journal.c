@@ -74,7 +74,7 @@ static void complained(const struct folder *s, const char *expected)
 /* Also of a test that failed while it listened: what it has to say is printed. */
 static int teardown(void **state)
 {
-    if (errors) {
+    if (errors != NULL) {
         unlisten();
         fclose(errors);
         errors = NULL;
@@ -172,7 +172,7 @@ static void take(void *context, struct iw_entry *entry, unsigned round, struct i
     assert_int_equal(result->role, entry->c->role);
     snprintf(taken + n, sizeof(taken) - n, "%s/%u/%s/%g/%s ", entry->c->id, round,
              iw_verdict_name(result->verdict), result->seconds,
-             result->reason ? result->reason : "-");
+             result->reason != NULL ? result->reason : "-");
     entry->handed++;
     iw_result_free(result);
 }
@@ -211,7 +211,7 @@ static void not_a_journal(struct folder *s, const char *text, const char *expect
     int status = 0;
 
     fill();
-    if (text)
+    if (text != NULL)
         put(s, text);
     listen();
     assert_null(iw_journal_resume(s->path, &head, &status));
@@ -306,7 +306,7 @@ static void begun(struct folder *s, const char *text, const char *id, double dea
 
     put(s, text);
     got = iw_journal_begun(path, &seconds);
-    if (id)
+    if (id != NULL)
         assert_string_equal(got, id);
     else
         assert_null(got);

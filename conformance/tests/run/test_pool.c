@@ -148,7 +148,7 @@ static int play(const struct iw_case *c, struct iw_target *target,
         const char *how = NULL;
 
         kill(iw_target_group((struct iw_target_instance *)target), SIGKILL);
-        while (!how)
+        while (how == NULL)
             how = target->death(target);
     }
     return 0;
@@ -182,7 +182,7 @@ static void run_against(const char *spec, unsigned workers)
     struct iw_target_spec *target =
         iw_target_parse(spec, IW_BINARY_DIR "/bin/iwarp-agent", folder.path, error, sizeof(error));
 
-    if (!target)
+    if (target == NULL)
         fail_msg("%s", error);
     pool = (struct iw_pool){.target = target,
                             .options = &run_options,
@@ -374,7 +374,7 @@ static void test_options_of_the_agent(void **state)
     assert_result(0, IW_VERDICT_PASS, "pass by embedded");
     assert_result(1, IW_VERDICT_PASS, "pass by embedded");
     assert_int_equal(results[2].verdict, IW_VERDICT_ERROR);
-    if (!strstr(results[2].reason, "iwarp-agent ended with status 64"))
+    if (strstr(results[2].reason, "iwarp-agent ended with status 64") == NULL)
         fail_msg("%s", results[2].reason);
 }
 

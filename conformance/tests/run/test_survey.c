@@ -60,7 +60,7 @@ static void take(const char *spec, const struct iw_case *const *selected, size_t
 {
     struct iw_target_spec *target =
         iw_target_parse(spec, IW_BINARY_DIR "/bin/iwarp-agent", folder.path, error, sizeof(error));
-    if (!target)
+    if (target == NULL)
         fail_msg("%s", error);
     struct iw_pool pool = {.target = target,
                            .options = &options,

@@ -62,7 +62,7 @@ int embedded_start(struct embedded *e, const char *extra)
         .can = can,
         .death = death,
     };
-    return e->target.control ? 0 : -1;
+    return e->target.control != NULL ? 0 : -1;
 }
 
 void embedded_stop(struct embedded *e)

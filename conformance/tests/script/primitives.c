@@ -29,7 +29,7 @@ void primitives_open(struct iw_script *s)
     char error[512];
 
     s->file = PRIMITIVES_FILE;
-    if (!s->options)
+    if (s->options == NULL)
         s->options = &play_options;
     if (iw_script_open(s, error, sizeof(error)))
         fail_msg("%s", error);

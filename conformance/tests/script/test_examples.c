@@ -27,7 +27,7 @@ static void run_file(const char *name, const char *extra, struct outcome *out)
     char path[512], error[1024] = "";
     size_t n = 0, used = 0;
 
-    if (extra) /* what a faulty agent withholds is not worth a long wait */
+    if (extra != NULL) /* what a faulty agent withholds is not worth a long wait */
         options.patience = 0.5;
     snprintf(path, sizeof(path), IW_SOURCE_DIR "/conformance/cases/%s.lua", name);
     assert_int_equal(embedded_start(&e, extra), 0);
@@ -40,8 +40,9 @@ static void run_file(const char *name, const char *extra, struct outcome *out)
         assert_int_equal(iw_script_run_case(&cases[i], &e.target, &options, &r), 0);
         if (r.verdict > out->worst)
             out->worst = r.verdict;
-        used += (size_t)snprintf(out->observed + used, sizeof(out->observed) - used, "%s %s %s\n",
-                                 r.id, iw_verdict_name(r.verdict), r.observed ? r.observed : "");
+        used +=
+            (size_t)snprintf(out->observed + used, sizeof(out->observed) - used, "%s %s %s\n", r.id,
+                             iw_verdict_name(r.verdict), r.observed != NULL ? r.observed : "");
         assert_true(used < sizeof(out->observed));
         iw_result_free(&r);
     }

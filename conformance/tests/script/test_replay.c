@@ -34,7 +34,7 @@ static int load(void **state)
     size_t count;
 
     (void)state;
-    snprintf(text, sizeof(text), "%s:%s", IW_BINARY_DIR "/bin", path ? path : "");
+    snprintf(text, sizeof(text), "%s:%s", IW_BINARY_DIR "/bin", path != NULL ? path : "");
     if (setenv("PATH", text, 1) ||
         iw_case_load(CASES, &options, &cases, &count, error, sizeof(error)))
         return -1;
@@ -67,7 +67,7 @@ static struct iw_result play(const char *pcaps, const char *text, const char *op
     assert_string_equal(error, "");
     result = (struct iw_result){.verdict = IW_VERDICT_SKIP};
     result.reason = iw_target_lacks(iw_target_of(instance), &cases[number]);
-    if (!result.reason)
+    if (result.reason == NULL)
         assert_int_equal(
             iw_script_run_case(&cases[number], iw_target_of(instance), &options, &result), 0);
     iw_target_close(instance, error, sizeof(error));
@@ -78,7 +78,7 @@ static struct iw_result play(const char *pcaps, const char *text, const char *op
 
 static void assert_part(const char *text, const char *part)
 {
-    if (!text || !strstr(text, part))
+    if (text == NULL || strstr(text, part) == NULL)
         fail_msg("\"%s\" does not say \"%s\"", text ? text : "", part);
 }
 

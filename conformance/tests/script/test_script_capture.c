@@ -59,7 +59,7 @@ static const char *refused(const char *pcaps, const char *name)
 
 static void assert_says(const char *reason, const char *part)
 {
-    if (!strstr(reason, part))
+    if (strstr(reason, part) == NULL)
         fail_msg("\"%s\" does not say \"%s\"", reason, part);
     assert_null(strchr(reason, '\n'));
 }

@@ -143,7 +143,7 @@ static void bent(const char *table, const struct iw_frame_bend *expected, const 
     assert_int_equal(lua_gettop(script.L), 1);
     assert_int_equal(bend.length, expected->length);
     assert_int_equal(bend.pad_length, expected->pad_length);
-    if (pad)
+    if (pad != NULL)
         assert_memory_equal(bend.pad, pad, expected->pad_length);
     else
         assert_null(bend.pad);
@@ -265,7 +265,7 @@ static void elsewhere(const char *code, const char *where, const char *reason)
     lua_getfield(L, 1, "reason");
     assert_string_equal(lua_tostring(L, -1), reason);
     lua_getfield(L, 1, "where");
-    if (where)
+    if (where != NULL)
         assert_string_equal(lua_tostring(L, -1), where);
     else
         assert_true(lua_isnil(L, -1));

@@ -39,7 +39,7 @@ static int set_up(void **state)
     script = (struct iw_script){.options = &options};
     primitives_open(&script);
     synth = iw_synth_new(1024 * 1024);
-    return synth ? 0 : -1;
+    return synth != NULL ? 0 : -1;
 }
 
 static int tear_down(void **state)

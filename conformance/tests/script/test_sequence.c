@@ -132,7 +132,7 @@ static void test_bound(void **state)
     (void)state;
     for (size_t i = 0; i < IW_EXCHANGE_LINES + 10; i++)
         iw_exchange_tell(x, &line, "fin", now);
-    for (const struct iw_exchange_line *l = iw_exchange_lines(x); l; l = l->next)
+    for (const struct iw_exchange_line *l = iw_exchange_lines(x); l != NULL; l = l->next)
         n++;
     assert_int_equal(n, IW_EXCHANGE_LINES);
     iw_exchange_destroy(x);
@@ -161,7 +161,7 @@ static void fields(struct iw_exchange_line line, const char *hex, const char *ex
     assert_int_equal(json_array_size(list), 1);
     assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "length")),
                      length);
-    if (expected)
+    if (expected != NULL)
         assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "fields")),
                             expected);
     else

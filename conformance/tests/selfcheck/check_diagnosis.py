@@ -13,7 +13,7 @@ from harness import check, read, write
 CASES = ("ddp-untagged-*", "mpa-crc-*")
 # Accuses a rule that says nothing of CRCs.
 WRONG = """return case {
-  id = "crc-wrong", purpose = "A bad CRC ends the stream", rules = { "MPA-4.1-02" }, role = "responder",
+  id = "crc-wrong", purpose = "A bad CRC ends the stream", rules = { "DDP-7.1-10" }, role = "responder",
   run = function(t)
     local conn = t:connect {}
     local sent = conn:send(send { payload = bytes(8) }, { crc = "bad" })
@@ -47,7 +47,7 @@ def the_suite(run):
     one = report["switches"][0]
     check(one["first"] == "right" and len(one["findings"]) == 2 and all(f["belongs"] for f in one["findings"]),
           "two rules broken at once are two findings", out)
-    check(sorted(f["rule"] for f in one["findings"]) == ["DDP-4.3-08", "MPA-4.1-02"], "named by the sender's rules", out)
+    check(sorted(f["rule"] for f in one["findings"]) == ["DDP-4.3-08", "DDP-7.1-10"], "named by the sender's rules", out)
     out, report = run.diagnose(0, "--select", "ddp-edge-*", "--switch", "overstrict=ddp-to-fit")
     found = report["switches"][0]["findings"]
     check([f["rule"] for f in found] == ["DDP-7.1-13"] and found[0]["belongs"],
@@ -72,9 +72,9 @@ def the_record(run):
     write(table, head + "\nviolate=ddp-msn,right,1,DDP-4.3-08,,7\nignore=mpa-crc,none,0,,,100\n")
     out, report = run.diagnose(0, *mine, "--record")
     lines = read(table).splitlines()
-    check(lines[0] == head and lines[1].startswith("ignore=mpa-crc,wrong,1,MPA-4.1-02,MPA-4.1-02,") and
+    check(lines[0] == head and lines[1].startswith("ignore=mpa-crc,wrong,1,DDP-7.1-10,DDP-7.1-10,") and
           lines[2:] == ["violate=ddp-msn,right,1,DDP-4.3-08,,7"], "a switch's line is recorded, the others' stay", *lines)
-    check("1 FAIL MPA-4.1-02 is innocent, 1 case (crc-wrong)" in out, "who accuses an innocent rule is named", out)
+    check("1 FAIL DDP-7.1-10 is innocent, 1 case (crc-wrong)" in out, "who accuses an innocent rule is named", out)
     run.diagnose(0, *mine)
     print("ok - what was wrong before may be wrong")
     write(table, head + "\nignore=mpa-crc,right,1,MPA-8-02,,1\n")

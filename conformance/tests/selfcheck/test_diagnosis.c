@@ -31,7 +31,8 @@ static double patience;
 
 static bool answers_to(const struct answer *a, const struct iw_job *job)
 {
-    bool option = a->option ? job->option && !strcmp(a->option, job->option) : !job->option;
+    bool option = a->option != NULL ? job->option != NULL && !strcmp(a->option, job->option)
+                                    : job->option == NULL;
     return option && !strcmp(a->id, job->c->id);
 }
 
@@ -39,7 +40,7 @@ static void show(struct iw_result *r, const struct answer *a)
 {
     r->verdict = a->verdict;
     r->observed = iw_text_copy(a->observed);
-    if (!a->rule)
+    if (a->rule == NULL)
         return;
     r->deviations = iw_got(realloc(r->deviations, (r->n_deviations + 1) * sizeof(*r->deviations)));
     r->deviations[r->n_deviations++] = (struct iw_deviation){
@@ -55,11 +56,11 @@ static void show(struct iw_result *r, const struct answer *a)
 static void play_job(const struct iw_pool *pool, unsigned worker, const struct iw_job *job)
 {
     struct iw_result r = {.id = iw_text_copy(job->c->id), .verdict = IW_VERDICT_PASS};
-    char *longer = iw_text_format("%s%s%s ", played ? played : "", job->c->id,
-                                  job->option ? job->option + 1 : "");
+    char *longer = iw_text_format("%s%s%s ", played != NULL ? played : "", job->c->id,
+                                  job->option != NULL ? job->option + 1 : "");
     free(played);
     played = longer;
-    for (const struct answer *a = answers; a && a->id; a++)
+    for (const struct answer *a = answers; a != NULL && a->id != NULL; a++)
         if (answers_to(a, job))
             show(&r, a);
     pool->done(pool->context, worker, job, &r);
@@ -113,7 +114,7 @@ static void report(void *context, const struct iw_bent *b)
 {
     size_t n;
     char *accused = iw_bent_rules(b, false, &n), *innocent = iw_bent_rules(b, true, &n);
-    char *longer = iw_text_format("%s%s %s [%s] [%s]; ", reported ? reported : "", b->name,
+    char *longer = iw_text_format("%s%s %s [%s] [%s]; ", reported != NULL ? reported : "", b->name,
                                   iw_outcome_name(iw_bent_outcome(b)), accused, innocent);
     assert_ptr_equal(context, &reported);
     free(innocent);

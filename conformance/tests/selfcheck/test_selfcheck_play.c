@@ -41,7 +41,7 @@ static struct iw_run_options options;
 
 static void note(const char *text)
 {
-    char *longer = iw_text_format("%s%s", played ? played : "", text);
+    char *longer = iw_text_format("%s%s", played != NULL ? played : "", text);
 
     free(played);
     played = longer;
@@ -49,22 +49,24 @@ static void note(const char *text)
 
 static const struct answer *answer_to(const struct answer *list, const struct iw_job *job)
 {
-    for (; list && list->id; list++)
+    for (; list != NULL && list->id != NULL; list++)
         if (!strcmp(list->id, job->c->id) &&
-            (list->option ? job->option && !strcmp(list->option, job->option) : !job->option))
+            (list->option != NULL ? job->option != NULL && !strcmp(list->option, job->option)
+                                  : job->option == NULL))
             return list;
     return NULL;
 }
 
 static void play_job(const struct iw_pool *pool, unsigned worker, const struct iw_job *job)
 {
-    const struct answer *a = answer_to(runs > 1 && second_answers ? second_answers : answers, job);
+    const struct answer *a =
+        answer_to(runs > 1 && second_answers != NULL ? second_answers : answers, job);
     struct iw_result r = {.id = iw_text_copy(job->c->id), .verdict = IW_VERDICT_PASS};
 
     note(job->c->id);
-    note(job->option ? job->option + 1 : "");
+    note(job->option != NULL ? job->option + 1 : "");
     note(" ");
-    if (a) {
+    if (a != NULL) {
         r.verdict = a->verdict;
         r.observed = iw_text_copy(a->observed);
         r.reason = iw_text_copy(a->reason);

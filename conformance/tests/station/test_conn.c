@@ -61,7 +61,7 @@ static int set_up(void **state)
     c = iw_station_connect(s, "127.0.0.1", ntohs(at.sin_port), &plain, never, error, sizeof(error));
     peer = accept(listener, NULL, NULL);
     close(listener);
-    return c && peer >= 0 ? 0 : -1;
+    return c != NULL && peer >= 0 ? 0 : -1;
 }
 
 /* The station listens. */
@@ -72,14 +72,14 @@ static int set_up_listening(void **state)
     (void)state;
     begin();
     struct iw_station_listener *l = iw_station_listen(s, "127.0.0.1", &plain, error, sizeof(error));
-    if (!l || iw_station_listener_accept(l, 0))
+    if (l == NULL || iw_station_listener_accept(l, 0) != NULL)
         return -1;
     at.sin_port = htons(iw_station_listener_port(l));
     peer = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(peer, (struct sockaddr *)&at, sizeof(at)))
         return -1;
     c = iw_station_listener_accept(l, never);
-    return c ? 0 : -1;
+    return c != NULL ? 0 : -1;
 }
 
 static int tear_down(void **state)

@@ -56,12 +56,13 @@ static int set_up(void **state)
     options.mss = 100;
     struct iw_station_listener *l =
         iw_station_listen(s, IW_TUN_STATION, &options, error, sizeof(error));
-    if (!l || iw_station_listener_port(l) != 20000 || iw_station_listener_accept(l, 0))
+    if (l == NULL || iw_station_listener_port(l) != 20000 ||
+        iw_station_listener_accept(l, 0) != NULL)
         return -1;
     peer = iw_craft_connect(host, IW_TUN_STATION, 20000, &options, iw_transport_now());
-    for (c = NULL; peer && !c; c = iw_station_listener_accept(l, 0))
+    for (c = NULL; peer != NULL && c == NULL; c = iw_station_listener_accept(l, 0))
         pump();
-    return c ? 0 : -1;
+    return c != NULL ? 0 : -1;
 }
 
 static int tear_down(void **state)

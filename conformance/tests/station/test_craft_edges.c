@@ -35,7 +35,7 @@ static int set_up(void **state)
     peer = pair[1];
     host = iw_craft_host_new(&tun, NULL, NULL);
     options = IW_CRAFT_DEFAULTS;
-    return host ? 0 : -1;
+    return host != NULL ? 0 : -1;
 }
 
 static int tear_down(void **state)

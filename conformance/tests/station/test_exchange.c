@@ -305,7 +305,7 @@ static void so_many_lines_are_kept(void **state)
     assert_null(first->next->next);
     for (int i = 0; i < 600; i++)
         iw_exchange_tell(x, &line, "more", now);
-    for (const struct iw_exchange_line *l = iw_exchange_lines(x); l; l = l->next)
+    for (const struct iw_exchange_line *l = iw_exchange_lines(x); l != NULL; l = l->next)
         n++;
     assert_int_equal(n, 500);
 }
@@ -341,7 +341,7 @@ static void remarks_are_found_by_their_line(void **state)
         char found[64] = "";
         size_t length = 0;
 
-        while ((r = iw_exchange_remark(x, &line, r))) {
+        while (((r = iw_exchange_remark(x, &line, r)) != NULL)) {
             snprintf(found + length, sizeof(found) - length, "%s, ", r->text);
             length = strlen(found);
         }

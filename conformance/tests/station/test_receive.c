@@ -48,9 +48,9 @@ static int connected(const char *request)
     c = iw_station_connect(s, "127.0.0.1", ntohs(at.sin_port), &plain, never, error, sizeof(error));
     peer = accept(listener, NULL, NULL);
     close(listener);
-    if (!c || peer < 0)
+    if (c == NULL || peer < 0)
         return -1;
-    if (request) {
+    if (request != NULL) {
         uint8_t octets[64];
         size_t n = hex_octets(request, octets, sizeof(octets));
         iw_conn_send_startup(c, octets, n, NULL, never);
@@ -291,7 +291,7 @@ static void items_are_bounded(void **state)
     assert_false(iw_station_flooded(s));
     seen(IW_OBSERVED_LOST, 0, false);
     assert_true(iw_station_flooded(s));
-    for (; c->items; n++)
+    for (; c->items != NULL; n++)
         iw_conn_drop(c);
     assert_int_equal(n, 65536);
     seen(IW_OBSERVED_LOST, 0, false); /* there is room again */
@@ -319,7 +319,7 @@ static void repeated_findings_are_counted(void **state)
     c->peer_base = 100;
     iw_conn_seen(c, &own);
     const struct iw_station_finding *last = iw_station_findings(s);
-    while (last->next)
+    while (last->next != NULL)
         last = last->next;
     assert_int_equal(last->fault.check, IW_CHECK_DDP_STAG);
     assert_int_equal(last->fault.pos, 105);
@@ -439,7 +439,7 @@ static void waiting_for_another_reads_all_connections(void **state)
     assert_int_equal(pipe(ends_of), 0);
     gives(REPLY);
     assert_false(iw_station_wait(s, ends_of[0], 0));
-    while (!c->items)
+    while (c->items == NULL)
         assert_false(iw_station_wait(s, ends_of[0], iw_transport_now() + 1000000));
     assert_int_equal(c->items->kind, IW_ITEM_STARTUP);
     assert_int_equal(write(ends_of[1], "x", 1), 1);

@@ -431,7 +431,7 @@ static void an_end_while_streaming_is_judged(void **state)
             STEPS({PEER_READ, REQUEST_1, 0}, {PEER_WRITE, rows[i].octets, 0}, {PEER_FIN, NULL, 0}),
             3, text, &play_options);
         assert_int_equal(r.verdict, rows[i].verdict);
-        if (rows[i].finding) {
+        if (rows[i].finding != NULL) {
             assert_non_null(r.observed);
             assert_non_null(strstr(r.observed, rows[i].finding));
         }

@@ -87,9 +87,9 @@ static void *serve(void *context)
         uint8_t octets[256];
 
         iw_craft_pump(h, iw_transport_now());
-        if (!c)
+        if (c == NULL)
             c = iw_craft_accept(l);
-        if (!c)
+        if (c == NULL)
             continue;
         got += iw_craft_receive(c, octets, sizeof(octets));
         answer(p, c, got, &sent, &heard);
@@ -228,7 +228,7 @@ static void what_cannot_be(void **state)
         r = play(&p, body);
         assert_int_equal(r.verdict, IW_VERDICT_ERROR);
         assert_non_null(r.reason);
-        if (!strstr(r.reason, rows[i].reason))
+        if (strstr(r.reason, rows[i].reason) == NULL)
             fail_msg("%s: %s", rows[i].body, r.reason);
         iw_result_free(&r);
     }

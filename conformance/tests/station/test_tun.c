@@ -62,8 +62,8 @@ static void open_or_skip(struct iw_tun *tun)
 
     if (!iw_tun_open(tun, error, sizeof(error)))
         return;
-    if (!strstr(error, strerror(EPERM)) && !strstr(error, strerror(EACCES)) &&
-        !strstr(error, strerror(ENOENT)))
+    if (strstr(error, strerror(EPERM)) == NULL && strstr(error, strerror(EACCES)) == NULL &&
+        strstr(error, strerror(ENOENT)) == NULL)
         fail_msg("%s", error);
     print_message("skipped: %s\n", error);
     skip();

@@ -36,7 +36,7 @@ static int read_table(struct iw_proof_table *t, const char *text, char *error, s
     int status = iw_proof_read_table(t, path, error, room);
     const char *base = strstr(error, "table.csv");
 
-    if (base)
+    if (base != NULL)
         memmove(error, base, strlen(base) + 1);
     free(path);
     return status;
@@ -154,7 +154,7 @@ static void stands(const struct iw_proof *p, const char *rule, enum iw_standing 
     const char *reason;
 
     assert_int_equal(iw_proof_standing(p, &suite, iw_rule_find(rule), &reason), expected);
-    if (why)
+    if (why != NULL)
         assert_string_equal(reason, why);
     else
         assert_null(reason);

@@ -168,7 +168,7 @@ static const char *selected(char *a, char *b, char *c)
     size_t n = 0, count = 0;
     const struct iw_case **list;
 
-    while (n < 3 && patterns[n])
+    while (n < 3 && patterns[n] != NULL)
         n++;
     text[0] = 0;
     if (iw_suite_select(&suite, patterns, n, &list, &count, text, sizeof(text)))

@@ -47,7 +47,7 @@ static void loads(const struct folder *f, const char *place, const char *expecte
     for (size_t i = 0; i < suite.n_files; i++) {
         const struct iw_suite_file *file = &suite.files[i];
         char *longer = iw_text_format("%s%s %zu %s\n", text, file->path + strlen(f->path),
-                                      file->n_cases, file->error ? "broken" : "good");
+                                      file->n_cases, file->error != NULL ? "broken" : "good");
 
         free(text);
         text = longer;

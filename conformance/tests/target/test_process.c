@@ -289,7 +289,7 @@ static pid_t pid_in(const char *name)
 {
     char *path = iw_text_format("%s/%s", folder.path, name), *text = NULL;
 
-    while (!text || !strchr(text, '\n')) {
+    while (text == NULL || strchr(text, '\n') == NULL) {
         free(text);
         text = folder_read(path);
     }
@@ -392,12 +392,12 @@ static void the_end_of_the_latest_command_counts(void **state)
     assert_int_equal(iw_connect_start(&c, NULL, "::1", 7, log_path, error, sizeof(error)), 0);
     assert_int_equal(c.count, 1);
     const char *how = NULL;
-    while (!how)
+    while (how == NULL)
         how = iw_connect_ended(&c, &failed);
     assert_string_equal(how, "sh ended with status 7");
     assert_true(failed);
     assert_int_equal(iw_connect_start(&c, NULL, "10.0.0.1", 0, log_path, error, sizeof(error)), 0);
-    for (how = NULL; !how;)
+    for (how = NULL; how == NULL;)
         how = iw_connect_ended(&c, &failed);
     assert_string_equal(how, "sh ended with status 0");
     assert_false(failed);
@@ -434,7 +434,7 @@ static void the_first_trouble_of_commands_is_kept(void **state)
     (void)state;
     for (uint16_t port = 1; port <= 2; port++) {
         assert_int_equal(iw_connect_start(&c, NULL, "h", port, log_path, error, sizeof(error)), 0);
-        while (!iw_connect_ended(&c, &failed))
+        while (iw_connect_ended(&c, &failed) == NULL)
             ;
     }
     iw_connect_stop(&c, trouble, sizeof(trouble));

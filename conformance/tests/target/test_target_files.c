@@ -182,7 +182,7 @@ static void memory_is_counted_both_ways(void **state)
                                                    "return { connect = 'c' }");
 
     (void)state;
-    if (!spec)
+    if (spec == NULL)
         fail_msg("%s", error);
     iw_target_free(spec);
     assert_null(read_as("x.lua", "local s = '0123456789abcdef'\n"

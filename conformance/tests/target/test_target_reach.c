@@ -68,7 +68,7 @@ static enum iw_target_opened open_scaled(const char *fields, double scale)
     free(text);
     spec = iw_target_parse("peer", IW_BINARY_DIR "/bin/iwarp-agent", folder.path, error,
                            sizeof(error));
-    if (!spec)
+    if (spec == NULL)
         fail_msg("%s", error);
     return iw_target_open(spec, NULL, log_path, scale, &instance, error, sizeof(error));
 }
@@ -217,7 +217,7 @@ static void a_started_peer_gets_a_port_and_is_watched(void **state)
     assert_null(target->death(target));
     assert_null(iw_target_check(instance, error, sizeof(error)));
     kill(-iw_target_group(instance), SIGKILL);
-    while (!target->death(target))
+    while (target->death(target) == NULL)
         ;
     assert_string_equal(target->death(target), "tail was killed by signal 9 (Killed)");
     assert_string_equal(iw_target_check(instance, error, sizeof(error)),
@@ -270,7 +270,7 @@ static void why_nothing_connected_is_said(void **state)
     struct iw_target *target = iw_target_of(instance);
     assert_false(iw_target_calling(instance));
     assert_int_equal(target->initiate(target, "10.0.0.1", 9, error, sizeof(error)), 0);
-    while (!why)
+    while (why == NULL)
         why = target->not_called(target, false);
     assert_string_equal(why, output);
     assert_false(iw_target_calling(instance));
@@ -319,7 +319,7 @@ static void a_program_that_crashes_has_ended_the_peer(void **state)
     opened("connect = 'ulimit -c 0; kill -SEGV $$'");
     struct iw_target *target = iw_target_of(instance);
     assert_int_equal(target->initiate(target, "10.0.0.1", 9, error, sizeof(error)), 0);
-    while (!target->death(target))
+    while (target->death(target) == NULL)
         ;
     assert_string_equal(target->death(target), "sh was killed by signal 11 (Segmentation fault)");
     assert_string_equal(iw_target_check(instance, error, sizeof(error)),
@@ -329,7 +329,7 @@ static void a_program_that_crashes_has_ended_the_peer(void **state)
     opened("connect = [[echo 'ERROR: AddressSanitizer: c'; exit 1]]");
     target = iw_target_of(instance);
     assert_int_equal(target->initiate(target, "10.0.0.1", 9, error, sizeof(error)), 0);
-    while (!target->not_called(target, false))
+    while (target->not_called(target, false) == NULL)
         ;
     assert_null(iw_target_check(instance, error, sizeof(error)));
     assert_string_equal(error, "AddressSanitizer: c");
@@ -358,7 +358,7 @@ static void an_agent_is_started_by_a_command(void **state)
     assert_true(target->can(target, "memory.write"));
     assert_true(target->can(target, "extensions.off"));
     kill(-iw_target_group(instance), SIGKILL);
-    while (!target->death(target))
+    while (target->death(target) == NULL)
         ;
     assert_string_equal(iw_target_check(instance, error, sizeof(error)),
                         "iwarp-agent was killed by signal 9 (Killed)");
@@ -457,10 +457,10 @@ static void what_cannot_be_crafted_is_said(void **state)
         char *path = folder_file(&folder, "peer.lua", text);
 
         spec = iw_target_read(path, error, sizeof(error));
-        if (!spec)
+        if (spec == NULL)
             fail_msg("%s", error);
         const char *why = iw_target_uncraftable(spec);
-        if (rows[i].why)
+        if (rows[i].why != NULL)
             assert_string_equal(why, rows[i].why);
         else
             assert_null(why);

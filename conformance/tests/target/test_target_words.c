@@ -45,7 +45,7 @@ static void assert_texts(const char *const *list, const char *expected)
 {
     char *text = NULL;
 
-    for (; list && *list; list++)
+    for (; list != NULL && *list != NULL; list++)
         iw_text_join(&text, " ", *list);
     assert_string_equal(text ? text : "", expected);
     free(text);
@@ -317,7 +317,7 @@ static void a_case_lacks_the_first_need_that_is_not_met(void **state)
         const struct iw_case c = {.role = IW_MPA_RESPONDER, .needs = needs, .n_needs = 2};
         char *lacks = iw_target_lacks(&target, &c);
 
-        if (rows[i].lacks)
+        if (rows[i].lacks != NULL)
             assert_string_equal(lacks, rows[i].lacks);
         else
             assert_null(lacks);
@@ -357,13 +357,13 @@ static void a_case_lacks_a_target_in_its_role(void **state)
 static void assert_can(const struct iw_target_spec *spec, const char *features, const char *yes,
                        const char *no)
 {
-    json_t *object = features ? json_loads(features, 0, NULL) : NULL;
+    json_t *object = features != NULL ? json_loads(features, 0, NULL) : NULL;
     const char *const lists[] = {no, yes};
 
     for (int expected = 0; expected < 2; expected++) {
         char *copy = iw_text_copy(lists[expected]), *rest = copy, *word;
 
-        while ((word = strsep(&rest, " ")))
+        while (((word = strsep(&rest, " ")) != NULL))
             if (*word && iw_target_can(spec, object, word) != expected)
                 fail_msg("%s is not %d", word, expected);
         free(copy);

@@ -102,7 +102,7 @@ static void test_bad_specs(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         assert_null(parse(bad[i][0]));
-        if (!strstr(error, bad[i][1]))
+        if (strstr(error, bad[i][1]) == NULL)
             fail_msg("%s gives: %s", bad[i][0], error);
         assert_null(strchr(error, '\n'));
     }
@@ -152,11 +152,11 @@ static void test_own_files(void **state)
     for (size_t i = 0; i < found.gl_pathc; i++) {
         struct iw_target_spec *spec = parse(found.gl_pathv[i]);
 
-        if (!spec) {
+        if (spec == NULL) {
             fail_msg("%s: %s", found.gl_pathv[i], error);
             continue;
         }
-        if (strstr(found.gl_pathv[i], "/rnic-")) {
+        if (strstr(found.gl_pathv[i], "/rnic-") != NULL) {
             templates++;
             assert_int_equal(spec->class, IW_TARGET_AGENT);
             assert_string_equal(spec->agent_host, "192.0.2.1");
@@ -197,7 +197,7 @@ static void test_bad_files(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         free(folder_file(&folder, "bad.lua", bad[i][0]));
         assert_null(parse("bad"));
-        if (!strstr(error, bad[i][1]) || !strstr(error, "bad.lua"))
+        if (strstr(error, bad[i][1]) == NULL || strstr(error, "bad.lua") == NULL)
             fail_msg("%s gives: %s", bad[i][0], error);
     }
 }
@@ -245,7 +245,7 @@ static void assert_can(const char *more, const char *yes, const char *no)
     for (int expected = 0; expected < 2; expected++) {
         char *copy = iw_text_copy(lists[expected]), *rest = copy, *word;
 
-        while ((word = strsep(&rest, " ")))
+        while (((word = strsep(&rest, " ")) != NULL))
             if (*word && target->can(target, word) != expected)
                 fail_msg("%s: %s is not %d", text, word, expected);
         free(copy);
@@ -287,10 +287,10 @@ static void assert_lacks(const char *more, const char *name, const char *value,
     struct iw_target_spec *spec = parse(text);
     struct iw_target_instance *instance = open_spec(spec);
     struct iw_need need = {.name = iw_text_copy(name), .value = iw_text_copy(value)};
-    struct iw_case c = {.role = role, .needs = &need, .n_needs = name ? 1 : 0};
+    struct iw_case c = {.role = role, .needs = &need, .n_needs = name != NULL ? 1 : 0};
     char *lacks = iw_target_lacks(iw_target_of(instance), &c);
 
-    if (expected)
+    if (expected != NULL)
         assert_string_equal(lacks, expected);
     else
         assert_null(lacks);
@@ -330,7 +330,7 @@ static enum iw_target_opened try_file(const char *content, struct iw_target_spec
 
     free(folder_file(&folder, "peer.lua", content));
     *spec = parse("peer");
-    if (!*spec)
+    if (*spec == NULL)
         fail_msg("%s", error);
     opened = iw_target_open(*spec, NULL, log, 1, instance, error, sizeof(error));
     free(log);
@@ -427,7 +427,7 @@ static void test_caller(void **state)
     assert_int_equal(try_file(content, &spec, &instance), IW_TARGET_OPENED);
     struct iw_target *target = iw_target_of(instance);
     assert_int_equal(target->initiate(target, "192.0.2.9", 4711, error, sizeof(error)), 0);
-    while (!why)
+    while (why == NULL)
         why = target->not_called(target, false);
     assert_non_null(strstr(why, "its command (sh ended with status 3) made no connection"));
     said = folder_read(path);
@@ -490,7 +490,7 @@ static void test_embedded(void **state)
     assert_true(target->can(target, "extensions.off"));
     kill(iw_target_group(instance), SIGKILL);
     /* The end of the control connection shows it. */
-    for (const char *how = NULL; !how;)
+    for (const char *how = NULL; how == NULL;)
         how = iw_target_check(instance, error, sizeof(error));
     assert_string_equal(iw_target_check(instance, error, sizeof(error)),
                         "iwarp-agent was killed by signal 9 (Killed)");
@@ -579,7 +579,7 @@ static void test_busy_agent(void **state)
     first = open_spec(spec);
     assert_int_equal(iw_target_open(spec, NULL, NULL, 1, &second, error, sizeof(error)),
                      IW_TARGET_UNREACHED);
-    if (!strstr(error, "another client is being served"))
+    if (strstr(error, "another client is being served") == NULL)
         fail_msg("%s", error);
     iw_target_close(first, trouble, sizeof(trouble));
     iw_target_free(spec);
@@ -610,7 +610,7 @@ static void test_token_agent(void **state)
         struct iw_target_instance *t = NULL;
 
         assert_non_null(spec);
-        if (cases[i].error) {
+        if (cases[i].error != NULL) {
             assert_int_not_equal(iw_target_open(spec, NULL, NULL, 1, &t, error, sizeof(error)),
                                  IW_TARGET_OPENED);
             assert_string_equal(error, cases[i].error);

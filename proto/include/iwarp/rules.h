@@ -226,7 +226,7 @@ static inline bool iw_switch_any(const struct iw_switches *switches)
 static inline bool iw_switch_is_set(const struct iw_switches *switches, enum iw_switch kind,
                                     enum iw_check check)
 {
-    bool set = switches && switches->any && (switches->set[check] & 1u << kind);
+    bool set = switches != NULL && switches->any && (switches->set[check] & 1u << kind);
 #ifdef IW_PROVE
     set = iw_prove_set(kind, check, set);
 #endif
@@ -252,7 +252,7 @@ static inline enum iw_botch iw_switch_botched(const struct iw_switches *switches
                                               enum iw_check check)
 {
     enum iw_botch botch =
-        switches && switches->any ? (enum iw_botch)switches->botch[check] : IW_BOTCH_NONE;
+        switches != NULL && switches->any ? (enum iw_botch)switches->botch[check] : IW_BOTCH_NONE;
 #ifdef IW_PROVE
     botch = iw_prove_botch(check, botch);
 #endif

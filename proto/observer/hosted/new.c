@@ -29,7 +29,7 @@ struct iw_observer *iw_observer_new(const struct iw_observer_config *config)
     struct iw_observer_config own = *config;
     char *memory = malloc(own_size() + iw_observer_scratch_size());
 
-    if (!memory)
+    if (memory == NULL)
         return NULL;
     own.lend = lend;
     own.give_back = give_back;
@@ -39,7 +39,7 @@ struct iw_observer *iw_observer_new(const struct iw_observer_config *config)
 
 void iw_observer_free(struct iw_observer *o)
 {
-    if (!o)
+    if (o == NULL)
         return;
     iw_observer_drop(o);
     free(o);

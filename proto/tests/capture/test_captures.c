@@ -117,7 +117,7 @@ static int on_segment(void *context, const struct iw_segment *s)
 {
     struct walk *w = context;
 
-    if (!s->connection->user)
+    if (s->connection->user == NULL)
         s->connection->user = watch(w, s->connection);
     w->now = s->connection->user;
     w->frame = s->frame->number;
@@ -161,7 +161,7 @@ static json_t *load_manifest(void)
     json_error_t error;
     json_t *manifest = json_load_file(PCAPS "manifest.json", 0, &error);
 
-    if (!manifest)
+    if (manifest == NULL)
         fail_msg("manifest.json:%d: %s", error.line, error.text);
     return manifest;
 }
@@ -219,7 +219,7 @@ static const char *check_of(const json_t *finding)
     const char *check = json_string_value(json_object_get(finding, "check"));
     const char *kind = json_string_value(json_object_get(finding, "kind"));
 
-    if (check)
+    if (check != NULL)
         return check;
     if (strcmp(kind, "header") == 0)
         return iw_check_info(IW_CHECK_MPA_PAD)->name;

@@ -28,12 +28,12 @@ static struct values {
 static int call(void *context, const char *value, char *error, size_t room)
 {
     struct values *values = context;
-    if (value && strcmp(value, "bad") == 0) {
+    if (value != NULL && strcmp(value, "bad") == 0) {
         snprintf(error, room, "expected anything else");
         return IW_OPTION_WRONG;
     }
-    snprintf(values->called, sizeof values->called, "%s", value ? value : "nothing");
-    return value && strcmp(value, "end") == 0 ? IW_OPTION_END : IW_OPTION_TAKEN;
+    snprintf(values->called, sizeof values->called, "%s", value != NULL ? value : "nothing");
+    return value != NULL && strcmp(value, "end") == 0 ? IW_OPTION_END : IW_OPTION_TAKEN;
 }
 
 enum { RUN = 1, LIST = 2 };
@@ -91,7 +91,7 @@ static int read_line(unsigned command, int fd, const char *text)
     iw_complain_as("prog");
     memset(&v, 0, sizeof v);
     snprintf(copy, sizeof copy, "%s", text);
-    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " "))
         argv[argc++] = word;
     fflush(NULL);
     dup2(fileno(file), fd);

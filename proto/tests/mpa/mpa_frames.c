@@ -42,7 +42,7 @@ void mpa_assert_private(const struct iw_mpa_startup *s, const char *hex)
     const uint8_t *data;
     size_t n = iw_mpa_startup_private(s, &data);
 
-    mpa_assert_hex(data ? data : (const uint8_t *)"", n, hex);
+    mpa_assert_hex(data != NULL ? data : (const uint8_t *)"", n, hex);
 }
 
 struct iw_mpa_startup mpa_initiator(const struct iw_mpa_config *config, const char *private_hex)

@@ -69,7 +69,7 @@ static void revisions(void **state)
         uint8_t octets[64];
         size_t n = mpa_hex(octets, row[i].request);
 
-        if (!row[i].reply) {
+        if (row[i].reply == NULL) {
             assert_int_equal(iw_mpa_startup_input(&s, octets, n), 20);
             assert_int_equal(s.state, IW_MPA_FAILED);
             assert_int_equal(s.fault.check, IW_CHECK_MPA_REV);
@@ -122,7 +122,7 @@ static void consortium_requests(void **state)
         c.permissive = true;
         c.markers = row[i].markers;
         struct iw_mpa_startup s = mpa_responder(&c);
-        if (!row[i].reply) {
+        if (row[i].reply == NULL) {
             uint8_t octets[64];
             (void)iw_mpa_startup_input(&s, octets, mpa_hex(octets, row[i].request));
             assert_int_equal(s.state, IW_MPA_FAILED);

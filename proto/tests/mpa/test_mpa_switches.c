@@ -56,7 +56,7 @@ static void violated(const char *spec, const struct iw_mpa_config *config, const
     assert_int_equal(iw_mpa_startup_init(&s, request ? IW_MPA_RESPONDER : IW_MPA_INITIATOR, config,
                                          request ? NULL : "\xab", request ? 0 : 1, &switches),
                      0);
-    if (request) {
+    if (request != NULL) {
         feed_hex(&s, request);
         assert_int_equal(s.state, IW_MPA_REQUESTED);
         assert_int_equal(iw_mpa_startup_accept(&s, "\xab", 1), 0);

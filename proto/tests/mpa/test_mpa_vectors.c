@@ -184,7 +184,7 @@ static void marker_stream(void **state)
                 at += 4;
             stream[at++] = (uint8_t)i;
         }
-        for (size_t i = 0; i < 8 && marker_streams[v].item[i].hex; i++)
+        for (size_t i = 0; i < 8 && marker_streams[v].item[i].hex != NULL; i++)
             mpa_hex(stream + marker_streams[v].item[i].pos, marker_streams[v].item[i].hex);
 
         mpa_rig_reset(rig, true, true);

@@ -50,7 +50,7 @@ static inline void say(struct talk *t, const char *step, size_t blank)
     static uint8_t octets[PART_MAX], fpdu[PART_MAX], scratch[IW_FRAMER_SCRATCH];
     bool join = step[0] == '+';
     const char letter = step[join];
-    enum iw_side side = strchr("iIX", letter) ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
+    enum iw_side side = strchr("iIX", letter) != NULL ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
     size_t length = hex_octets(octets, step + join + 1);
     const uint8_t *from = octets;
 

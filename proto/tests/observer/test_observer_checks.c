@@ -313,7 +313,7 @@ static bool of_responder(const char *step)
 
 static void play(const struct conversation *c, struct rig *rig, uint64_t *starts)
 {
-    for (unsigned i = 0; i < STEPS && c->steps[i]; i++) {
+    for (unsigned i = 0; i < STEPS && c->steps[i] != NULL; i++) {
         rig_step(rig, c->steps[i]);
         starts[i] = rig->start[of_responder(c->steps[i])];
     }

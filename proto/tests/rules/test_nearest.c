@@ -46,7 +46,7 @@ static void test_near(void **state)
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         const char *got = nearest(words[i].word);
 
-        if (words[i].meant)
+        if (words[i].meant != NULL)
             assert_string_equal(got, words[i].meant);
         else
             assert_null(got);

@@ -31,7 +31,7 @@ static void addresses_are_parsed(void **state)
         struct iw_host_port at;
         char error[300] = "";
         int result = iw_transport_parse(rows[i].text, &at, error, sizeof(error));
-        if (rows[i].error) {
+        if (rows[i].error != NULL) {
             assert_int_equal(result, -1);
             assert_string_equal(error, rows[i].error);
         } else {

@@ -81,7 +81,7 @@ static struct {
 
 static bool struck(enum call call)
 {
-    return now.armed && ++now.calls[call] == now.at && now.fault && now.fault->call == call;
+    return now.armed && ++now.calls[call] == now.at && now.fault != NULL && now.fault->call == call;
 }
 
 #define WRAPPED(type, name, parameters)                                                            \
@@ -338,7 +338,7 @@ static bool converse(enum style style)
 static size_t stride(void)
 {
     const char *text = getenv("IW_STRIDE");
-    size_t n = text ? strtoul(text, NULL, 10) : 97;
+    size_t n = text != NULL ? strtoul(text, NULL, 10) : 97;
     return n ? n : 1;
 }
 

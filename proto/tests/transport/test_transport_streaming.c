@@ -27,7 +27,7 @@ static size_t stream(void *context, struct iw_connection *c, const uint8_t *octe
         t->heard[t->n++] = (char)octets[taken++];
         if (t->heard[t->n - 1] != '\n')
             continue;
-        if (t->answer)
+        if (t->answer != NULL)
             assert_int_equal(iw_connection_stream(c, t->answer, strlen(t->answer)), 0);
         if (t->destroy)
             iw_connection_destroy(c);

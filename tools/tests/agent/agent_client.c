@@ -106,7 +106,7 @@ static json_t *parse(const char *format, va_list arguments)
         if (*c == '\'')
             *c = '"';
     json_t *object = json_loads(text, 0, &error);
-    if (!object)
+    if (object == NULL)
         fail_msg("%s: %s", text, error.text);
     return object;
 }
@@ -115,7 +115,7 @@ static json_t *call(struct agent *a, json_t *request)
 {
     char error[300];
     json_t *reply = iw_control_call(a->control, request, soon(), error, sizeof(error));
-    if (!reply)
+    if (reply == NULL)
         fail_msg("%s", error);
     return reply;
 }
@@ -194,7 +194,7 @@ json_int_t want_event(struct agent *a, const char *expected, ...)
     json_t *wanted = parse(expected, arguments);
     va_end(arguments);
     json_t *event = iw_control_event(a->control, soon());
-    if (!event)
+    if (event == NULL)
         fail_msg("no event, expected %s", expected);
     compare(wanted, event, event);
     json_int_t conn = json_integer_value(json_object_get(event, "conn"));

@@ -37,7 +37,7 @@ static int knock(uint16_t port, uint16_t *own)
     assert_true(fd >= 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
-    if (own)
+    if (own != NULL)
         *own = ntohs(at.sin_port);
     return fd;
 }

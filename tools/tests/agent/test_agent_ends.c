@@ -49,11 +49,11 @@ static void want_among(struct agent *a, long long conn, const char *kind, const 
 {
     for (;;) {
         json_t *event = iw_control_event(a->control, soon());
-        if (!event)
+        if (event == NULL)
             fail_msg("no event %s", kind);
         bool right = json_integer_value(json_object_get(event, "conn")) == conn &&
                      strcmp(json_string_value(json_object_get(event, "event")), kind) == 0;
-        if (right && field) {
+        if (right && field != NULL) {
             char *text = json_dumps(json_object_get(event, field), JSON_ENCODE_ANY | JSON_COMPACT);
             assert_string_equal(text, value);
             free(text);
@@ -251,12 +251,12 @@ static void clients_come_one_at_a_time(void **state)
      * the first has gone: it says so, and the client tries again. */
     iw_control_close(a.control);
     json_t *hello = NULL;
-    while (!hello) {
+    while (hello == NULL) {
         a.control = iw_control_connect("127.0.0.1", port, NULL, soon(), error, sizeof(error));
         assert_non_null(a.control);
         hello = iw_control_call(a.control, json_pack("{s:s}", "do", "hello"), soon(), error,
                                 sizeof(error));
-        if (!hello)
+        if (hello == NULL)
             iw_control_close(a.control);
     }
     json_decref(hello);

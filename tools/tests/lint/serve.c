@@ -55,7 +55,7 @@ int main(void)
     int our_err = dup(2);
     uint32_t size;
 
-    if (!answers || out < 0 || err < 0 || our_err < 0)
+    if (answers == NULL || out < 0 || err < 0 || our_err < 0)
         stop("files");
     while (fread(&size, sizeof(size), 1, stdin) == 1) {
         char *words[WORDS + 2] = {(char[]){"iwarp-lint"}};
