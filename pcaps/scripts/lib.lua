@@ -49,7 +49,7 @@ function Raw:startup(frame, writes)
 end
 
 -- Without CRCs in force the field is zero, as many stacks leave it.
-function Raw:ulpdu(ulpdu, bend, _, writes)
+function Raw:ulpdu(ulpdu, bend, writes)
   local state, how = self:state(), {}
   for name, value in pairs(bend) do how[name] = value end
   if how.crc == nil and not state.crc then how.crc = 0 end
