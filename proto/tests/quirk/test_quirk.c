@@ -24,7 +24,7 @@ static size_t unhex(const char *text, uint8_t *out)
 {
     size_t n = 0;
     for (; *text != '\0'; text++) {
-        unsigned octet;
+        unsigned octet = 0;
         if (*text == ' ')
             continue;
         assert_true(n < ROOM && sscanf(text++, "%2x", &octet) == 1);
