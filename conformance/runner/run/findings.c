@@ -167,7 +167,7 @@ static void add(struct iw_findings *all, const struct iw_record *record, size_t 
     const struct iw_entry *exhibit = &record->entries[f->exhibit];
     if (iw_verdict_gravity(d->verdict) > iw_verdict_gravity(f->verdict))
         f->verdict = d->verdict;
-    f->known = f->known && e->pinned == IW_PINNED_EXPECTED;
+    f->known = f->known && iw_entry_as_pinned(e);
     if (e->result.frames < exhibit->result.frames &&
         iw_deviations_alike(d, iw_finding_deviation(f, record))) {
         f->exhibit = entry;

@@ -186,6 +186,12 @@ void iw_record_conclude(struct iw_record *r)
     iw_blocked_resolve(r);
 }
 
+bool iw_entry_as_pinned(const struct iw_entry *entry)
+{
+    return entry->pinned == IW_PINNED_EXPECTED ||
+           (entry->result.verdict == IW_VERDICT_SKIP && entry->known != NULL);
+}
+
 bool iw_entry_unstable(const struct iw_entry *entry)
 {
     size_t kinds = 0;
@@ -215,7 +221,7 @@ static bool unexpected(const struct iw_record *r, enum iw_verdict verdict)
 {
     for (size_t i = 0; i < r->count; i++)
         if (r->entries[i].done && shows(&r->entries[i].result, verdict) &&
-            r->entries[i].pinned != IW_PINNED_EXPECTED && r->entries[i].pinned != IW_PINNED_STALE)
+            !iw_entry_as_pinned(&r->entries[i]) && r->entries[i].pinned != IW_PINNED_STALE)
             return true;
     return false;
 }

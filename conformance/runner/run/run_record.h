@@ -78,6 +78,9 @@ struct iw_record {
 /* The rule that a verdict is about: the one that was broken, else the case's primary one; NULL if
  * there is neither. */
 const struct iw_rule *iw_entry_rule(const struct iw_entry *entry);
+/* Returns whether what a case shows is no news: it ended as pinned, or the baseline knows of it and
+ * it was skipped after it had begun. */
+bool iw_entry_as_pinned(const struct iw_entry *entry);
 /* Whether its rounds ended differently. */
 bool iw_entry_unstable(const struct iw_entry *entry);
 /* "expected", "new" or "stale"; NULL for IW_PINNED_NOT. */

@@ -198,6 +198,27 @@ static int status_of(enum iw_verdict one, enum iw_verdict three, const char *rea
     return status;
 }
 
+/* A case that is skipped once it has begun may have shown something before that. */
+static void what_a_skipped_case_shows_is_known_with_its_pin(void **state)
+{
+    struct iw_deviation looked_through = {.verdict = IW_VERDICT_FAIL};
+    struct iw_entry entry = {
+        .done = true,
+        .result = {.verdict = IW_VERDICT_SKIP, .deviations = &looked_through, .n_deviations = 1}};
+    const struct iw_record one = {.entries = &entry, .count = 1};
+
+    (void)state;
+    assert_false(iw_entry_as_pinned(&entry));
+    assert_int_equal(iw_record_status(&one, true), 1);
+    entry.known = "why";
+    assert_true(iw_entry_as_pinned(&entry));
+    assert_int_equal(iw_record_status(&one, true), 0);
+    entry.result.verdict = IW_VERDICT_FAIL;
+    assert_false(iw_entry_as_pinned(&entry));
+    entry.pinned = IW_PINNED_EXPECTED;
+    assert_true(iw_entry_as_pinned(&entry));
+}
+
 static void a_status_is_that_of_the_gravest(void **state)
 {
     const enum iw_verdict p = IW_VERDICT_PASS, n = IW_VERDICT_NOTE, f = IW_VERDICT_FAIL,
@@ -259,6 +280,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_target_that_speaks_no_mpa, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_reason_is_none_of_reach, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_baseline_nothing_is_new, set_up, tear_down),
+        cmocka_unit_test(what_a_skipped_case_shows_is_known_with_its_pin),
         cmocka_unit_test_setup_teardown(a_status_is_that_of_the_gravest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_rule_is_the_broken_one_or_the_first, set_up, tear_down),
     };
