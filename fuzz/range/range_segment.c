@@ -33,7 +33,7 @@ static void range_count_opcode(struct range_conn *c, unsigned opcode)
 static void range_count_queue(struct range_conn *c, uint32_t qn)
 {
     if (qn < QUEUES || range_bug(RANGE_BUG_QN_INDEX))
-        c->queue_counts[qn]++;
+        c->queue_counts[qn % (2 * QUEUES)]++;
 }
 
 /* Returns whether the ULPDU is long enough for its header. */

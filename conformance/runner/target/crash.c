@@ -267,7 +267,7 @@ static bool is_named(const struct frame *f, const char *name)
 /* The sanitizer's and the C library's own frames say nothing of the program. */
 static bool is_own(const struct frame *f)
 {
-    static const char *const starts[] = {"__interceptor_", "__asan_", "__sanitizer", "__ubsan_",
+    static const char *const starts[] = {"__interceptor_", "__asan",  "__sanitizer", "__ubsan_",
                                          "__lsan_",        "__msan_", "__tsan_",     "__GI_",
                                          "__assert",       "operator"};
     static const char *const names[] = {
