@@ -100,13 +100,6 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
     iw_result_free(result);
 }
 
-/* The cases see it, too. */
-static void trouble(void *context, const char *line)
-{
-    (void)context;
-    (void)line;
-}
-
 /* ---- taking them ---- */
 
 /* An agent says itself what it can do, and a peer that takes one connection only must not lose it
@@ -125,24 +118,8 @@ static bool wanted(const struct iw_target_spec *spec, const struct iw_case *cons
 
 static int play(struct taking *t, struct iw_pool *pool, char *error, size_t room)
 {
-    struct iw_run_options options = *pool->options;
-    struct iw_pool one = {
-        .target = t->spec,
-        .options = &options,
-        .workers = 1,
-        .log_dir = pool->log_dir,
-        .play = pool->play,
-        .context = t,
-        .next = next,
-        .done = done,
-        .trouble = trouble,
-    };
-    options.pcap_dir = NULL;
-    options.exchange = false;
-    options.trace = NULL;
-    int status = iw_pool_run(&one, error, room);
-    pool->interrupted = one.interrupted;
-    free(one.version);
+    struct iw_pool one = {.target = t->spec, .context = t, .next = next, .done = done};
+    int status = iw_pool_run_before(pool, &one, error, room);
     return status;
 }
 

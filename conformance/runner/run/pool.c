@@ -378,3 +378,28 @@ int iw_pool_run(struct iw_pool *pool, char *error, size_t room)
     sigprocmask(SIG_SETMASK, &p.before, NULL);
     return status;
 }
+
+static void ignore_trouble(void *context, const char *line)
+{
+    (void)context;
+    (void)line;
+}
+
+int iw_pool_run_before(struct iw_pool *pool, struct iw_pool *first, char *error, size_t room)
+{
+    struct iw_run_options options = *pool->options;
+    options.pcap_dir = NULL;
+    options.exchange = false;
+    options.trace = NULL;
+    first->options = &options;
+    first->workers = 1;
+    first->log_dir = pool->log_dir;
+    first->play = pool->play;
+    first->trouble = ignore_trouble;
+    int status = iw_pool_run(first, error, room);
+    pool->interrupted = first->interrupted;
+    free(first->version);
+    first->version = NULL;
+    first->options = NULL;
+    return status;
+}

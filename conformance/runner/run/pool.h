@@ -71,6 +71,12 @@ enum { IW_POOL_ATTEMPTS = 3 };
  * ends all workers and targets. 0, or -1 with one line in `error`: no process could be made. */
 int iw_pool_run(struct iw_pool *pool, char *error, size_t room);
 
+/* Plays what `first` hands out before `pool` is run: in one worker, with the pool's options but
+ * without captures. The caller has set the target, context, next and done of `first`; what a
+ * sanitizer says at the target's end is left to the pool. A signal is left in pool->interrupted.
+ * Returns as iw_pool_run(). */
+int iw_pool_run_before(struct iw_pool *pool, struct iw_pool *first, char *error, size_t room);
+
 /* worker.c: the child's side. Takes orders from `fd` and answers with JSON lines: {"group":PID},
  * {"trouble":TEXT}, {"reached":BOOL,"version":TEXT,"why":TEXT}, {"result":{...}}. Returns when the
  * parent closes its end. */

@@ -62,13 +62,6 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
     iw_result_free(result);
 }
 
-/* The cases see it, too. */
-static void trouble(void *context, const char *line)
-{
-    (void)context;
-    (void)line;
-}
-
 /* ---- taking it ---- */
 
 /* Nobody is asked to lend a hand for it. */
@@ -81,25 +74,9 @@ static bool can_have(const struct iw_target_spec *spec, enum iw_mpa_role role)
 
 static int play(struct taking *t, struct iw_pool *pool, char *error, size_t room)
 {
-    struct iw_run_options options = *pool->options;
-    struct iw_pool one = {
-        .target = pool->target,
-        .options = &options,
-        .workers = 1,
-        .log_dir = pool->log_dir,
-        .play = pool->play,
-        .context = t,
-        .next = next,
-        .done = done,
-        .trouble = trouble,
-    };
-    options.pcap_dir = NULL;
-    options.exchange = false;
-    options.trace = NULL;
-    int status = iw_pool_run(&one, error, room);
-    pool->interrupted = one.interrupted;
+    struct iw_pool one = {.target = pool->target, .context = t, .next = next, .done = done};
+    int status = iw_pool_run_before(pool, &one, error, room);
     pool->reached = one.reached;
-    free(one.version);
     return status;
 }
 
