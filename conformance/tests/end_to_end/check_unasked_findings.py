@@ -8,6 +8,8 @@ The cases of this suite let the target do everything that it can, and expect not
 other; AT-LEAST (60) of them must be found, by as many checks of the observer, each with its rule and the octet at fault.
 """
 import functools
+import html
+import json
 import os
 import re
 import sys
@@ -151,6 +153,9 @@ return family {
 """
 
 
+DECIDING = 50  # checks that decide a verdict somewhere, at least
+
+
 def options(agent):
     """Checks that take --violate, with their primary rules."""
     return re.findall(r"^(\S+) +\S*\bviolate\b\S* +\S+ +(\S+) ", harness.run(agent, "--list-rules").stdout, re.MULTILINE)
@@ -159,6 +164,16 @@ def options(agent):
 def findings(case):
     """(check, rule) of the findings."""
     return set(re.findall(r"^finding (\S+) \((\S+)\) on connection \d+: ", "\n".join(case.get("notes", [])), re.MULTILINE))
+
+
+def decides(case):
+    """The check of the finding that the case's verdict is about, or None."""
+    if not re.search(r" at octet \d+ of connection \d+$", case["actual"] or ""):
+        return None
+    for check, rule, text in re.findall(r"^finding (\S+) \((\S+)\) on connection \d+: (.*)$", "\n".join(case.get("notes", [])), re.MULTILINE):
+        if rule == case["rule"] and text.startswith(case["reason"]):
+            return check
+    return None
 
 
 class Suite(harness.Bench):
@@ -177,12 +192,12 @@ class Suite(harness.Bench):
         return harness.load(self.at(name + ".json"))["cases"]
 
 
-def told_everywhere(suite, name, check, rule):
-    """The check and its rule are in the console's text, in JUnit's and on the page."""
+def told_everywhere(suite, name, reason, rule):
+    """What is wrong and the rule are in the console's text, in JUnit's and on the page."""
     for form in ("console", "xml", "html", "json"):
-        text = harness.read(suite.at(name + "." + form))
-        if check not in text or rule not in text:
-            sys.exit("--violate %s: %s (%s) is not in %s" % (name, check, rule, form))
+        text = html.unescape(harness.read(suite.at(name + "." + form)))
+        if rule not in text or not (reason in text or json.dumps(reason)[1:-1] in text):
+            sys.exit("--violate %s: %s (%s) is not in %s" % (name, reason, rule, form))
 
 
 def main(conform, agent, least=60):
@@ -199,10 +214,10 @@ def main(conform, agent, least=60):
         for check, cases in played.items():
             found[check] = {name for case in cases for name, _ in findings(case)}
             for case in cases:
-                decided = re.search(r"\((\S+)\)$", case.get("reason") or "")
-                if decided and re.search(r" at octet \d+ of connection \d+$", case["actual"] or ""):
-                    told_everywhere(suite, check, decided[1], case["rule"])
-                    deciding.add(decided[1])
+                decided = decides(case)
+                if decided:
+                    told_everywhere(suite, check, case["reason"], case["rule"])
+                    deciding.add(decided)
                     if ("deciding: %s: %s" % (case["verdict"], case["reason"])).encode() not in harness.octets(suite.at(case["pcap"])):
                         sys.exit("--violate %s: %s: no frame of the capture says so" % (check, case["id"]))
         itself = [check for check in found if check in found[check]]
@@ -211,6 +226,8 @@ def main(conform, agent, least=60):
         if len(itself) < int(least):
             sys.exit("%d violations are found by their own check, expected %d; not: %s" %
                      (len(itself), int(least), " ".join(sorted(set(violations) - set(itself)))))
+        if len(deciding) < DECIDING:
+            sys.exit("%d checks decide a verdict, expected %d" % (len(deciding), DECIDING))
         print("ok - %d of %d violations are found by plain cases, %d by their own check; %d checks decide a verdict" %
               (sum(map(bool, found.values())), len(found), len(itself), len(deciding)))
 
