@@ -16,8 +16,13 @@ static bool check_size(struct iw_endpoint *ep, const struct segment *s, enum iw_
 /* RFC 7306 §6: takes a buffer like a Send, but leaves its octets alone. */
 void iw_ep_rx_immediate(struct iw_endpoint *ep, struct segment *s)
 {
-    if (iw_ep_rx_open_message(ep, s) ||
-        check_size(ep, s, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_RDMAP_IMMEDIATE))
+    if (iw_ep_rx_check_msn(ep, s))
+        return;
+    if (ep->recv_head == ep->recv_tail) {
+        iw_ep_rx_drop(ep, s);
+        return;
+    }
+    if (check_size(ep, s, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_RDMAP_IMMEDIATE))
         return;
     /* A Send that is not finished has the same MSN. */
     if (ep->rx_open && iw_ep_refuse(ep, s, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_DDP_UNTAGGED_HEADER,

@@ -226,11 +226,12 @@ bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu);
 /* With fin_known: ends the stream if everything before the FIN has come. */
 void iw_ep_fin_reached(struct iw_endpoint *ep);
 
-/* legal.c: the way in which --overstrict refuses a correct segment. `pos` is the octet's offset in
- * the ULPDU. `octets` is the length after the DDP header, `payload` its beginning. */
-struct iw_fault iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
-                              const struct iw_ddp_header *h, uint32_t octets,
-                              const uint8_t *payload);
+/* legal.c */
+/* Returns the fault that --overstrict finds in a correct segment. `octets` is the length after the
+ * DDP header, `payload` its beginning. */
+struct iw_ulpdu_fault iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
+                                    const struct iw_ddp_header *h, uint32_t octets,
+                                    const uint8_t *payload);
 
 /* tx.c */
 /* Fills a batch of at most `lists` lists. */

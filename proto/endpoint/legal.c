@@ -17,7 +17,7 @@ static unsigned kind(const struct iw_ddp_header *h)
 }
 
 /* RFC 5041 §4.2, §4.3: a sender must not change these within a message; a sink need not look. */
-static struct iw_fault changed(const struct iw_endpoint *ep, const struct iw_ddp_header *h)
+static struct iw_ulpdu_fault changed(const struct iw_endpoint *ep, const struct iw_ddp_header *h)
 {
     const struct iw_switches *s = ep->config.switches;
     bool tagged = iw_ddp_tagged(h);
@@ -27,11 +27,11 @@ static struct iw_fault changed(const struct iw_endpoint *ep, const struct iw_ddp
     uint32_t stag = tagged ? h->stag : h->invalidate_stag;
 
     if (last->open && h->rdmap_control != last->rdmap_control && iw_switch_overstrict(s, constant))
-        return (struct iw_fault){constant, IW_AT_RDMAP_CONTROL, h->rdmap_control,
-                                 last->rdmap_control};
+        return (struct iw_ulpdu_fault){constant, IW_AT_RDMAP_CONTROL, h->rdmap_control,
+                                       last->rdmap_control};
     if (last->open && stag != last->stag && iw_switch_overstrict(s, same))
-        return (struct iw_fault){same, IW_AT_STAG, stag, last->stag};
-    return (struct iw_fault){.check = IW_CHECK_NONE};
+        return (struct iw_ulpdu_fault){same, IW_AT_STAG, stag, last->stag};
+    return (struct iw_ulpdu_fault){.check = IW_CHECK_NONE};
 }
 
 static void remember(struct iw_endpoint *ep, const struct iw_ddp_header *h)
@@ -49,9 +49,9 @@ static bool fills_its_buffer(const struct iw_endpoint *ep, uint64_t end, uint32_
     return octets > 0 && ep->recv_head != ep->recv_tail && end == entry->capacity;
 }
 
-struct iw_fault iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
-                              const struct iw_ddp_header *h, uint32_t octets,
-                              const uint8_t *payload)
+struct iw_ulpdu_fault iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
+                                    const struct iw_ddp_header *h, uint32_t octets,
+                                    const uint8_t *payload)
 {
     unsigned opcode = iw_rdmap_op(h);
     bool send = !iw_ddp_tagged(h) && h->qn == IW_QN_SEND && iw_rdmap_is_send(opcode);
@@ -61,10 +61,10 @@ struct iw_fault iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu
     bool read =
         opcode == IW_OP_READ_REQUEST && octets == IW_RDMAP_READ_REQUEST && !ep->rtr_expected;
     uint64_t end = (uint64_t)h->mo + octets;
-    struct iw_fault r = changed(ep, h);
+    struct iw_ulpdu_fault r = changed(ep, h);
     const struct {
         bool is;
-        struct iw_fault refusal;
+        struct iw_ulpdu_fault refusal;
     } habits[] = {
         {ep->rx_together > 1, {IW_CHECK_MPA_FPDU_PACKED, 0, ep->rx_together, 1}},
         {fpdu->length > ep->mulpdu, {IW_CHECK_MPA_MULPDU, 0, fpdu->length, ep->mulpdu}},

@@ -144,23 +144,22 @@ bool iw_ep_rx_check_msn(struct iw_endpoint *ep, const struct segment *s)
            iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, s->header.msn, expected);
 }
 
-bool iw_ep_rx_open_message(struct iw_endpoint *ep, const struct segment *s)
+void iw_ep_rx_drop(struct iw_endpoint *ep, const struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
-    if (iw_ep_rx_check_msn(ep, s))
-        return true;
-    if (ep->recv_head != ep->recv_tail)
-        return false;
     if (!iw_ep_refuse(ep, s, IW_CHECK_DDP_NO_BUFFER, IW_AT_MSN, h->msn, 0) && iw_ddp_last(h))
         ep->rx_msn[IW_QN_SEND]++;
-    return true;
 }
 
 static void receive_send(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
-    if (iw_ep_rx_open_message(ep, s))
+    if (iw_ep_rx_check_msn(ep, s))
         return;
+    if (ep->recv_head == ep->recv_tail) {
+        iw_ep_rx_drop(ep, s);
+        return;
+    }
     const struct iw_recv_entry *entry = &ep->recvs[ep->recv_head % ep->config.recv_depth];
     if (!ep->rx_open && h->mo != 0 &&
         iw_ep_refuse_legal(ep, s, IW_CHECK_DDP_MO_ZERO, IW_AT_MO, h->mo, 0))
@@ -292,21 +291,28 @@ static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
     iw_ep_peer_terminated(ep, &terminate);
 }
 
-/* RFC 6581 §9.2: checks the first FPDU of a peer-to-peer initiator. Returns true if the segment is
- * finished with: an RTR Send uses up MSN 1 but no buffer of the ULP (OP-28). */
+/* Returns the form of RTR that a segment has, 0 if it is none (RFC 6581 §9.2). */
+static uint8_t rtr_form(const struct segment *s)
+{
+    unsigned opcode = iw_rdmap_op(&s->header);
+    if (!iw_ddp_last(&s->header))
+        return 0;
+    if (opcode == IW_OP_SEND && s->length == 0 && s->header.msn == 1)
+        return IW_MPA_RTR_SEND;
+    if (opcode == IW_OP_WRITE && s->length == 0)
+        return IW_MPA_RTR_WRITE;
+    if (opcode == IW_OP_READ_REQUEST && s->length == IW_RDMAP_READ_REQUEST &&
+        iw_get32(s->head + IW_IN_ULPDU(IW_AT_READ_SIZE)) == 0)
+        return IW_MPA_RTR_READ;
+    return 0;
+}
+
+/* RFC 6581 §9.2: receives the first FPDU of a peer-to-peer initiator. Returns true if the segment
+ * is finished with: an RTR Send uses up MSN 1 but no buffer of the ULP (OP-28). */
 static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
 {
-    uint8_t form = 0, forms = ep->startup.agreed.rtr;
-    unsigned opcode = iw_rdmap_op(&s->header);
+    uint8_t form = rtr_form(s), forms = ep->startup.agreed.rtr;
     ep->rtr_expected = false;
-    if (!iw_ddp_last(&s->header))
-        form = 0;
-    else if (opcode == IW_OP_SEND && s->length == 0 && s->header.msn == 1)
-        form = IW_MPA_RTR_SEND;
-    else if (opcode == IW_OP_WRITE && s->length == 0)
-        form = IW_MPA_RTR_WRITE;
-    else if (opcode == IW_OP_READ_REQUEST && s->length == IW_RDMAP_READ_REQUEST)
-        form = iw_get32(s->head + IW_IN_ULPDU(IW_AT_READ_SIZE)) == 0 ? IW_MPA_RTR_READ : 0;
     /* A Reply that names a form that was not offered must be answered with a Terminate. A Request
      * that offers none (mpa-rtr-offer) leaves the choice to the Reply. */
     if (ep->startup.peer_enhanced.rtr != 0)
@@ -321,8 +327,9 @@ static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
 /* Reports what is wrong, or legal but refused, in the DDP header. */
 static bool refuse_header(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
 {
-    struct iw_fault fault = iw_rdmap_header_fault(&s->header, check, ep->startup.agreed.version);
-    return iw_ep_refuse(ep, s, check, (uint32_t)fault.pos, fault.got, fault.want);
+    struct iw_ulpdu_fault fault =
+        iw_rdmap_header_fault(&s->header, check, ep->startup.agreed.version);
+    return iw_ep_refuse(ep, s, check, fault.offset, fault.got, fault.want);
 }
 
 /* Handles a segment that is shorter than its DDP header. */
@@ -345,9 +352,9 @@ static bool check_reserved(struct iw_endpoint *ep, const struct segment *s)
 
 static bool check_habit(struct iw_endpoint *ep, const struct segment *s)
 {
-    struct iw_fault f =
+    struct iw_ulpdu_fault f =
         iw_ep_refused(ep, s->fpdu, &s->header, s->length, s->head + s->header_length);
-    return f.check != IW_CHECK_NONE && iw_ep_refuse(ep, s, f.check, (uint32_t)f.pos, f.got, f.want);
+    return f.check != IW_CHECK_NONE && iw_ep_refuse(ep, s, f.check, f.offset, f.got, f.want);
 }
 
 static void receive(struct iw_endpoint *ep, struct segment *s)

@@ -29,9 +29,9 @@ bool iw_ep_refuse_legal(struct iw_endpoint *ep, const struct segment *s, enum iw
                         uint32_t offset, uint64_t got, uint64_t want);
 /* Checks that the MSN is the next one of the segment's queue. */
 bool iw_ep_rx_check_msn(struct iw_endpoint *ep, const struct segment *s);
-/* Makes the checks of MSN and buffer that open a message of queue 0. Counts the MSN of a message
- * that is ignored for want of a buffer. */
-bool iw_ep_rx_open_message(struct iw_endpoint *ep, const struct segment *s);
+/* Handles a segment of queue 0 for which no receive is posted: reports it, or counts the MSN of its
+ * message if the check is ignored. */
+void iw_ep_rx_drop(struct iw_endpoint *ep, const struct segment *s);
 /* Delivers the message in the oldest buffer, which is whole. */
 void iw_ep_rx_deliver(struct iw_endpoint *ep, struct iw_completion *completion);
 bool iw_ep_rx_check_ird(struct iw_endpoint *ep, const struct segment *s);

@@ -321,9 +321,9 @@ static void find_waiting(struct iw_observer *o)
 
 static void find_in_header(struct iw_observer *o, enum iw_check check)
 {
-    struct iw_fault fault = iw_rdmap_header_fault(&o->now->ddp, check, o->version);
+    struct iw_ulpdu_fault fault = iw_rdmap_header_fault(&o->now->ddp, check, o->version);
 
-    iw_observer_find_at(o, check, fault.pos, fault.got, fault.want);
+    iw_observer_find_at(o, check, fault.offset, fault.got, fault.want);
 }
 
 static void check_reserved(struct iw_observer *o)

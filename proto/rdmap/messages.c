@@ -109,25 +109,26 @@ enum iw_check iw_rdmap_check_reserved(const struct iw_ddp_header *h, unsigned *s
     return IW_CHECK_NONE;
 }
 
-struct iw_fault iw_rdmap_header_fault(const struct iw_ddp_header *h, enum iw_check check,
-                                      unsigned version)
+struct iw_ulpdu_fault iw_rdmap_header_fault(const struct iw_ddp_header *h, enum iw_check check,
+                                            unsigned version)
 {
     switch (check) {
     case IW_CHECK_DDP_VERSION_TAGGED:
     case IW_CHECK_DDP_VERSION_UNTAGGED:
-        return (struct iw_fault){check, IW_AT_DDP_CONTROL, iw_ddp_version(h), version};
+        return (struct iw_ulpdu_fault){check, IW_AT_DDP_CONTROL, iw_ddp_version(h), version};
     case IW_CHECK_DDP_QN:
     case IW_CHECK_RDMAP_OPCODE_QUEUE:
-        return (struct iw_fault){check, IW_AT_QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h))};
+        return (struct iw_ulpdu_fault){check, IW_AT_QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h))};
     case IW_CHECK_RDMAP_VERSION:
-        return (struct iw_fault){check, IW_AT_RDMAP_CONTROL, iw_rdmap_version(h), version};
+        return (struct iw_ulpdu_fault){check, IW_AT_RDMAP_CONTROL, iw_rdmap_version(h), version};
     case IW_CHECK_DDP_RSVD:
-        return (struct iw_fault){check, IW_AT_DDP_CONTROL, h->ddp_control & IW_DDP_RSVD, 0};
+        return (struct iw_ulpdu_fault){check, IW_AT_DDP_CONTROL, h->ddp_control & IW_DDP_RSVD, 0};
     case IW_CHECK_RDMAP_RSV:
-        return (struct iw_fault){check, IW_AT_RDMAP_CONTROL, h->rdmap_control & IW_RDMAP_RSV, 0};
+        return (struct iw_ulpdu_fault){check, IW_AT_RDMAP_CONTROL, h->rdmap_control & IW_RDMAP_RSV,
+                                       0};
     case IW_CHECK_RDMAP_INVALIDATE_FIELD:
-        return (struct iw_fault){check, IW_AT_INVALIDATE_STAG, h->invalidate_stag, 0};
+        return (struct iw_ulpdu_fault){check, IW_AT_INVALIDATE_STAG, h->invalidate_stag, 0};
     default:
-        return (struct iw_fault){check, IW_AT_RDMAP_CONTROL, iw_rdmap_op(h), 0};
+        return (struct iw_ulpdu_fault){check, IW_AT_RDMAP_CONTROL, iw_rdmap_op(h), 0};
     }
 }

@@ -41,9 +41,17 @@ enum iw_check iw_rdmap_check_header(const struct iw_ddp_header *h, unsigned vers
  * field; RFC 5041 §4.1, RFC 5040 §4.1). Returns the first irregularity not yet in *seen (a bit set
  * that the caller zeroes) and adds it there, or returns IW_CHECK_NONE. */
 enum iw_check iw_rdmap_check_reserved(const struct iw_ddp_header *h, unsigned *seen);
-/* Describes what one of these two functions found. `pos` is the octet's offset in the ULPDU. */
-struct iw_fault iw_rdmap_header_fault(const struct iw_ddp_header *h, enum iw_check check,
-                                      unsigned version);
+/* A failed check of one segment, whose place in the stream is not known. */
+struct iw_ulpdu_fault {
+    enum iw_check check; /* IW_CHECK_NONE: no fault */
+    uint32_t offset;     /* of the octet at fault, in the ULPDU */
+    uint64_t got, want;  /* as in struct iw_fault */
+};
+
+/* Returns the fault that one of these two functions found in a segment, as `check`. `version` is as
+ * above. */
+struct iw_ulpdu_fault iw_rdmap_header_fault(const struct iw_ddp_header *h, enum iw_check check,
+                                            unsigned version);
 
 /* Fills *out with the Terminate for a fault (RFC 5040 §4.8, figure 10; RFC 5041 §7.2; RFC 5044 §8).
  * `header` (the segment at fault) and `read_request` (its RDMAP header) may be NULL and are then

@@ -212,7 +212,7 @@ static void test_header_faults(void **state)
 {
     (void)state;
     struct iw_ddp_header h = untagged(0x40 | 0x04, 0x80 | 0x10 | 0x03, 9);
-    const struct iw_fault want[] = {
+    const struct iw_ulpdu_fault want[] = {
         {IW_CHECK_DDP_VERSION_UNTAGGED, 0, 0, 1},
         {IW_CHECK_DDP_RSVD, 0, 0x04, 0},
         {IW_CHECK_RDMAP_VERSION, 1, 2, 1},
@@ -226,9 +226,9 @@ static void test_header_faults(void **state)
 
     h.invalidate_stag = 7;
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
-        struct iw_fault got = iw_rdmap_header_fault(&h, want[i].check, 1);
+        struct iw_ulpdu_fault got = iw_rdmap_header_fault(&h, want[i].check, 1);
         assert_int_equal(got.check, want[i].check);
-        assert_int_equal(got.pos, want[i].pos);
+        assert_int_equal(got.offset, want[i].offset);
         assert_int_equal(got.got, want[i].got);
         assert_int_equal(got.want, want[i].want);
     }
