@@ -46,7 +46,7 @@ function Replay:writes(field, payload, value)
 end
 
 -- Returns STag, TO and length that a payload advertises; nil for a length that it does not state.
-function Replay:told(entry, payload)
+function Replay:advertised(entry, payload)
   local stag = self:reads(entry.stag, payload)
   if not stag then return nil end
   return stag, entry.to and self:reads(entry.to, payload) or 0, entry.length and self:reads(entry.length, payload) or nil
@@ -54,7 +54,7 @@ end
 
 -- Takes the target's advertisements of its buffers, if the recording goes on to use them.
 function Replay:learn(thing, item)
-  for _, one in ipairs(#item.payload == #thing.payload and thing.tells or {}) do
+  for _, one in ipairs(#item.payload == #thing.payload and thing.advertisements or {}) do
     local stag, to = one.stag, one.to
     if one.meant then
       stag, to = one.meant.stag, one.meant.to
@@ -62,7 +62,7 @@ function Replay:learn(thing, item)
         ("%08x, %x, used in frame %d"):format(stag, to, one.meant.frame), { thing.text, item.text })
     end
     if one.meant or one.used then
-      local live_stag, live_to = self:told(one.entry, item.payload)
+      local live_stag, live_to = self:advertised(one.entry, item.payload)
       self:bind(stag, to, live_stag, live_to)
     end
   end
@@ -72,31 +72,31 @@ local PLACES = {
   write = { "stag", "to" }, ["read-request"] = { "source_stag", "source_to" }, ["atomic-request"] = { "remote_stag", "remote_to" },
 }
 
-local function covers(told, stag, to)
-  return told.stag == stag and not math.ult(to, told.to) and (not told.length or math.ult(to - told.to, told.length))
+local function covers(advertised, stag, to)
+  return advertised.stag == stag and not math.ult(to, advertised.to) and (not advertised.length or math.ult(to - advertised.to, advertised.length))
 end
 
 -- Finds the target's advertisements of its buffers, and marks those in use. If the recording uses a place that nobody
 -- advertised, and never uses the last advertised one, it shows itself that another place was meant.
 function Replay:find_told()
-  local told = {}
+  local advertised = {}
   for _, thing in ipairs(self.things) do
     local names = thing.side == self.played and thing ~= thing.of.rtr and PLACES[thing.op]
     if thing.side == self.target and thing.kind == "message" and thing.payload then
-      thing.tells = {}
+      thing.advertisements = {}
       for _, entry in ipairs(self.map.advertisements) do
-        local stag, to, length = self:told(entry, thing.payload)
+        local stag, to, length = self:advertised(entry, thing.payload)
         if stag and recording.fits(entry, thing) then
           local one = { entry = entry, stag = stag, to = to, length = length }
-          thing.tells[#thing.tells + 1], told[#told + 1] = one, one
+          thing.advertisements[#thing.advertisements + 1], advertised[#advertised + 1] = one, one
         end
       end
     elseif names then
       local stag, to, known = thing[names[1]], thing[names[2]], false
-      for _, one in ipairs(told) do
+      for _, one in ipairs(advertised) do
         if covers(one, stag, to) then one.used, known = true, true end
       end
-      local last = told[#told]
+      local last = advertised[#advertised]
       if not known and last and not last.used and not last.meant then last.meant = { stag = stag, to = to, frame = thing.frame } end
     end
   end

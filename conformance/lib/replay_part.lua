@@ -42,10 +42,10 @@ end
 -- The target's buffers are as large as advertised, or as the accesses to them need.
 local function survey_told(r)
   for _, thing in ipairs(r.things) do
-    for _, told in ipairs(thing.tells or {}) do
-      if told.used and told.length then
-        widen(area(r, told.stag), told.to, told.length)
-        area(r, told.stag).told = true
+    for _, advertised in ipairs(thing.advertisements or {}) do
+      if advertised.used and advertised.length then
+        widen(area(r, advertised.stag), advertised.to, advertised.length)
+        area(r, advertised.stag).advertised = true
       end
     end
   end
@@ -57,7 +57,7 @@ local function used(r, thing, stag, to, length, right)
   if thing.refused == "access" then one.denied = right end
   one.rights[right] = true
   if thing.refused == "bounds" then to, length = to - 1, 1 end
-  if not one.told then widen(one, to, length) end
+  if not one.advertised then widen(one, to, length) end
 end
 
 local function invalidated(thing, one)
@@ -114,7 +114,7 @@ end
 -- Returns a message of the target with the live places instead of the recorded ones.
 local function live_payload(r, thing)
   local payload = thing.payload
-  for _, one in ipairs(thing.tells) do
+  for _, one in ipairs(thing.advertisements) do
     if memory(r, one.stag) then
       local live_stag, live_to = r:live(one.stag, one.to, thing)
       payload = r:writes(one.entry.stag, payload, live_stag)

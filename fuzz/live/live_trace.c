@@ -2,6 +2,7 @@
 #include "live_trace.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdlib.h>
 
 #include "host/text.h"
@@ -217,22 +218,27 @@ static void write_dot(const struct iw_hunt_graph *g, FILE *f)
 
 static void write_json(const struct iw_hunt_graph *g, FILE *f)
 {
-    fprintf(f, "{\"schema\": 1,\n \"states\": [");
+    json_t *states = iw_got(json_array()), *edges = iw_got(json_array());
+
     for (size_t i = 0; i < g->states.n; i++) {
         char name[TEXT + 16];
         name_state(g->states.item[i].key, name, sizeof(name));
-        fprintf(f, "%s\n  {\"state\": %zu, \"answer\": \"%s\", \"visits\": %" PRIu64 "}",
-                i ? "," : "", i, name, g->states.item[i].rows);
+        json_t *state = json_pack("{s:I, s:s, s:I}", "state", (json_int_t)i, "answer", name,
+                                  "visits", (json_int_t)g->states.item[i].rows);
+        json_array_append_new(states, iw_got(state));
     }
-    fprintf(f, "],\n \"edges\": [");
     for (size_t i = 0; i < g->edges.n; i++) {
         uint64_t key = g->edges.item[i].key;
-        fprintf(f,
-                "%s\n  {\"from\": %u, \"to\": %u, \"stimulus\": \"%s\", \"visits\": %" PRIu64 "}",
-                i ? "," : "", edge_from(key), edge_to(key), stimulus_name((uint8_t)key),
-                g->edges.item[i].rows);
+        json_t *edge = json_pack("{s:I, s:I, s:s, s:I}", "from", (json_int_t)edge_from(key), "to",
+                                 (json_int_t)edge_to(key), "stimulus", stimulus_name((uint8_t)key),
+                                 "visits", (json_int_t)g->edges.item[i].rows);
+        json_array_append_new(edges, iw_got(edge));
     }
-    fprintf(f, "]}\n");
+    json_t *all =
+        iw_got(json_pack("{s:i, s:o, s:o}", "schema", 1, "states", states, "edges", edges));
+    json_dumpf(all, f, JSON_INDENT(1));
+    fputc('\n', f);
+    json_decref(all);
 }
 
 void iw_hunt_graph_write(const struct iw_hunt_graph *g, FILE *f, bool json)

@@ -377,9 +377,9 @@ static void split(struct iw_mutate_script *s, struct change *c)
     memmove(o + header, o + header + first, rest);
     p->length = (uint32_t)(header + rest);
     if (o[0] & IW_DDP_T)
-        (void)iw_put64(o + 6, iw_get64(o + 6) + first);
+        (void)iw_put64(o + IW_AT_TO, iw_get64(o + IW_AT_TO) + first);
     else
-        (void)iw_put32(o + 14, iw_get32(o + 14) + (uint32_t)first);
+        (void)iw_put32(o + IW_AT_MO, iw_get32(o + IW_AT_MO) + (uint32_t)first);
 }
 
 static void change_settings(struct iw_mutate_script *s, struct change *c)

@@ -291,9 +291,9 @@ int iw_options_read(const struct iw_command_line *line, int argc, char **argv, i
         status = got == ':' || got == '?' ? unreadable(line, got, argv)
                                           : carry_out(line, index_of(line, got));
     *first = optind;
-    if (status < 0 && line->most_words >= 0 && argc - optind > line->most_words)
+    if (status < 0 && line->most_operands >= 0 && argc - optind > line->most_operands)
         status = iw_complain_exit(IW_EXIT_USAGE, "%s: unexpected argument; see --help",
-                                  argv[optind + line->most_words]);
+                                  argv[optind + line->most_operands]);
     free(letters);
     free(names);
     return status;

@@ -73,7 +73,7 @@ struct iw_command_line {
     size_t n_tables;
     unsigned command;         /* bit of the command; 0: there are no commands */
     const char *command_name; /* for complaints; NULL: there are none */
-    int most_words;           /* more words beside the options are an error; -1: any number */
+    int most_operands;        /* more operands are an error; -1: any number */
     void (*more_help)(void);  /* prints what stands between usage and options; NULL: nothing */
 };
 

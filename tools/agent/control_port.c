@@ -5,6 +5,7 @@
 
 #include "host/address.h"
 #include "host/complain.h"
+#include "host/text.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -51,10 +52,13 @@ static void let_go(struct visitor *v)
  * overtakes the line. */
 static void refuse(struct visitor *v, const char *why)
 {
-    char line[160];
-    int length = snprintf(line, sizeof line, "{\"event\":\"refused\",\"error\":\"%s\"}\n", why);
+    json_t *event = iw_got(json_pack("{s:s, s:s}", "event", "refused", "error", why));
+    char *line = iw_got(json_dumps(event, JSON_COMPACT));
     iw_complain("%s: refused: %s", v->from, why);
-    (void)send(v->fd, line, (size_t)length, MSG_NOSIGNAL);
+    (void)send(v->fd, line, strlen(line), MSG_NOSIGNAL | MSG_MORE);
+    (void)send(v->fd, "\n", 1, MSG_NOSIGNAL);
+    free(line);
+    json_decref(event);
     shutdown(v->fd, SHUT_WR);
     v->refused = true;
 }

@@ -212,7 +212,7 @@ int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoin
                                          .usage = usage,
                                          .tables = tables,
                                          .n_tables = 2,
-                                         .most_words = (int)program->operand_count};
+                                         .most_operands = (int)program->operand_count};
     int first;
     iw_complain_as(program->name);
     memset(options, 0, sizeof(*options));

@@ -122,7 +122,7 @@ static bool fits(const struct iw_lint_options *o)
     const char *wrong = NULL;
 
     if (o->format == IW_LINT_SARIF && (o->summary || o->messages))
-        wrong = "--sarif tells findings only: did not expect --summary or --messages";
+        wrong = "--sarif prints findings only: did not expect --summary or --messages";
     if ((o->into != NULL) != (o->stag >= 0))
         wrong = "--extract STAG and --into FILE: expected both or none";
     if (o->into != NULL && o->live == NULL && same_file(o->into, o->path))
@@ -156,7 +156,7 @@ static int parse(int argc, char **argv, struct iw_lint_options *o)
                                          .ending = ending,
                                          .tables = &table,
                                          .n_tables = 1,
-                                         .most_words = -1};
+                                         .most_operands = -1};
     int first, status = iw_options_read(&line, argc, argv, &first);
 
     if (status >= 0)

@@ -325,7 +325,7 @@ static int read_line(const struct iw_option *options, size_t count, void *contex
                                          .usage = usage,
                                          .tables = &table,
                                          .n_tables = 1,
-                                         .most_words = address != NULL};
+                                         .most_operands = address != NULL};
     int first, result = iw_options_read(&line, argc, argv, &first);
     if (result >= 0 || address == NULL)
         return result;

@@ -13,6 +13,7 @@
 #include "iwarp/capture.h"
 #include "iwarp/mpa.h"
 #include "iwarp/rdmap.h"
+#include "iwarp/wire.h"
 
 enum { PIECES = IW_FRAMER_PIECES(2, IW_MPA_ULPDU_MAX), PATTERN = 1 << 16 };
 enum { BUFFER_STAG = 0x1000, SINK_STAG = 0x2000 };
@@ -216,21 +217,13 @@ static bool write_all(struct record *r)
     return true;
 }
 
-/* Returns the MULPDU. RFC 5044 §4.5: leaves room for the length, the CRC, Markers and the pad. */
-static uint32_t mulpdu_of(const struct iw_loop_options *o)
-{
-    uint64_t fpdu = o->fpdu > 0 ? o->fpdu : o->mss;
-    uint64_t mulpdu = fpdu - 6 - fpdu % 4 - (o->markers ? 4 * ((fpdu + 511) / 512) : 0);
-
-    return (uint32_t)(mulpdu > IW_MPA_ULPDU_MAX ? IW_MPA_ULPDU_MAX : mulpdu);
-}
-
 int iw_record_run(const struct iw_loop_options *options)
 {
     char error[IW_CAPTURE_ERROR];
     struct record *r = iw_got(calloc(1, sizeof *r));
     r->options = options;
-    r->mulpdu = mulpdu_of(options);
+    uint64_t emss = options->fpdu > 0 ? options->fpdu : options->mss;
+    r->mulpdu = iw_wire_mulpdu((uint32_t)emss, options->markers);
     r->flows = iw_got(calloc(options->connections, sizeof *r->flows));
     r->rests = iw_got(calloc(options->connections, 2 * options->mss));
     for (size_t i = 0; i < sizeof r->pattern; i++)

@@ -6,21 +6,21 @@
 
 #include "iwarp/nearest.h"
 
-enum { WORDS = 3 };
+enum { VALUES = 3 };
 
 static const struct capability {
     const char *name;
-    const char *words[WORDS];
+    const char *values[VALUES];
     bool counted; /* a number may follow it */
 } capabilities[] = {
     {.name = "agent"},
-    {.name = "memory", .words = {"read", "write", "atomic"}},
-    {.name = "crc", .words = {"on", "off"}},
-    {.name = "markers", .words = {"on", "off"}},
-    {.name = "revision", .words = {"1", "2"}},
+    {.name = "memory", .values = {"read", "write", "atomic"}},
+    {.name = "crc", .values = {"on", "off"}},
+    {.name = "markers", .values = {"on", "off"}},
+    {.name = "revision", .values = {"1", "2"}},
     {.name = "enhanced"},
     {.name = "peer_to_peer"},
-    {.name = "rtr", .words = {"send", "write", "read"}},
+    {.name = "rtr", .values = {"send", "write", "read"}},
     {.name = "read"},
     {.name = "empty_read"},
     {.name = "echo"},
@@ -30,12 +30,12 @@ static const struct capability {
     {.name = "private", .counted = true},
     {.name = "reconnect"},
     {.name = "rping", .counted = true},
-    {.name = "extensions", .words = {"off"}},
+    {.name = "extensions", .values = {"off"}},
     {.name = "ird", .counted = true},
     {.name = "windows"},
     {.name = "streaming"},
-    {.name = "tcp", .words = {"crafted"}},
-    {.name = "class", .words = {"bare", "rping", "agent"}},
+    {.name = "tcp", .values = {"crafted"}},
+    {.name = "class", .values = {"bare", "rping", "agent"}},
 };
 
 enum { COUNT = sizeof(capabilities) / sizeof(*capabilities) };
@@ -49,8 +49,8 @@ static bool fits(const struct capability *c, const char *word)
 {
     if (c->counted && *word && strspn(word, "0123456789") == strlen(word))
         return true;
-    for (size_t i = 0; i < WORDS && c->words[i] != NULL; i++)
-        if (!strcmp(word, c->words[i]))
+    for (size_t i = 0; i < VALUES && c->values[i] != NULL; i++)
+        if (!strcmp(word, c->values[i]))
             return true;
     return false;
 }
@@ -61,14 +61,14 @@ static void suggest(const char *capability, char *suggestion, size_t room)
     char whole[IW_NEAREST_WORD];
     struct iw_nearest n;
     iw_nearest_begin(&n, capability);
-    for (size_t i = 0; i < COUNT * (WORDS + 1); i++) {
-        const struct capability *c = &capabilities[i / (WORDS + 1)];
-        size_t k = i % (WORDS + 1);
+    for (size_t i = 0; i < COUNT * (VALUES + 1); i++) {
+        const struct capability *c = &capabilities[i / (VALUES + 1)];
+        size_t k = i % (VALUES + 1);
         unsigned least = n.least;
 
-        if (k && c->words[k - 1] == NULL)
+        if (k && c->values[k - 1] == NULL)
             continue;
-        snprintf(whole, sizeof(whole), "%s%s%s", c->name, k ? "." : "", k ? c->words[k - 1] : "");
+        snprintf(whole, sizeof(whole), "%s%s%s", c->name, k ? "." : "", k ? c->values[k - 1] : "");
         iw_nearest_offer(&n, whole);
         if (n.least < least)
             snprintf(suggestion, room, "%s", whole);

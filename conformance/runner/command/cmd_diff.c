@@ -170,7 +170,8 @@ static size_t compare(const struct side sides[2])
 
 int iw_command_diff(const struct iw_command *c)
 {
-    struct side sides[2] = {{.name = "A", .path = c->words[0]}, {.name = "B", .path = c->words[1]}};
+    struct side sides[2] = {{.name = "A", .path = c->operands[0]},
+                            {.name = "B", .path = c->operands[1]}};
     int status = IW_EXIT_USAGE;
     if (read_run(&sides[0]) && read_run(&sides[1])) {
         size_t n = compare(sides);

@@ -78,14 +78,14 @@ int iw_command_show(const struct iw_command *c)
     struct iw_setup s;
     int status = iw_setup(&s, c, false);
     if (!status) {
-        const struct iw_case *found = iw_suite_find(&s.suite, c->words[0]);
+        const struct iw_case *found = iw_suite_find(&s.suite, c->operands[0]);
         if (found != NULL) {
             print_head(found);
             print_rules(found);
             status = print_script(found->file);
         } else {
             iw_setup_broken(&s); /* one of them may have it */
-            no_case(&s.suite, c->words[0]);
+            no_case(&s.suite, c->operands[0]);
             status = IW_EXIT_USAGE;
         }
     }

@@ -147,7 +147,7 @@ int iw_command_probe(const struct iw_command *c)
     struct iw_probed f = {0};
     size_t count = 0;
     char error[1024];
-    with.head.target = c->words[0];
+    with.head.target = c->operands[0];
     int status = iw_setup(&s, &with, true);
     if (!status)
         status = refusal(c, s.target);

@@ -8,6 +8,7 @@
 #include "base/places.h"
 #include "commands.h"
 #include "host/complain.h"
+#include "host/number.h"
 #include "host/text.h"
 
 static bool one_of(const char *word, const char *a, const char *b)
@@ -28,9 +29,8 @@ static bool is_time(const char *text)
         return true;
     if (strncmp(text, "scale=", 6) != 0)
         return false;
-    char *end;
-    double scale = strtod(text + 6, &end);
-    return text[6] && !*end && scale >= 0 && scale <= 1000;
+    double scale;
+    return !strcmp(text + 6, "0") || iw_number_real(text + 6, 0, 1000, &scale);
 }
 
 static bool is_octets(const char *text)
@@ -64,7 +64,7 @@ static char *wrong(const struct iw_command *c)
 }
 
 /* Asks about the capture and prints the answer. */
-static int tell(const struct iw_command *c, const char *what)
+static int describe(const struct iw_command *c, const char *what)
 {
     char *own = NULL, *text = NULL;
     struct iw_run_options options = {.pcaps = c->replay_folder, .replay = &c->replay};
@@ -86,19 +86,19 @@ int iw_command_replay(const struct iw_command *c)
 {
     struct iw_command with = *c;
     char *problem = wrong(c);
-    char *path = problem != NULL ? NULL : realpath(c->words[0], NULL);
+    char *path = problem != NULL ? NULL : realpath(c->operands[0], NULL);
     char *slash = path != NULL ? strrchr(path, '/') : NULL;
     int status = IW_EXIT_USAGE;
     if (problem != NULL) {
         iw_complain("%s", problem);
     } else if (slash == NULL) {
-        iw_complain("%s: %s", c->words[0], strerror(errno));
+        iw_complain("%s: %s", c->operands[0], strerror(errno));
     } else {
         *slash = 0;
         with.replay_folder = slash == path ? "/" : path;
         with.replay.capture = slash + 1;
         with.trace = c->trace || c->verbose;
-        status = tell(&with, c->list ? "list" : "describe");
+        status = describe(&with, c->list ? "list" : "describe");
         if (!status && !c->list) {
             fflush(stdout);
             status = iw_command_run(&with);

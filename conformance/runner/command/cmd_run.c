@@ -23,7 +23,7 @@
 #include "run/baseline.h"
 #include "run/pool.h"
 #include "run/survey.h"
-#include "run_words.h"
+#include "run_line.h"
 
 /* Cases in which a peer may say nothing before it is given up. More than a family of cases that
  * ask for silence. */

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "host/complain.h"
+#include "host/number.h"
 #include "host/text.h"
 #include "iwarp/nearest.h"
 #include "reexec.h"
@@ -28,10 +29,10 @@ static const struct command {
     const char *name;
     unsigned bit;
     int (*run)(const struct iw_command *c);
-    const char *words; /* "", "ID", "[ID]..." */
+    const char *operands; /* "", "ID", "[ID]..." */
     const char *help;
-    size_t n_words;       /* it takes so many words, no more and no less; patterns aside */
-    const char *expected; /* the words that it takes; NULL: none */
+    size_t n_operands;    /* how many it takes; those of run and list are patterns */
+    const char *expected; /* what they are; NULL: none */
 } commands[] = {
     {"run", RUN, iw_command_run, "[ID...]", "run cases against a target (the default)", 0, NULL},
     {"list", LIST, iw_command_list, "[ID...]", "list cases", 0, NULL},
@@ -54,10 +55,17 @@ static const struct command {
 static int set_part(void *context, const char *value, char *error, size_t room)
 {
     struct iw_command *c = context;
-    char end;
-    if (sscanf(value, "%4u/%4u%c", &c->part, &c->parts, &end) == 2 && c->part > 0 &&
-        c->part <= c->parts)
+    const char *slash = strchr(value, '/');
+    char *first = slash != NULL ? iw_got(strndup(value, (size_t)(slash - value))) : NULL;
+    uint64_t part, parts;
+    bool good =
+        first != NULL && iw_number(slash + 1, 1, 9999, &parts) && iw_number(first, 1, parts, &part);
+    free(first);
+    if (good) {
+        c->part = (unsigned)part;
+        c->parts = (unsigned)parts;
         return IW_OPTION_TAKEN;
+    }
     snprintf(error, room, "expected K/N, K from 1 to N");
     return IW_OPTION_WRONG;
 }
@@ -98,23 +106,23 @@ static const struct iw_option options[] = {
      KEEP(head.pcap_dir)},
     {"capture", 0, "IFACE", "also keep the real packets of this network interface (packets.pcap)",
      PLAY, KEEP(capture)},
-    {"trace", 0, NULL, "tell every message as it happens; one case at a time", PROBE | PLAY,
+    {"trace", 0, NULL, "print every message as it happens; one case at a time", PROBE | PLAY,
      FLAG(trace)},
     {"verbose", 'v', NULL,
-     "name the cases that passed or were skipped, too; replay: tell every message as it happens",
+     "name the cases that passed or were skipped, too; replay: print every message as it happens",
      PLAY, FLAG(verbose)},
     {"as", 0, "SIDE", "the side that is played: initiator or responder", REPLAY, KEEP(replay.as)},
     {"stream", 0, "N", "the connection of the capture, from 1; N,N: several that belong together",
      REPLAY, KEEP(replay.stream)},
     {"map", 0, "MAP",
-     "where the application tells of its buffers: rping, perftest, ucmatose, or a Lua "
+     "where the application advertises its buffers: rping, perftest, ucmatose, or a Lua "
      "file\n(unless said, a guess)",
      REPLAY, KEEP(replay.map)},
     {"time", 0, "HOW", "the time between the messages: drop (default), keep or scale=X", REPLAY,
      KEEP(replay.time)},
     {"private", 0, "HEX", "other private data than the recorded", REPLAY, KEEP(replay.private)},
-    {"list", 0, NULL, "tell which conversations the capture has", REPLAY, FLAG(list)},
-    {"baseline", 0, "FILE", "verdicts that are known: only what differs from them counts", RUN,
+    {"list", 0, NULL, "list the conversations of the capture", REPLAY, FLAG(list)},
+    {"baseline", 0, "FILE", "compare with these verdicts: only differences count", RUN,
      KEEP(baseline)},
     {"write-baseline", 0, "FILE", "pin the verdicts of this run", RUN, KEEP(write_baseline)},
     {"repeat", 0, "N", "run every case N times; the gravest verdict counts", PLAY,
@@ -155,7 +163,7 @@ static const struct iw_option options[] = {
      KEEP(head.cases)},
     {"agent", 0, "PATH", "the embedded target (iwarp-agent beside this program, or $IWARP_AGENT)",
      PLAY | SELF_CHECK, KEEP(head.agent)},
-    {"time-scale", 0, "X", "multiply every patience and deadline (slow targets, sanitizers)",
+    {"time-scale", 0, "X", "multiply every patience and deadline by X (slow targets, sanitizers)",
      PROBE | PLAY | SELF_CHECK, IW_OPTION_MEASURES(struct iw_command, head.time_scale, 0.01, 1000)},
 };
 
@@ -200,7 +208,7 @@ static void unknown_command(const char *word)
 
 /* The options of `command`. Returns -1 to go on, else the exit status. */
 static int parse_options(struct iw_command *c, const struct command *command, bool named, int argc,
-                         char **argv, int *words)
+                         char **argv, int *operands)
 {
     static const char ending[] =
         "\nexit status: 0 good, 1 a case failed, 2 better than the baseline says,\n"
@@ -208,7 +216,7 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
     const struct iw_option_table table = {
         .title = "options:", .options = options, .count = N_OPTIONS, .context = c};
     char *usage = named ? iw_text_format("usage: iwarp-conform %s [OPTION...] %s\n\n%s\n",
-                                         command->name, command->words, command->help)
+                                         command->name, command->operands, command->help)
                         : iw_text_copy("usage: iwarp-conform [COMMAND] [OPTION...] [ID...]\n\n"
                                        "Reports whether an iWARP peer obeys RFC 5040, 5041, 5044, "
                                        "6581 and 7306.\n");
@@ -226,10 +234,10 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
         .n_tables = 1,
         .command = command->bit,
         .command_name = quoted,
-        .most_words = -1,
+        .most_operands = -1,
         .more_help = named ? NULL : list_commands,
     };
-    int status = iw_options_read(&line, argc, argv, words);
+    int status = iw_options_read(&line, argc, argv, operands);
     free(quoted);
     free(usage);
     free(tail);
@@ -256,13 +264,13 @@ static bool check_resume(const struct iw_command *c)
     return false;
 }
 
-static bool check_words(const struct iw_command *c, const struct command *command)
+static bool has_operands(const struct iw_command *c, const struct command *command)
 {
-    if (c->n_words > command->n_words)
-        iw_complain("%s: did not expect '%s'", c->name, c->words[command->n_words]);
-    else if (c->n_words < command->n_words)
+    if (c->n_operands > command->n_operands)
+        iw_complain("%s: did not expect '%s'", c->name, c->operands[command->n_operands]);
+    else if (c->n_operands < command->n_operands)
         iw_complain("%s: expected %s", c->name, command->expected);
-    return c->n_words == command->n_words;
+    return c->n_operands == command->n_operands;
 }
 
 int iw_command_parse(struct iw_command *c, int argc, char **argv)
@@ -287,12 +295,12 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
     int status = parse_options(c, command, named, argc, argv, &first);
     if (status >= 0)
         return status;
-    c->words = argv + first;
-    c->n_words = argc > first ? (size_t)(argc - first) : 0;
+    c->operands = argv + first;
+    c->n_operands = argc > first ? (size_t)(argc - first) : 0;
     if (command->bit & (RUN | LIST)) {
-        for (size_t i = 0; i < c->n_words; i++)
-            iw_command_select(c, c->words[i]);
-    } else if (!check_words(c, command)) {
+        for (size_t i = 0; i < c->n_operands; i++)
+            iw_command_select(c, c->operands[i]);
+    } else if (!has_operands(c, command)) {
         return IW_EXIT_USAGE;
     }
     return check_resume(c) ? -1 : IW_EXIT_USAGE;

@@ -11,9 +11,9 @@ struct iw_command {
     const char *program;                          /* argv[0] */
     const char *name;                             /* "run" ... */
     int (*carry_out)(const struct iw_command *c); /* returns the exit status */
-    char *const *words;                           /* what is no option */
-    size_t n_words;
-    char **select; /* patterns; the words of `run` and `list` are some, too */
+    char *const *operands;                        /* what is no option */
+    size_t n_operands;
+    char **select; /* patterns; the operands of `run` and `list` are some, too */
     size_t n_select;
     struct iw_journal_head head; /* what a run that goes on takes over; `select` is not there yet */
     unsigned jobs;               /* 0: not said */

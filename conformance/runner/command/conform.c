@@ -28,7 +28,7 @@ static int resume(struct iw_command *c)
  * be read is the command's to complain about. */
 static int elsewhere(const struct iw_command *c)
 {
-    const char *text = c->carry_out == iw_command_probe ? c->words[0] : c->head.target;
+    const char *text = c->carry_out == iw_command_probe ? c->operands[0] : c->head.target;
     char error[1024];
     int status = -1;
     if (text == NULL || c->list)

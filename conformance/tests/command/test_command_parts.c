@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "command/probe_file.h"
-#include "command/run_words.h"
+#include "command/run_line.h"
 #include "host/files.h"
 #include "host/text.h"
 
@@ -80,7 +80,7 @@ static void a_replay_is_repeated_into_a_folder(void **state)
 {
     char *const words[] = {(char[]){"a b.pcap"}, NULL};
     const struct iw_command c = {.program = "conform",
-                                 .words = words,
+                                 .operands = words,
                                  .replay = {.capture = "b.pcap",
                                             .as = "initiator",
                                             .stream = "1,2",

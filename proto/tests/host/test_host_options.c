@@ -64,10 +64,10 @@ static void between(void)
 
 static char printed[4096];
 static char *words[8];
-static int n_words;
+static int n_operands;
 
 /* Reads a line of words, `fd` (1 or 2) into `printed`. */
-static int most_words = -1;
+static int most_operands = -1;
 
 static int read_line(unsigned command, int fd, const char *text)
 {
@@ -82,7 +82,7 @@ static int read_line(unsigned command, int fd, const char *text)
                                          .n_tables = 2,
                                          .command = command,
                                          .command_name = command == LIST ? "'list'" : "'run'",
-                                         .most_words = most_words,
+                                         .most_operands = most_operands,
                                          .more_help = between};
     char *argv[20] = {program};
     int argc = 1, first = 0, saved = dup(fd), status;
@@ -102,8 +102,8 @@ static int read_line(unsigned command, int fd, const char *text)
     rewind(file);
     printed[fread(printed, 1, sizeof printed - 1, file)] = '\0';
     fclose(file);
-    n_words = argc - first;
-    for (int i = 0; i < n_words && i < 8; i++)
+    n_operands = argc - first;
+    for (int i = 0; i < n_operands && i < 8; i++)
         words[i] = argv[first + i];
     return status;
 }
@@ -131,14 +131,14 @@ static void values(void **state)
     assert_true(v.n64 == UINT64_MAX);
     assert_true(v.real == 0.5);
     assert_string_equal(v.called, "y");
-    assert_int_equal(n_words, 2);
+    assert_int_equal(n_operands, 2);
     assert_string_equal(words[0], "a");
     assert_string_equal(words[1], "b");
     assert_int_equal(read_line(RUN, 2, "-f --on off --bare -- --flag"), -1);
     assert_true(v.flag);
     assert_false(v.on);
     assert_string_equal(v.called, "nothing");
-    assert_int_equal(n_words, 1);
+    assert_int_equal(n_operands, 1);
     assert_string_equal(words[0], "--flag");
     assert_int_equal(read_line(RUN, 2, "--hid --text=--flag"), -1); /* cut short, yet clear */
     assert_true(v.flag);
@@ -163,7 +163,7 @@ static void one_name_for_two_commands(void **state)
     assert_int_equal(read_line(LIST, 2, "--text x"), -1);
     assert_true(v.flag);
     assert_null(v.text);
-    assert_int_equal(n_words, 1);
+    assert_int_equal(n_operands, 1);
     complains(LIST, "-t x", "prog: -t: unknown option; see --help\n");
 }
 
@@ -192,12 +192,12 @@ static void refused(void **state)
 static void too_many_words(void **state)
 {
     (void)state;
-    most_words = 1;
+    most_operands = 1;
     assert_int_equal(read_line(RUN, 2, "a --flag"), -1);
     complains(RUN, "a --flag b c", "prog: b: unexpected argument; see --help\n");
-    most_words = 0;
+    most_operands = 0;
     complains(RUN, "-- --flag", "prog: --flag: unexpected argument; see --help\n");
-    most_words = -1;
+    most_operands = -1;
 }
 
 static void ends(void **state)

@@ -149,9 +149,9 @@ static void what_it_does_not_take(void **state)
         {"", "expected one capture; see --help"},
         {"a b", "expected one capture; see --help"},
         {"--live eth0 a", "expected one capture, a file or --live; see --help"},
-        {"--sarif --summary a", "--sarif tells findings only: did not expect --summary or "
+        {"--sarif --summary a", "--sarif prints findings only: did not expect --summary or "
                                 "--messages"},
-        {"--sarif --messages a", "--sarif tells findings only: did not expect --summary or "
+        {"--sarif --messages a", "--sarif prints findings only: did not expect --summary or "
                                  "--messages"},
         {"--extract 1 a", "--extract STAG and --into FILE: expected both or none"},
         {"--into b a", "--extract STAG and --into FILE: expected both or none"},

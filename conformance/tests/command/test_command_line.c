@@ -66,7 +66,7 @@ static void without_a_command_it_is_a_run(void **state)
     (void)state;
     assert_int_equal(parse(&c, "conform"), -1);
     assert_string_equal(c.name, "run");
-    assert_int_equal(c.n_words, 0);
+    assert_int_equal(c.n_operands, 0);
     assert_int_equal(c.n_select, 0);
     iw_command_free(&c);
     assert_int_equal(parse(&c, "conform --tap one"), -1);
@@ -78,7 +78,7 @@ static void without_a_command_it_is_a_run(void **state)
     assert_int_equal(parse(&c, ""), -1);
     assert_string_equal(c.program, "iwarp-conform");
     assert_string_equal(c.name, "run");
-    assert_int_equal(c.n_words, 0);
+    assert_int_equal(c.n_operands, 0);
     iw_command_free(&c);
 }
 
@@ -88,7 +88,7 @@ static void each_command_has_its_words(void **state)
     static const struct {
         const char *words, *name;
         int (*carry_out)(const struct iw_command *c);
-        size_t n_words, n_select;
+        size_t n_operands, n_select;
     } rows[] = {
         {"conform list", "list", iw_command_list, 0, 0},
         {"conform list a b", "list", iw_command_list, 2, 2},
@@ -107,10 +107,10 @@ static void each_command_has_its_words(void **state)
         assert_int_equal(parse(&c, rows[i].words), -1);
         assert_string_equal(c.name, rows[i].name);
         assert_true(c.carry_out == rows[i].carry_out);
-        assert_int_equal(c.n_words, rows[i].n_words);
+        assert_int_equal(c.n_operands, rows[i].n_operands);
         assert_int_equal(c.n_select, rows[i].n_select);
-        if (c.n_words)
-            assert_string_equal(c.words[0], "a");
+        if (c.n_operands)
+            assert_string_equal(c.operands[0], "a");
         iw_command_free(&c);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "run_words.h"
+#include "run_line.h"
 
 #include <stdio.h>
 
@@ -39,7 +39,7 @@ char *iw_run_again(const struct iw_command *c)
     iw_text_join_word(&text, c->program);
     iw_text_join(&text, " ", replay->capture != NULL ? "replay" : "run");
     if (replay->capture != NULL)
-        iw_text_join_word(&text, c->words[0]);
+        iw_text_join_word(&text, c->operands[0]);
     for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
         if (options[i].value == NULL)
             continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_RUN_WORDS_H
-#define IW_RUNNER_RUN_WORDS_H
+#ifndef IW_RUNNER_RUN_LINE_H
+#define IW_RUNNER_RUN_LINE_H
 
-/* What the words of a command line come to in a run. */
+/* What a command line means for a run, and the line that repeats a case of it. */
 
 #include "command.h"
 #include "target/target.h"
