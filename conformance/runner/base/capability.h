@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The name at this place ("memory"), NULL after the last one. */
+/* Returns the name at this place ("memory"), NULL after the last one. */
 const char *iw_capability_at(size_t index);
-/* Whether there is such a capability: a name ("read"), or one with a word of it ("memory.write",
- * "ird.4"). False with what was expected
- * in `error`, and what was probably meant. */
+/* Returns whether there is such a capability: a name ("read"), or one with a word of it
+ * ("memory.write", "ird.4"). If not, puts what was expected into `error`, and what was probably
+ * meant. */
 bool iw_capability_known(const char *capability, char *error, size_t room);
 
 #endif

@@ -34,12 +34,13 @@ struct iw_case {
 
 void iw_case_free_all(struct iw_case *cases, size_t count);
 
+/* Returns whether the rule is one of the case's. */
 bool iw_case_names_rule(const struct iw_case *c, const struct iw_rule *rule);
-/* Whether one of its tags fits the glob. */
+/* Returns whether one of its tags fits the glob. */
 bool iw_case_tagged(const struct iw_case *c, const char *glob);
-/* "must", "should" or "may". */
+/* Returns "must", "should" or "may". */
 const char *iw_case_level(const struct iw_case *c);
-/* "responder" or "initiator". */
+/* Returns "responder" or "initiator". */
 const char *iw_role_name(enum iw_mpa_role role);
 
 #endif

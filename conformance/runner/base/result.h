@@ -56,12 +56,12 @@ void iw_result_free(struct iw_result *result);
 /* Frees the deviations. */
 void iw_result_drop_deviations(struct iw_result *result);
 
-/* The members that say something: verdict, rule, seconds, heard, reason, expected, actual,
- * observed, notes (a list), where, pcap, frames, exchange, deviations. A new reference. */
+/* Returns a new object of the members that say something: verdict, rule, seconds, heard, reason,
+ * expected, actual, observed, notes (a list), where, pcap, frames, exchange, deviations. */
 json_t *iw_result_to_json(const struct iw_result *result);
-/* The reverse; false if `object` is no result. id and role are left to the caller. */
+/* Fills in *out from such an object, except id and role. Returns false if `object` is no result. */
 bool iw_result_from_json(const json_t *object, struct iw_result *out);
-/* A string, made valid first; null for NULL. */
+/* Returns a new string of the text, made valid first; null for NULL. */
 json_t *iw_json_text(const char *text);
 
 #endif

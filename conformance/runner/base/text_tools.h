@@ -30,8 +30,8 @@ char *iw_text_read_file(const char *path);
 /* Takes one line of a file, without its end and to be changed at will. Returns what is wrong with
  * it, or NULL. */
 typedef const char *iw_take_line_fn(void *context, char *line, int number);
-/* Hands out the lines of a file, counted from 1. 0, or -1 with one line in `error`: the file cannot
- * be read, or "file:line: what" is wrong. */
+/* Hands out the lines of a file, counted from 1. Returns 0, or -1 with one line in `error`: the
+ * file cannot be read, or "file:line: what" is wrong. */
 int iw_text_read_lines(const char *path, iw_take_line_fn *take, void *context, char *error,
                        size_t room);
 

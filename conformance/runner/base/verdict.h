@@ -17,20 +17,20 @@ enum iw_verdict {
 
 enum { IW_VERDICT_COUNT = IW_VERDICT_ERROR + 1 };
 
-/* "PASS", "NOTE", ... */
+/* Returns "PASS", "NOTE", ... */
 const char *iw_verdict_name(enum iw_verdict verdict);
-/* Finds the verdict of that name (NULL: none). False, leaving *out, if there is none. */
+/* Finds the verdict of that name (NULL: none). Returns false, leaving *out, if there is none. */
 bool iw_verdict_find(const char *name, enum iw_verdict *out);
 
-/* How grave it is among the rounds of one case: SKIP is the least, then PASS, NOTE, INCONCLUSIVE,
- * FAIL and ERROR. */
+/* Returns how grave a verdict is among the rounds of one case: SKIP is the least, then PASS, NOTE,
+ * INCONCLUSIVE, FAIL and ERROR. */
 int iw_verdict_gravity(enum iw_verdict verdict);
 
-/* "no", "api", "wire-passive", "wire-active": where breaking a rule shows. */
+/* Returns where breaking a rule shows: "no", "api", "wire-passive", "wire-active". */
 const char *iw_testable_name(enum iw_testable testable);
 
-/* What breaking this rule amounts to: FAIL for MUST and MUST NOT, NOTE for SHOULD and SHOULD NOT
- * and for [implied] rows, PASS (an observation) for MAY. */
+/* Returns what breaking this rule amounts to: FAIL for MUST and MUST NOT, NOTE for SHOULD and
+ * SHOULD NOT and for [implied] rows, PASS (an observation) for MAY. */
 enum iw_verdict iw_rule_verdict(const struct iw_rule *rule);
 
 #endif

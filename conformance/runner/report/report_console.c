@@ -55,7 +55,7 @@ static void whole(FILE *out, const struct iw_record *record, const struct iw_ent
         fprintf(out, "  %-9s %s%s\n", "again", record->again, r->id);
 }
 
-/* Whether an earlier case showed all that this one shows. */
+/* Returns whether an earlier case showed all that this one shows. */
 static bool repeats(const struct iw_record *record, const struct iw_entry *entry)
 {
     const struct iw_result *r = &entry->result;

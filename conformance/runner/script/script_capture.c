@@ -121,7 +121,7 @@ static void flush(struct recorded *c, enum iw_side side)
     c->partial[side] = NULL;
 }
 
-/* Whether a segment goes on where the message that is not whole yet has ended so far. */
+/* Returns whether a segment goes on where the message that is not whole yet has ended so far. */
 static bool continues(const struct iw_ddp_header *before, size_t payload,
                       const struct iw_ddp_header *now)
 {

@@ -46,25 +46,27 @@ struct iw_script {
     struct iw_station *station;
 };
 
+/* Returns the script whose state this is. */
 struct iw_script *iw_script_of(lua_State *L);
 
-/* Opens a state with the vocabulary loaded and leaves the vocabulary's table on its stack. 0, or -1
- * with one line in `error`. Close it in either case. */
+/* Opens a state with the vocabulary loaded and leaves the vocabulary's table on its stack. Returns
+ * 0, or -1 with one line in `error`. Close it in either case. */
 int iw_script_open(struct iw_script *s, char *error, size_t room);
 void iw_script_close(struct iw_script *s);
 
-/* Runs s->file and leaves the normalised list of its cases on the stack (vocabulary.collect). */
+/* Runs s->file and leaves the normalised list of its cases on the stack (vocabulary.collect).
+ * Returns 0, or -1 with one line in `error`. */
 int iw_script_load(struct iw_script *s, char *error, size_t room);
 
-/* lua_pcall with a handler that turns every error into a table {verdict=, reason=, where=}; the
- * results, or that table, are on the stack. True if there was no error. */
+/* Calls lua_pcall with a handler that turns every error into a table {verdict=, reason=, where=};
+ * the results, or that table, are on the stack. Returns whether there was no error. */
 bool iw_script_call(struct iw_script *s, int arguments, int results);
 
-/* Seconds from `argument` (scaled by the run's time scale; `standard` if absent) as an absolute
- * deadline, not beyond the script's own. */
+/* Returns the absolute deadline (iw_transport_now()) that lies the seconds from `argument` ahead
+ * (scaled by the run's time scale; `standard` if absent), but not beyond the script's own. */
 uint64_t iw_script_until(lua_State *L, int argument, double standard);
-/* What the run's options say, or their defaults: seconds that an expectation waits, and the factor
- * of all times. */
+/* Return what the run's options say, or their defaults: seconds that an expectation waits, and the
+ * factor of all times. */
 double iw_script_patience(const struct iw_script *s);
 double iw_script_scale(const struct iw_script *s);
 /* What the C function does until the script's next line is up to the target, as it is behind
@@ -77,7 +79,7 @@ void iw_script_allow_reading(struct iw_script *s);
  * count: reading a recording is not the faster for less patience with the peer. */
 void iw_script_pause(struct iw_script *s);
 void iw_script_resume(struct iw_script *s);
-/* The processor time of this process, in ns. */
+/* Returns the processor time of this process, in ns. */
 uint64_t iw_script_computed(void);
 /* Ends the case if its time is over: by an error, or INCONCLUSIVE if the target has taken a good
  * part of that time. On a busy machine a script has that time of the processor, within ten minutes.
@@ -91,11 +93,11 @@ void iw_script_taken(lua_State *L);
 /* Returns a copy of the string in a field of the table on top of the stack; NULL if it is absent.
  * The caller frees it. */
 char *iw_script_text(lua_State *L, const char *field);
-/* Fields of a table argument. Raise an error that names the field if it is of a wrong type or out
- * of range. Absent fields give `standard`. */
+/* Return fields of a table argument, `standard` if absent. They raise an error that names the field
+ * if it is of a wrong type or out of range. */
 uint64_t iw_script_number(lua_State *L, int table, const char *field, uint64_t standard,
                           uint64_t most);
-/* 0 is false here. */
+/* Returns false for 0, unlike Lua. */
 bool iw_script_boolean(lua_State *L, int table, const char *field, bool standard);
 
 /* Set a field of the table on top of the stack. Text that is NULL is left out. */
@@ -106,20 +108,22 @@ void iw_script_set_boolean(lua_State *L, const char *field, bool value);
 /* Pushes nil and the error. Returns 2, their number. */
 int iw_script_push_failure(lua_State *L, const char *error);
 /* Pushes a block of `size` zeros that `collect` clears when it is no longer used, a Lua error
- * included. `type` names the kind. */
+ * included. `type` names the kind. Returns the block. */
 void *iw_script_push_owned(lua_State *L, const char *type, size_t size, lua_CFunction collect);
 
-/* How the table at `index` bends an FPDU: length, pad, crc, markers, marker. Its pad is borrowed
- * from the table. */
+/* Returns how the table at `index` bends an FPDU: length, pad, crc, markers, marker. Its pad is
+ * borrowed from the table. */
 struct iw_frame_bend iw_script_bend(lua_State *L, int index);
-/* {isn, mss, window, acknowledge} at `index`, or nothing: what the station's TCP does there. */
+/* Returns what the station's TCP does by the table {isn, mss, window, acknowledge} at `index`, or
+ * by default if there is none. */
 struct iw_craft_options iw_script_craft_options(lua_State *L, int index);
-/* A number of octets for every write, or {n, n, ...}, at `index`, or nothing. The sizes are left on
- * the stack, after an argument (the seconds) that follows `index`. */
+/* Returns the writes that stand at `index`: a number of octets for each, or {n, n, ...}, or
+ * nothing. The sizes are left on the stack, after an argument (the seconds) that follows `index`.
+ */
 struct iw_writes iw_script_writes(lua_State *L, int index);
 
-/* As luaL_loadfilex for text, but a file that this process has compiled before is not read again
- * unless it has changed. */
+/* Loads a text as luaL_loadfilex does, but does not read a file again that this process has
+ * compiled before, unless it has changed. Returns as luaL_loadfilex. */
 int iw_script_load_file(lua_State *L, const char *path);
 
 /* Each adds its functions to the table on top of the stack. */

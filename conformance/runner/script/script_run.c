@@ -211,8 +211,8 @@ static void save(struct iw_exchange *x, const struct iw_case *c,
         set_error(out, reason);
 }
 
-/* Whether the list of cases on the stack has this one in its place. A loop over pairs() has another
- * order in each state. */
+/* Returns whether the list of cases on the stack has this one in its place. A loop over pairs() has
+ * another order in each state. */
 static bool is_case(lua_State *L, const struct iw_case *c)
 {
 

@@ -6,7 +6,7 @@
 
 #include "station/conform_station.h"
 
-/* A list in order of happening; each member is an object:
+/* Returns a list in order of happening; each member is an object:
  *   conn    number of the connection, from 0
  *   from    "station" or "target"
  *   at      seconds since the case began
@@ -15,7 +15,7 @@
  *   length  of all octets
  *   fields  of the octets shown: "OFFSET+LENGTH NAME", separated by '|'
  *   remarks list of [offset, text]: what the case says of this line
- * Members without content are left out. The text is the caller's; NULL without memory. */
+ * Members without content are left out. The caller frees the text; NULL without memory. */
 char *iw_sequence_json(const struct iw_exchange *x);
 
 enum { IW_SEQUENCE_OCTETS = 256 };

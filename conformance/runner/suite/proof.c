@@ -133,8 +133,8 @@ static bool serves(const char *check, size_t length, const struct iw_rule *rule)
     return false;
 }
 
-/* Whether a case with this line was proven for the rule. Its words are LETTER:KIND=CHECK, and
- * =REACTION after that; the letter is that of the verdict that the case gave, or O if only an
+/* Returns whether a case with this line was proven for the rule. Its words are LETTER:KIND=CHECK,
+ * and =REACTION after that; the letter is that of the verdict that the case gave, or O if only an
  * observation differed. */
 static bool line_proves(const char *line, const struct iw_rule *rule)
 {

@@ -27,21 +27,21 @@ struct iw_proof {
     struct iw_proof_table matrix, claims, dispositions, idle;
 };
 
-/* Reads the tables in `folder`; one that is not there is empty. 0, or -1 with one line
+/* Reads the tables in `folder`; one that is not there is empty. Returns 0, or -1 with one line
  * "file:line: what" in `error`. Call iw_proof_free in either case. */
 int iw_proof_read(struct iw_proof *p, const char *folder, char *error, size_t room);
-/* Reads one of them. As above. */
+/* Reads one of them. Returns as above. */
 int iw_proof_read_table(struct iw_proof_table *t, const char *path, char *error, size_t room);
 void iw_proof_free(struct iw_proof *p);
 void iw_proof_free_table(struct iw_proof_table *t);
 
-/* The text of this id, or NULL. */
+/* Returns the text of this id, or NULL. */
 const char *iw_proof_find(const struct iw_proof_table *t, const char *id);
 /* Sets it; both are copied. */
 void iw_proof_set(struct iw_proof_table *t, const char *id, const char *text);
 
-/* Whether self-check saw this case change its verdict (other than to INCONCLUSIVE, which is no
- * answer) or its observation when a check of this rule was bent. */
+/* Returns whether self-check saw this case change its verdict (other than to INCONCLUSIVE, which is
+ * no answer) or its observation when a check of this rule was bent. */
 bool iw_proof_pair(const struct iw_proof *p, const struct iw_case *c, const struct iw_rule *rule);
 
 /* How the suite stands to a rule. */
@@ -54,10 +54,11 @@ enum iw_standing {
     IW_STANDINGS
 };
 
-/* *reason: the words of the table, borrowed; NULL if there are none. */
+/* Returns how the suite stands to a rule, with the words of the table in *reason, borrowed; NULL if
+ * there are none. */
 enum iw_standing iw_proof_standing(const struct iw_proof *p, const struct iw_suite *suite,
                                    const struct iw_rule *rule, const char **reason);
-/* "proven" ... */
+/* Returns "proven" ... */
 const char *iw_standing_name(enum iw_standing standing);
 
 #endif
