@@ -66,33 +66,36 @@ struct iw_station;
 struct iw_conn;
 struct iw_station_listener;
 
-/* `trace` may be NULL. The exchange is borrowed, and so is the device over which all connections
- * go (NULL: sockets). */
+/* Returns a station. `trace` may be NULL. The exchange is borrowed, and so is the device over which
+ * all connections go (NULL: sockets). */
 struct iw_station *iw_station_create(struct iw_exchange *exchange, struct iw_tun *tun, FILE *trace);
 /* How connections opened from now on are judged: `none`: no quirk is looked for; `assumed`: those
  * that the peer is said to have. */
 void iw_station_quirks(struct iw_station *s, bool none, iw_quirks assumed);
 /* Closes what is open. */
 void iw_station_destroy(struct iw_station *s);
-/* In order of happening, over all connections. Owned by the station. */
+/* Returns the findings in order of happening, over all connections. Owned by the station. */
 const struct iw_station_finding *iw_station_findings(const struct iw_station *s);
-/* True once the peer has sent more than the log can take. */
+/* Returns whether the peer has sent more than the log can take. */
 bool iw_station_flooded(const struct iw_station *s);
 
-/* Connects. NULL with one line in `error`. The station is then the MPA initiator. Without a device
- * `mss` alone of the options is used, here and below, and may be 0. */
+/* Connects. The station is then the MPA initiator. Without a device `mss` alone of the options is
+ * used, here and below, and may be 0. Returns NULL with one line in `error` if it cannot; the
+ * station owns the connection. */
 struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint16_t port,
                                    const struct iw_craft_options *options, uint64_t deadline,
                                    char *error, size_t room);
-/* Listens on a numeric address, any free port. NULL with one line in `error`. */
+/* Listens on a numeric address, any free port. Returns NULL with one line in `error` if it cannot;
+ * the station owns the listener. */
 struct iw_station_listener *iw_station_listen(struct iw_station *s, const char *host,
                                               const struct iw_craft_options *options, char *error,
                                               size_t room);
 uint16_t iw_station_listener_port(const struct iw_station_listener *l);
-/* The next connection; the station is its MPA responder. NULL if none came in time. */
+/* Returns the next connection, whose MPA responder the station is; NULL if none came in time. */
 struct iw_conn *iw_station_listener_accept(struct iw_station_listener *l, uint64_t deadline);
 
-/* Reads from every connection until `fd` is readable or the deadline has passed. True if it is. */
+/* Reads from every connection until `fd` is readable or the deadline has passed. Returns true if it
+ * is. */
 bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline);
 
 /* ---- sending ---- */
@@ -131,37 +134,39 @@ void iw_conn_reset(struct iw_conn *c);
 
 /* ---- crafted connections ---- */
 
-/* Takes what was collected since iw_conn_cork out of the ordinary way: its octets (borrowed until
- * the next call that sends) are at *position on, and leave by iw_conn_segment only. */
+/* Takes what was collected since iw_conn_cork out of the ordinary way: it leaves by iw_conn_segment
+ * only. Returns its octets, of number *length and at *position on, borrowed until the next call
+ * that sends. */
 const uint8_t *iw_conn_take(struct iw_conn *c, uint64_t *position, size_t *length);
-/* One segment now, whether its octets were sent before or not. False: there is no device, or they
- * are more than fit. */
+/* Sends one segment now, whether its octets were sent before or not. Returns false if there is no
+ * device, or they are more than fit. */
 bool iw_conn_segment(struct iw_conn *c, uint64_t position, const void *octets, size_t length);
-/* Waits until the peer has sent a segment since the last call of iw_conn_segment. False if it did
- * not in time. */
+/* Waits until the peer has sent a segment since the last call of iw_conn_segment. Returns false if
+ * it did not in time, or there is no device. */
 bool iw_conn_answered(struct iw_conn *c, uint64_t deadline);
-/* Waits until the peer has sent octets again since the last call of iw_conn_acknowledge. */
+/* Waits until the peer has sent octets again since the last call of iw_conn_acknowledge. Returns as
+ * above. */
 bool iw_conn_repeated(struct iw_conn *c, uint64_t deadline);
-/* Whether what arrives is acknowledged, and the window that the peer is offered. False: there is
- * no device. */
+/* Set whether what arrives is acknowledged, and the window that the peer is offered. Each returns
+ * false if there is no device. */
 bool iw_conn_acknowledge(struct iw_conn *c, bool on);
 bool iw_conn_window(struct iw_conn *c, uint16_t window);
 
 /* ---- receiving ---- */
 
-/* The oldest item, waiting for one until the deadline; NULL if there is none. It stays in the
- * queue until iw_conn_drop. After FIN or RST nothing more comes. */
+/* Returns the oldest item, waiting for one until the deadline; NULL if there is none. It stays in
+ * the queue until iw_conn_drop. After FIN or RST nothing more comes. */
 const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline);
 void iw_conn_drop(struct iw_conn *c);
-/* Reads until the peer has ended its direction; items stay in the queue. True if it has. */
+/* Reads until the peer has ended its direction; items stay in the queue. Returns true if it has. */
 bool iw_conn_drain(struct iw_conn *c, uint64_t deadline);
 
 /* ---- streaming mode (RFC 5044 §7.1.2) ---- */
 
 /* From now on the peer's octets are no MPA. To be called before anything is read. */
 void iw_conn_streaming(struct iw_conn *c);
-/* The oldest octets that the peer streamed, once there are `length` of them; NULL if they do not
- * come in time. They stay until iw_conn_streamed_drop. */
+/* Returns the oldest octets that the peer streamed, once there are `length` of them; NULL if they
+ * do not come in time. They stay until iw_conn_streamed_drop. */
 const uint8_t *iw_conn_streamed(struct iw_conn *c, size_t length, uint64_t deadline);
 void iw_conn_streamed_drop(struct iw_conn *c, size_t length);
 /* MPA begins after what was dropped. */
@@ -191,7 +196,7 @@ struct iw_conn_state {
     bool shut;        /* the station ended its own */
 };
 
-/* Whether the station, and the peer, put Markers into what they send. */
+/* Return whether the station, and the peer, put Markers into what they send. */
 bool iw_conn_markers(const struct iw_conn_state *s);
 bool iw_conn_peer_markers(const struct iw_conn_state *s);
 

@@ -65,25 +65,29 @@ struct iw_craft_packet {
 };
 typedef void iw_craft_seen_fn(void *context, struct iw_craft *c, const struct iw_craft_packet *p);
 
-/* All connections over one device, which is borrowed, as `context` is. NULL without memory. */
+/* Returns the keeper of all connections over one device, which is borrowed, as `context` is; NULL
+ * without memory. */
 struct iw_craft_host *iw_craft_host_new(struct iw_tun *tun, iw_craft_seen_fn *seen, void *context);
 /* Closes all that is open; what has not come to its end on both sides is reset. */
 void iw_craft_host_free(struct iw_craft_host *h);
 /* Takes in every packet that waits, and repeats the SYNs and FINs that are due (`now` in ns). A
  * segment for no connection is answered with RST. */
 void iw_craft_pump(struct iw_craft_host *h, uint64_t now);
-/* When iw_craft_pump has to be called though nothing came. UINT64_MAX: never. */
+/* Returns when iw_craft_pump has to be called though nothing came, in ns; UINT64_MAX: never. */
 uint64_t iw_craft_due(const struct iw_craft_host *h);
+/* Returns the descriptor of the device, which is readable when a packet waits. */
 int iw_craft_fd(const struct iw_craft_host *h);
 
-/* Sends a SYN to a numeric address. NULL: it is no IPv4 address, or there is no room. */
+/* Sends a SYN to a numeric address. Returns NULL if that is no IPv4 address, or there is no room.
+ * The host owns the connection. */
 struct iw_craft *iw_craft_connect(struct iw_craft_host *h, const char *host, uint16_t port,
                                   const struct iw_craft_options *options, uint64_t now);
-/* A port of the station's that takes connections. NULL without room. */
+/* Returns a port of the station's that takes connections, which the host owns; NULL without room.
+ */
 struct iw_craft_listener *iw_craft_listen(struct iw_craft_host *h,
                                           const struct iw_craft_options *options);
 uint16_t iw_craft_listener_port(const struct iw_craft_listener *l);
-/* The next connection that is established; NULL if there is none now. */
+/* Returns the next connection that is established; NULL if there is none now. */
 struct iw_craft *iw_craft_accept(struct iw_craft_listener *l);
 
 struct iw_craft_state {
@@ -101,9 +105,11 @@ struct iw_craft_state {
     size_t waiting;   /* octets to be received */
 };
 
+/* Returns a snapshot of the connection. */
 struct iw_craft_state iw_craft_get_state(const struct iw_craft *c);
+/* Returns the host that owns the connection. */
 struct iw_craft_host *iw_craft_host_of(const struct iw_craft *c);
-/* A number of the caller's, -1 at first. */
+/* Returns where the connection keeps a number of the caller's, -1 at first. */
 int *iw_craft_label(struct iw_craft *c);
 /* Fills in addresses and ports; `own` is the station's side. */
 void iw_craft_addresses(const struct iw_craft *c, unsigned own, struct iw_synth_tcp *out);
@@ -117,7 +123,7 @@ void iw_craft_fin(struct iw_craft *c, uint64_t position, uint64_t now);
 void iw_craft_reset(struct iw_craft *c);
 /* Takes octets in order. Returns their number. */
 size_t iw_craft_receive(struct iw_craft *c, void *octets, size_t room);
-/* Whether what arrives is acknowledged; when that is switched on, all that came is. */
+/* Sets whether what arrives is acknowledged; when that is switched on, all that came is. */
 void iw_craft_acknowledge(struct iw_craft *c, bool on);
 /* Another window; the peer is told. */
 void iw_craft_window(struct iw_craft *c, uint16_t window);

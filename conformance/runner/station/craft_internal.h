@@ -49,7 +49,8 @@ struct iw_craft {
     uint8_t room[IW_CRAFT_ROOM];
 };
 
-/* craft.c */
+/* craft.c: returns a connection of `h`, which owns it; NULL without room for one more, or if an
+ * option is out of range. */
 struct iw_craft *iw_craft_new(struct iw_craft_host *h, const struct iw_craft_options *options);
 /* Sends the SYN, or the answer to the peer's. */
 void iw_craft_send_syn(struct iw_craft *c, uint64_t now);

@@ -21,6 +21,7 @@
 
 struct iw_exchange;
 
+/* Returns an empty log. Free it with iw_exchange_destroy. */
 struct iw_exchange *iw_exchange_create(void);
 void iw_exchange_destroy(struct iw_exchange *x);
 
@@ -28,12 +29,12 @@ void iw_exchange_destroy(struct iw_exchange *x);
  * Returns its number for the calls below. Times are CLOCK_MONOTONIC in ns. */
 int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct iw_synth_tcp *tcp,
                      uint64_t now);
-/* Octets in the order of their direction, as one write or read. False if the log is full: nothing
- * was added then. */
+/* Adds octets, in the order of their direction, as one write or read. Returns false if the log is
+ * full: nothing was added then. */
 bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, const void *octets,
                       size_t length, uint64_t now);
-/* An IP packet as it came or went. The capture of a connection that has one shows its packets only.
- * False as above. */
+/* Adds an IP packet as it came or went. The capture of a connection that has one shows its packets
+ * only. Returns as iw_exchange_data. */
 bool iw_exchange_packet(struct iw_exchange *x, int connection, const struct iw_craft_packet *p,
                         uint64_t now);
 /* The end of one direction: FIN, or RST. */
@@ -68,9 +69,9 @@ enum { IW_EXCHANGE_LINES = 500 };
  * out. */
 void iw_exchange_tell(struct iw_exchange *x, const struct iw_exchange_line *line, const char *text,
                       uint64_t now);
-/* Whether the peer sent an octet, a FIN or a RST. */
+/* Returns whether the peer sent an octet, a FIN or a RST. */
 bool iw_exchange_heard(const struct iw_exchange *x);
-/* In order of happening. */
+/* Returns the lines in order of happening. The log owns them. */
 const struct iw_exchange_line *iw_exchange_lines(const struct iw_exchange *x);
 /* Hands over what a connection exchanged, in order of happening: octets, or with `length` 0 the end
  * of a direction (FIN, or RST). */
@@ -93,12 +94,13 @@ struct iw_exchange_remark {
     char *text;
 };
 
-/* The next comment after `after` (NULL: the first) on this line. */
+/* Returns the next comment after `after` (NULL: the first) on this line; NULL if there is none. */
 struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
                                               const struct iw_exchange_line *line,
                                               const struct iw_exchange_remark *after);
 
-/* Writes a pcapng with `title` as the comment of its section. 0, or -1 with one line in `error`. */
+/* Writes a pcapng with `title` as the comment of its section. Returns 0, or -1 with one line in
+ * `error`. */
 int iw_exchange_save(struct iw_exchange *x, const char *path, const char *title, char *error,
                      size_t room);
 

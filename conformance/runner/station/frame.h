@@ -41,12 +41,14 @@ struct iw_frame_bend {
         .length = -1, .marker_which = -1, .marker_pointer = -1                                     \
     }
 
-/* Octets that are always enough for the FPDU of a ULPDU of this length with `pad` pad octets. */
+/* Returns the octets that are always enough for the FPDU of a ULPDU of this length with `pad` pad
+ * octets. */
 size_t iw_frame_room(size_t ulpdu, size_t pad);
 
-/* Whether no correct receiver takes an FPDU that is bent so: in its length, CRC or Markers. */
+/* Returns whether no correct receiver takes an FPDU that is bent so: in its length, CRC or Markers.
+ */
 bool iw_frame_broken(const struct iw_frame_bend *bend);
-/* Whether the next FPDU begins elsewhere than a receiver of this one will look for it. */
+/* Returns whether the next FPDU begins elsewhere than a receiver of this one will look for it. */
 bool iw_frame_misleads(const struct iw_frame_bend *bend);
 
 /* Writes the FPDU of one ULPDU. `position` is that of its first octet in full operation, counted

@@ -56,6 +56,7 @@ struct iw_conn {
     size_t n_held, room_held;
 };
 
+/* Returns the side of MPA on which the peer is. */
 enum iw_side iw_conn_peer_side(const struct iw_conn *c);
 
 /* receive.c: reads once. */
@@ -64,8 +65,9 @@ void iw_conn_read(struct iw_conn *c);
 void iw_station_take(struct iw_station *s);
 /* The observer's call-back; context is the connection. */
 void iw_conn_seen(void *context, const struct iw_observation *seen);
+/* Returns a new item without octets. Free it with iw_item_free. */
 struct iw_item *iw_item_new(enum iw_item_kind kind, uint64_t position, uint64_t end);
-/* The start-up frame that was observed. */
+/* Returns an item of the start-up frame that was observed. Free it likewise. */
 struct iw_item *iw_item_startup(const struct iw_observation *o);
 /* A message grows by the segment that was observed. */
 void iw_item_append(struct iw_item *item, const struct iw_observation *o);

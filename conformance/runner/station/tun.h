@@ -23,11 +23,12 @@ struct iw_tun {
     uint16_t last_port; /* of the station's end that was taken, for craft.h */
 };
 
-/* Makes a namespace and a device in it, as root or in a user namespace. 0, or -1 with one line in
- * `error`: neither is permitted, or there are no TUN devices. */
+/* Makes a namespace and a device in it, as root or in a user namespace. Returns 0, or -1 with one
+ * line in `error`: neither is permitted, or there are no TUN devices. */
 int iw_tun_open(struct iw_tun *tun, char *error, size_t room);
 void iw_tun_close(struct iw_tun *tun);
-/* Moves the calling process, which has one thread, into the namespace. 0, or -1 with errno. */
+/* Moves the calling process, which has one thread, into the namespace. Returns 0, or -1 with errno
+ * set. */
 int iw_tun_enter(const struct iw_tun *tun);
 
 #endif
