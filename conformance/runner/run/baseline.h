@@ -24,15 +24,16 @@ struct iw_baseline {
     size_t count;
 };
 
-/* Reads a file. 0, or -1 with one line "file:line: what" in `error`: unreadable, a line of another
- * form, an id twice. Call iw_baseline_free in either case. */
+/* Reads a file. Returns 0, or -1 with one line "file:line: what" in `error`: unreadable, a line of
+ * another form, an id twice. Call iw_baseline_free in either case. */
 int iw_baseline_read(struct iw_baseline *b, const char *path, char *error, size_t room);
 void iw_baseline_free(struct iw_baseline *b);
 
-/* The pin of a case, or NULL. */
+/* Returns the pin of a case, or NULL. */
 const struct iw_pin *iw_baseline_find(const struct iw_baseline *b, const char *id);
 
-/* A verdict against what was pinned for the case. SKIP and ERROR are not judged. */
+/* Returns how a verdict stands to what was pinned for the case (NULL: nothing). SKIP and ERROR are
+ * not judged. */
 enum iw_pinned iw_baseline_judge(const struct iw_pin *pin, enum iw_verdict verdict);
 
 /* Writes the baseline that the record amounts to. A pin of `old` that still holds keeps its reason,

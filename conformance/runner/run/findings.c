@@ -16,7 +16,7 @@ static bool serves(const struct iw_check_info *info, const struct iw_rule *rule)
     return found;
 }
 
-/* Whether a failure of the check leads to this Terminate ("1/1/00"); any does for NULL. */
+/* Returns whether a failure of the check leads to this Terminate ("1/1/00"); any does for NULL. */
 static bool leads_to(const struct iw_check_info *info, const char *fault)
 {
     char code[16];
@@ -41,7 +41,7 @@ static enum iw_check check_of(const struct iw_deviation *d)
     return other;
 }
 
-/* Whether some check that leads to this Terminate serves both rules. */
+/* Returns whether some check that leads to this Terminate serves both rules. */
 static bool one_check(const struct iw_rule *a, const struct iw_rule *b, const char *fault)
 {
     for (int i = IW_CHECK_NONE + 1; i < IW_CHECK_COUNT; i++) {
@@ -57,8 +57,8 @@ static bool same_text(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Whether the target reports an error where there is none. What it accuses us of is the same
- * whatever the case was about. */
+/* Returns whether the target reports an error where there is none. What it accuses us of is the
+ * same whatever the case was about. */
 static bool refusal(const struct iw_deviation *d)
 {
     return !d->wire && d->fault != NULL && strcmp(d->how, "refused") == 0;
@@ -81,13 +81,14 @@ bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation
            (check == check_of(b) || (a->fault != NULL && one_check(a->rule, b->rule, a->fault)));
 }
 
-/* Whether `d` follows from what a finding shows although another rule is accused: no check joins
- * its rule with the error that the target should have reported, so its rule is about what comes of
- * an error once it is detected: the Terminate ("For errors detected on an incoming RDMA Write [...]
- * the Terminate Message is sent at the earliest possible opportunity", RFC 5040 §7.1), the segments
- * after it and the report to the ULP ("If the DDP layer detects any of the receive errors listed in
- * this section, it MUST cease placing the remainder of the DDP Segment and report the error(s) to
- * the ULP", RFC 5041 §7.1). Who treats the error itself in the same wrong way never gets there. */
+/* Returns whether `d` follows from what a finding shows although another rule is accused: no check
+ * joins its rule with the error that the target should have reported, so its rule is about what
+ * comes of an error once it is detected: the Terminate ("For errors detected on an incoming RDMA
+ * Write [...] the Terminate Message is sent at the earliest possible opportunity", RFC 5040 §7.1),
+ * the segments after it and the report to the ULP ("If the DDP layer detects any of the receive
+ * errors listed in this section, it MUST cease placing the remainder of the DDP Segment and report
+ * the error(s) to the ULP", RFC 5041 §7.1). Who treats the error itself in the same wrong way never
+ * gets there. */
 static bool follows(const struct iw_deviation *d, const struct iw_deviation *from)
 {
     return !d->wire && !from->wire && d->fault != NULL && same_text(d->fault, from->fault) &&
@@ -95,15 +96,16 @@ static bool follows(const struct iw_deviation *d, const struct iw_deviation *fro
            check_of(from) != IW_CHECK_NONE;
 }
 
-/* Whether memory holds other octets than it should. */
+/* Returns whether memory holds other octets than it should. */
 static bool misplaced(const struct iw_deviation *d)
 {
     return !d->wire && strcmp(d->how, "misplaced") == 0;
 }
 
-/* Whether the target does not even place what is valid: "At the Data Sink, the DDP layer MUST Place
- * the ULP Payload contained in all valid incoming DDP Segments associated with a DDP Message into
- * the ULP Buffer" (RFC 5041 §5.2). Then no case that compares memory finds what it should. */
+/* Returns whether the target does not even place what is valid: "At the Data Sink, the DDP layer
+ * MUST Place the ULP Payload contained in all valid incoming DDP Segments associated with a DDP
+ * Message into the ULP Buffer" (RFC 5041 §5.2). Then no case that compares memory finds what it
+ * should. */
 static bool places_wrongly(const struct iw_deviation *d)
 {
     return misplaced(d) && strcmp(d->rule->id, "DDP-5.2-05") == 0;
@@ -186,7 +188,8 @@ static void add(struct iw_findings *all, const struct iw_record *record, size_t 
 
 /* ---- what a finding says ---- */
 
-/* Whether a receiver that reports this error wrongly breaks the rule, as gravely as found. */
+/* Returns whether a receiver that reports this error wrongly breaks the rule, as gravely as found.
+ */
 static bool misapplied(const struct iw_rule *rule, const struct iw_finding *f, const char *fault)
 {
     return rule->subject != IW_SUBJECT_SENDER && iw_rule_verdict(rule) == f->verdict &&

@@ -27,22 +27,24 @@ struct iw_journal *iw_journal_create(const char *dir, const struct iw_journal_he
 /* Opens the journal in `dir` and fills in *head, which borrows from the journal. A last line that
  * was cut off is dropped. Returns NULL after printing an error, with the exit status in *status. */
 struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *head, int *status);
-/* Hands out what had been done, in order: a result, the entry and the round that it belongs to. 0,
- * or an exit status after having complained: suite or target are not the same any more. */
+/* Hands out what had been done, in order: a result, the entry and the round that it belongs to.
+ * Returns 0, or an exit status after printing an error: suite or target are not the same any more.
+ */
 int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
                       void (*take)(void *context, struct iw_entry *entry, unsigned round,
                                    struct iw_result *result),
                       void *context);
-/* Adds that a case begins, for who looks on from outside. False after having complained (once). */
+/* Adds that a case begins, for who looks on from outside. Returns false after printing an error
+ * (once). */
 bool iw_journal_begin(struct iw_journal *j, const struct iw_case *c);
-/* Adds a round of a case that ended. False after having complained (once). */
+/* Adds a round of a case that ended. Returns as above. */
 bool iw_journal_add(struct iw_journal *j, const struct iw_result *result, unsigned round);
 void iw_journal_close(struct iw_journal *j);
 
-/* From outside: the case under way as the last whole line has it, and its own deadline in seconds
- * (0: none). NULL: there is none. The caller frees it. */
+/* From outside: returns the case under way as the last whole line has it, with its own deadline in
+ * *seconds (0: none); NULL if there is none. The caller frees it. */
 char *iw_journal_begun(const char *path, double *seconds);
-/* From outside: that case has failed. False after having complained. */
+/* From outside: adds that this case has failed. Returns false after printing an error. */
 bool iw_journal_append(const char *path, const char *id, const char *reason);
 
 #endif

@@ -268,7 +268,7 @@ static void lose(struct worker *w, char *why)
 
 /* ---- the loop ---- */
 
-/* Whether its deadline counts. */
+/* Returns whether its deadline counts. */
 static bool timed(const struct worker *w)
 {
     return w->pid > 0 && (w->busy || w->closing);

@@ -68,7 +68,8 @@ enum { IW_POOL_ATTEMPTS = 3 };
 #define IW_SILENT "the target is silent: "
 
 /* Plays until every worker is out of jobs. Blocks SIGINT, SIGTERM and SIGHUP meanwhile; one of them
- * ends all workers and targets. 0, or -1 with one line in `error`: no process could be made. */
+ * ends all workers and targets. Returns 0, or -1 with one line in `error`: no process could be
+ * made. */
 int iw_pool_run(struct iw_pool *pool, char *error, size_t room);
 
 /* Plays what `first` hands out before `pool` is run: in one worker, with the pool's options but

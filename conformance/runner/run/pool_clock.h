@@ -9,12 +9,12 @@
 
 enum { IW_POOL_SECOND = 1000000000 };
 
-/* Seconds until a worker that plays the case is asked whether it still works: what the case may
- * take, and what its end and the start of a target may. */
+/* Returns the seconds until a worker that plays the case is asked whether it still works: what the
+ * case may take, and what its end and the start of a target may. */
 double iw_pool_case_seconds(const struct iw_pool *pool, const struct iw_case *c);
-/* The same for a worker that is to end its target. */
+/* Returns the same for a worker that is to end its target. */
 double iw_pool_close_seconds(const struct iw_pool *pool);
-/* Seconds in which a worker that is late must have computed something. */
+/* Returns the seconds in which a worker that is late must have computed something. */
 double iw_pool_still_seconds(const struct iw_pool *pool);
 
 struct iw_pool_clock {
@@ -27,9 +27,9 @@ struct iw_pool_clock {
 };
 
 void iw_pool_clock_start(struct iw_pool_clock *clock, double seconds, uint64_t now, uint64_t used);
-/* True if the worker is to be killed. After its deadline it may go on if the machine is busy: as
- * long as it has computed for less than the time given, and for some of the last `still` seconds.
- */
+/* Returns whether the worker is to be killed. After its deadline it may go on if the machine is
+ * busy: as long as it has computed for less than the time given, and for some of the last `still`
+ * seconds. */
 bool iw_pool_clock_overdue(struct iw_pool_clock *clock, double still, uint64_t now, uint64_t used);
 
 #endif

@@ -207,7 +207,8 @@ const char *iw_pinned_name(enum iw_pinned pinned)
     return names[pinned];
 }
 
-/* Whether a case shows this verdict: of its own, or of a deviation that was looked through. */
+/* Returns whether a case shows this verdict: of its own, or of a deviation that was looked through.
+ */
 static bool shows(const struct iw_result *result, enum iw_verdict verdict)
 {
     bool shown = result->verdict == verdict;
@@ -216,7 +217,7 @@ static bool shows(const struct iw_result *result, enum iw_verdict verdict)
     return shown;
 }
 
-/* Whether a verdict counts that the baseline does not expect. */
+/* Returns whether a verdict counts that the baseline does not expect. */
 static bool unexpected(const struct iw_record *r, enum iw_verdict verdict)
 {
     for (size_t i = 0; i < r->count; i++)

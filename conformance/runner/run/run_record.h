@@ -75,15 +75,15 @@ struct iw_record {
     int status;                        /* exit status */
 };
 
-/* The rule that a verdict is about: the one that was broken, else the case's primary one; NULL if
- * there is neither. */
+/* Returns the rule that a verdict is about: the one that was broken, else the case's primary one;
+ * NULL if there is neither. */
 const struct iw_rule *iw_entry_rule(const struct iw_entry *entry);
 /* Returns whether what a case shows is no news: it ended as pinned, or the baseline knows of it and
  * it was skipped after it had begun. */
 bool iw_entry_as_pinned(const struct iw_entry *entry);
-/* Whether its rounds ended differently. */
+/* Returns whether the entry's rounds ended differently. */
 bool iw_entry_unstable(const struct iw_entry *entry);
-/* "expected", "new" or "stale"; NULL for IW_PINNED_NOT. */
+/* Returns "expected", "new" or "stale"; NULL for IW_PINNED_NOT. */
 const char *iw_pinned_name(enum iw_pinned pinned);
 
 /* Files that could not be read come first and are done, then the selected cases. */
@@ -92,15 +92,16 @@ void iw_record_fill(struct iw_record *r, const struct iw_suite *suite,
 /* Notes the ids of the baseline that no case of the suite has. */
 void iw_record_pin(struct iw_record *r, const struct iw_baseline *b, const struct iw_suite *suite);
 
-/* The entry to be played next: every case once, then every case again. NULL: nothing is left.
- * *number: its round's, from 0, which no other round of it has, nor had in the run before. */
+/* Returns the entry to be played next: every case once, then every case again; NULL if nothing is
+ * left. *number is its round's, from 0, which no other round of it has, nor had in the run before.
+ */
 struct iw_entry *iw_record_next(struct iw_record *r, unsigned *number);
 /* The run before this one has played that round. */
 void iw_record_restore(struct iw_entry *entry, unsigned round);
-/* The entry of the case with this id; NULL if there is none. */
+/* Returns the entry of the case with this id; NULL if there is none. */
 struct iw_entry *iw_record_entry(const struct iw_record *r, const char *id);
 
-/* How many of its entries are done. */
+/* Returns how many entries are done. */
 size_t iw_record_done(const struct iw_record *r);
 
 /* A round ended: *result becomes the record's. The gravest round of a case counts. */
@@ -111,7 +112,7 @@ void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_
  * gravest finding: the reports accuse no other. */
 void iw_record_conclude(struct iw_record *r);
 
-/* The exit status (base/complain.h). `reached`: the target was, at least once. */
+/* Returns the exit status (host/complain.h). `reached`: the target was, at least once. */
 int iw_record_status(const struct iw_record *r, bool reached);
 void iw_record_free(struct iw_record *r);
 

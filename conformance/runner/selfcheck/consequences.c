@@ -137,7 +137,7 @@ static bool of_check(const struct iw_probe *p, const struct iw_rule *rule)
            (serves(info, rule) && rule->subject != IW_SUBJECT_SENDER);
 }
 
-/* Whether a word of `globs` fits. */
+/* Returns whether a word of `globs` fits. */
 static bool fits(const char *globs, const char *id)
 {
     char word[32];

@@ -78,9 +78,11 @@ int iw_diagnosis_play(struct iw_diagnosis *d, const struct iw_target_spec *targe
                       const struct iw_run_options *options, unsigned workers, const char *dir);
 void iw_diagnosis_free(struct iw_diagnosis *d);
 
+/* Returns what became of the switch. */
 enum iw_outcome iw_bent_outcome(const struct iw_bent *b);
-/* "none", "observed", "right", "wrong" */
+/* Returns "none", "observed", "right" or "wrong". */
 const char *iw_outcome_name(enum iw_outcome outcome);
+/* Returns the figures over all that are done. */
 struct iw_diagnosis_sum iw_diagnosis_sum(const struct iw_diagnosis *d);
 /* Returns the rules that the findings accuse, each once, by name and in the order of the catalogue,
  * separated by blanks; if `innocent`, only those that do not belong. The caller frees it. */
@@ -89,7 +91,7 @@ char *iw_bent_rules(const struct iw_bent *b, bool innocent, size_t *count);
 /* consequences.c: returns whether a peer that is bent by this switch breaks the rule: one that its
  * check serves and that binds the side that the switch bends, or one that follows. */
 bool iw_probe_breaks(const struct iw_probe *p, const struct iw_rule *rule);
-/* Why it follows: a sentence of an RFC, with its place. NULL: it does not. */
+/* Returns why it follows: a sentence of an RFC, with its place. NULL: it does not. */
 const char *iw_probe_consequence(const struct iw_probe *p, const struct iw_rule *rule);
 
 /* diagnosis_table.c: what was recorded of each switch (conformance/proof/diagnosis.csv). */

@@ -113,8 +113,8 @@ static bool unclean(const struct iw_suspect *suspect)
     return !suspect->usable && suspect->verdict != IW_VERDICT_SKIP;
 }
 
-/* Whether it is to be asked: every case at first. An ERROR, such as a sanitizer's report, is final.
- */
+/* Returns whether it is to be asked: every case at first. An ERROR, such as a sanitizer's report,
+ * is final. */
 static bool late(const struct iw_suspect *suspect)
 {
     return unclean(suspect) && suspect->verdict != IW_VERDICT_ERROR;

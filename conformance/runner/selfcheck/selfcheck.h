@@ -54,11 +54,11 @@ struct iw_self_check {
     double seconds;
 };
 
-/* The switches to be tried, in the order of the table of checks: every kind that applies; of the
- * wrong reactions one, or all if `full`. Only those that fit the glob over "KIND=CHECK" or
- * "botch=CHECK=REACTION", unless it is NULL. */
+/* Returns the switches to be tried, in the order of the table of checks: every kind that applies;
+ * of the wrong reactions one, or all if `full`. Only those that fit the glob over "KIND=CHECK" or
+ * "botch=CHECK=REACTION", unless it is NULL. The caller frees the array. */
 struct iw_probe *iw_probes_make(bool full, const char *glob, size_t *count);
-/* Whether the check serves one of the case's rules. */
+/* Returns whether the check serves one of the case's rules. */
 bool iw_case_near_check(const struct iw_case *c, enum iw_check check);
 
 /* Makes the switches and the list of cases. suite, full, partial and switches of *s are the
@@ -73,19 +73,21 @@ int iw_self_check_play(struct iw_self_check *s, const struct iw_target_spec *tar
 int iw_self_check_status(const struct iw_self_check *s);
 void iw_self_check_free(struct iw_self_check *s);
 
-/* Whether some switch of this check was noticed. */
+/* Returns whether some switch of this check was noticed. */
 bool iw_check_noticed(const struct iw_self_check *s, enum iw_check check);
-/* Checks that have a switch at all, and those of them that were noticed. */
+/* Counts the checks that have a switch at all, those of them that were noticed, and the switches.
+ */
 void iw_self_check_count(const struct iw_self_check *s, size_t *checks, size_t *noticed,
                          size_t *switches);
+/* Returns the name of a kind of switch, as the agent's options have it. */
 const char *iw_switch_name(enum iw_switch kind);
 
 void iw_self_check_print(FILE *out, const struct iw_self_check *s);
 void iw_self_check_json(FILE *out, const struct iw_self_check *s);
 
 /* selfcheck_matrix.c: puts what these cases noticed into conformance/proof/matrix.csv or the like
- * (proof.h), one line a case; lines of other cases stay if the suite still has the case. 0, or -1
- * after having complained. */
+ * (proof.h), one line a case; lines of other cases stay if the suite still has the case. Returns 0,
+ * or -1 after having complained. */
 int iw_self_check_record(const struct iw_self_check *s, const struct iw_suite *suite,
                          const char *path);
 

@@ -24,19 +24,19 @@ struct iw_connect {
 enum { IW_CONNECT_MAX = 64 };
 
 /* Has the peer connect to host:port: runs the command (in the peer's namespace if there is one), or
- * asks on standard error. 0, or -1 with one line in `error`. */
+ * asks on standard error. Returns 0, or -1 with one line in `error`. */
 int iw_connect_start(struct iw_connect *c, struct iw_tun *tun, const char *host, uint16_t port,
                      const char *log, char *error, size_t room);
-/* How the latest command ended, in one line, and whether it failed; NULL while it runs, and where a
- * person was asked. */
+/* Returns how the latest command ended, in one line, with *failed set to whether it failed; NULL
+ * while it runs, and where a person was asked. */
 const char *iw_connect_ended(struct iw_connect *c, bool *failed);
-/* How the first command that a fault of its own has ended did end; NULL if there is none. Waits
- * until `deadline` (iw_transport_now()) for the ends of those that run. */
+/* Waits until `deadline` (iw_transport_now()) for the ends of the commands that run. Returns how
+ * the first that a fault of its own has ended did end; NULL if there is none. */
 const char *iw_connect_crashed(struct iw_connect *c, uint64_t deadline);
 /* Ends all commands and what they left behind. A line of a sanitizer's report goes to `trouble`. */
 void iw_connect_stop(struct iw_connect *c, char *trouble, size_t room);
 
-/* Starts /bin/sh with a command in which {host} and {port} are replaced. As
+/* Starts /bin/sh with a command in which {host} and {port} are replaced. Returns as
  * iw_process_start, guarded. */
 int iw_connect_shell(struct iw_process *p, struct iw_tun *tun, const char *command,
                      const char *host, uint16_t port, const char *log, char *error, size_t room);

@@ -297,7 +297,7 @@ static FILE *open_rest(const struct iw_process *p)
     return f;
 }
 
-/* Whether the rest of the log has a report; *size: of the log. */
+/* Returns whether the rest of the log has a report; *size: of the log. */
 static bool reports(const struct iw_process *p, long *size)
 {
     char text[LINE_ROOM];

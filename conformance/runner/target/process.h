@@ -33,8 +33,8 @@ struct iw_process {
 
 struct iw_tun;
 
-/* A descriptor that is readable once this process, a child of ours, has ended; -1: the kernel has
- * none (Linux before 5.3). */
+/* Returns a descriptor that is readable once this process, a child of ours, has ended; -1: the
+ * kernel has none (Linux before 5.3). */
 int iw_process_descriptor(pid_t pid);
 
 /* Starts argv[0] (a path, or looked up in PATH) in the network namespace of `tun` (NULL: this one)
@@ -42,13 +42,13 @@ int iw_process_descriptor(pid_t pid);
  * stdin is empty, stdout and stderr are appended to `log` (NULL: nowhere). `guarded`: a process of
  * its own sees to it that nothing of the group is left once we are gone, in whatever way and
  * however soon (kill -9), or once iw_process_free was called. That is for commands, which may start
- * others; a program that does not ends with us anyway. 0, or -1 with one line in `error`; a program
- * that cannot be executed is such an error. */
+ * others; a program that does not ends with us anyway. Returns 0, or -1 with one line in `error`; a
+ * program that cannot be executed is such an error. */
 int iw_process_start(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
                      int inherit, bool guarded, const char *log, char *error, size_t room);
 
-/* Waits for its end until `deadline` (iw_transport_now()). True if it is not running (any more);
- * what it has left in its group may be. */
+/* Waits for its end until `deadline` (iw_transport_now()). Returns true if it is not running (any
+ * more); what it has left in its group may be. */
 bool iw_process_ended(struct iw_process *p, uint64_t deadline);
 
 /* Ends it: with `patience` seconds for an end of its own accord (0: none), then by SIGTERM, then,
@@ -60,7 +60,7 @@ void iw_process_stop(struct iw_process *p, double patience);
  * 30 s at most. Writes it to `line` as iw_crash_text() does. Returns false if there is none. */
 bool iw_process_trouble(struct iw_process *p, char *line, size_t room);
 
-/* Whether some line that the log has got since the start, or since the last call of
+/* Returns whether some line that the log has got since the start, or since the last call of
  * iw_process_trouble, contains `text`. */
 bool iw_process_said(const struct iw_process *p, const char *text);
 

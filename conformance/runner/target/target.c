@@ -66,7 +66,7 @@ bool iw_target_add_crc(struct iw_target_spec *spec, const char *value)
     return true;
 }
 
-/* Whether the peer wants Markers is its own choice; each direction has its own. */
+/* Returns whether the peer wants Markers is its own choice; each direction has its own. */
 bool iw_target_add_markers(struct iw_target_spec *spec, const char *value)
 {
     bool on = !strcmp(value, "on");
@@ -309,8 +309,8 @@ struct iw_target_spec *iw_target_parse(const char *text, const char *program, co
 
 /* ---- needs ---- */
 
-/* Whether the target can give all words of the need, or `any` of them. *lacking: the first word
- * that it cannot, joined with the name; the caller frees it. */
+/* Returns whether the target can give all words of the need, or `any` of them. *lacking: the first
+ * word that it cannot, joined with the name; the caller frees it. */
 static bool gives(const struct iw_target *target, const struct iw_need *need, bool any,
                   char **lacking)
 {

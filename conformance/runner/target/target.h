@@ -58,28 +58,31 @@ struct iw_target_spec {
 
 /* Reads "embedded[,key=value...]", "tcp:HOST:PORT[,key=value...]", or the name or path of a target
  * file. `program` is the embedded agent, `folder` holds the target files that are given by name.
- * NULL with one line in `error`. */
+ * Returns the spec, which the caller frees, or NULL with one line in `error`. */
 struct iw_target_spec *iw_target_parse(const char *text, const char *program, const char *folder,
                                        char *error, size_t room);
 void iw_target_free(struct iw_target_spec *spec);
 
 /* Adds a capability ("crc.off"), or refuses it. Words said first win. */
 void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability);
-/* Adds a quirk by its name ("terminate-reversed"). False, with those that there are in `error`, if
- * there is none. */
+/* Adds a quirk by its name ("terminate-reversed"). Returns false, with those that there are in
+ * `error`, if there is none of that name. */
 bool iw_target_add_quirk(struct iw_target_spec *spec, const char *name, char *error, size_t room);
-/* The three answers about CRC and Markers ("on", "off") and the revision ("1", "2") in terms of
- * capabilities. False if the value is none of them. */
+/* Add the answers about CRC and Markers ("on", "off") and the revision ("1", "2") in terms of
+ * capabilities. Each returns false if the value is none of them. */
 bool iw_target_add_crc(struct iw_target_spec *spec, const char *value);
 bool iw_target_add_markers(struct iw_target_spec *spec, const char *value);
 bool iw_target_add_revision(struct iw_target_spec *spec, const char *value);
-/* "bare", "rping", "agent". */
+/* Finds the class of a name ("bare", "rping", "agent"). Returns false, leaving *out, if there is
+ * none. */
 bool iw_target_class_find(const char *name, enum iw_target_class *out);
+/* Returns the name of a class. */
 const char *iw_target_class_name(enum iw_target_class class);
 
-/* Seconds until a peer that was made to connect is given up: said, or 10, or 120 for a person. */
+/* Returns the seconds until a peer that was made to connect is given up: as said, or 10, or 120 for
+ * a person. */
 double iw_target_connect_within(const struct iw_target_spec *spec);
-/* Why nobody is there to do what a target asks a person for, in one line, or NULL. */
+/* Returns why nobody is there to do what a target asks a person for, in one line, or NULL. */
 const char *iw_target_unattended(const struct iw_target_spec *spec);
 
 /* target_embedded.c: one "key=value" of an embedded spec. Returns what was expected, or NULL if it
@@ -87,7 +90,7 @@ const char *iw_target_unattended(const struct iw_target_spec *spec);
 const char *iw_target_take_embedded(struct iw_target_spec *spec, const char *key,
                                     const char *value);
 
-/* target_file.c: the same from a Lua table. */
+/* target_file.c: reads a spec from a Lua table. Returns as iw_target_parse. */
 struct iw_target_spec *iw_target_read(const char *path, char *error, size_t room);
 
 /* ---- instances ---- */
@@ -132,35 +135,38 @@ enum iw_target_opened {
 
 /* Starts the peer if that is the runner's business, and reaches it. `option` (NULL: none) is one
  * more argument for the embedded agent, or up to IW_TARGET_OPTIONS with blanks between. Commands
- * write to the file `log` (NULL: nowhere). Otherwise one line in `error`. */
+ * write to the file `log` (NULL: nowhere). Returns IW_TARGET_OPENED with the instance in *out, or
+ * why not, with one line in `error`. */
 enum iw_target_opened iw_target_open(const struct iw_target_spec *spec, const char *option,
                                      const char *log, double time_scale,
                                      struct iw_target_instance **out, char *error, size_t room);
-/* The same in the namespace of a TUN device (borrowed), over which the station's own segments go.
- */
+/* Does the same in the namespace of a TUN device (borrowed), over which the station's own segments
+ * go. Returns as iw_target_open. */
 enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, const char *option,
                                              const char *log, double time_scale, struct iw_tun *tun,
                                              struct iw_target_instance **out, char *error,
                                              size_t room);
-/* Why such a target cannot be reached in that way, whatever this machine permits; NULL if it can.
- */
+
+/* Returns why such a target cannot be reached in that way, whatever this machine permits; NULL if
+ * it can. */
 const char *iw_target_uncraftable(const struct iw_target_spec *spec);
+/* Returns the peer of an instance, which owns it. */
 struct iw_target *iw_target_of(struct iw_target_instance *instance);
-/* The peer's version as its agent says; NULL if there is none. */
+/* Returns the peer's version as its agent says; NULL if there is none. */
 const char *iw_target_version(const struct iw_target_instance *instance);
-/* The process group that the runner started for it; 0: none. */
+/* Returns the process group that the runner started for it; 0: none. */
 pid_t iw_target_group(const struct iw_target_instance *instance);
-/* Whether a command still runs that was to have the peer connect. */
+/* Returns whether a command that was to have the peer connect still runs. */
 bool iw_target_calling(struct iw_target_instance *t);
-/* Between cases: ends what a case had the peer start, and looks after the peer. NULL if it is fit
- * for another case, else how it ended; a line of a sanitizer's report goes to `trouble` (else "").
- */
+/* Between cases: ends what a case had the peer start, and looks after the peer. Returns NULL if it
+ * is fit for another case, else how it ended; a line of a sanitizer's report goes to `trouble`
+ * (else ""). */
 const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t room);
 /* Ends it. A line of a sanitizer's report that came with the end goes to `trouble` (else ""). */
 void iw_target_close(struct iw_target_instance *t, char *trouble, size_t room);
 
-/* Why this case cannot be run against this target, in one line, or NULL if it can. The caller
- * frees it. */
+/* Returns why this case cannot be run against this target, in one line, which the caller frees;
+ * NULL if it can. */
 char *iw_target_lacks(const struct iw_target *target, const struct iw_case *c);
 
 #endif

@@ -21,7 +21,8 @@ static const char *behind(const char *word, const char *name)
     return *word ? word + 1 : word;
 }
 
-/* Whether `entry` ("rtr", "rtr.send", "ird.16") covers the question ("rtr.send", "ird.4"). */
+/* Returns whether `entry` ("rtr", "rtr.send", "ird.16") covers the question ("rtr.send", "ird.4").
+ */
 static bool covers(const char *entry, const char *question)
 {
     static const char *const counted[] = {"ird", "private", "rping"};

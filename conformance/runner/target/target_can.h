@@ -6,11 +6,11 @@
 
 #include "target.h"
 
-/* Whether a peer can do something: "memory.write", "crc.off", "reconnect" ... `features` are those
- * of its agent's hello; NULL: it has none. */
+/* Returns whether a peer can do something: "memory.write", "crc.off", "reconnect" ... `features`
+ * are those of its agent's hello; NULL: it has none. */
 bool iw_target_can(const struct iw_target_spec *spec, const json_t *features, const char *question);
-/* Whether the user has said something about this name ("crc"), about just this word ("rtr.send"),
- * or, where it is a number of something ("ird.16"), another number. */
+/* Returns whether the user has said something about this name ("crc"), about just this word
+ * ("rtr.send"), or, where it is a number of something ("ird.16"), another number. */
 bool iw_target_said(const struct iw_target_spec *spec, const char *name);
 
 #endif

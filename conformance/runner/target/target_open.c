@@ -60,7 +60,7 @@ static bool can(const struct iw_target *target, const char *question)
 
 /* ---- reaching ---- */
 
-/* Whether something accepts connections at host:port: once, or, if a command has just been
+/* Returns whether something accepts connections at host:port: once, or, if a command has just been
  * started, again until it does or the command has ended. */
 static bool accepts(struct iw_target_instance *t, const char *host, uint16_t port, double seconds,
                     char *error, size_t room)
