@@ -89,7 +89,8 @@ int iw_option_wrong(char *error, size_t room, const char *format, ...)
  * `error`. */
 int iw_option_number(const char *value, uint64_t low, uint64_t high, uint64_t *out, char *error,
                      size_t room);
-/* Hexadecimal digits in pairs, at most `limit` octets. */
+/* Reads hexadecimal digits in pairs, at most `limit` octets, their number into *length. Returns as
+ * above. */
 int iw_option_hex(const char *value, uint8_t *out, size_t limit, size_t *length, char *error,
                   size_t room);
 

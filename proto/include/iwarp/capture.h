@@ -74,7 +74,7 @@ enum { IW_CAPTURE_SIGNAL = 2 };
 int iw_capture_next(struct iw_capture *c, struct iw_frame *frame, char error[IW_CAPTURE_ERROR]);
 
 /* Reads the next frame, and as many of the frames after it as are in memory already: *count frames,
- * at most `room`. All are valid until the next call. */
+ * at most `room`. All are valid until the next call. Returns as iw_capture_next. */
 enum { IW_CAPTURE_BATCH = 16 /* a sensible room */ };
 int iw_capture_batch(struct iw_capture *c, struct iw_frame *frames, size_t room, size_t *count,
                      char error[IW_CAPTURE_ERROR]);
@@ -140,12 +140,13 @@ struct iw_packet {
 
 /* Decodes the headers of one frame. Never reads past frame->length; looks at no more than
  * IW_DECODE_TAGS VLAN tags and IW_DECODE_EXTENSIONS IPv6 extension headers. Ignores checksums
- * (offloading leaves them open in captures of the sending host). */
+ * (offloading leaves them open in captures of the sending host). Returns IW_DECODE_TCP, or what
+ * packet->reason explains. */
 enum { IW_DECODE_TAGS = 4, IW_DECODE_EXTENSIONS = 8 };
 enum iw_decode iw_packet_decode(const struct iw_frame *frame, struct iw_packet *packet);
 
 /* Decodes the content of an IP datagram between packet->source and packet->destination, of protocol
- * `next`. */
+ * `next`. Returns what was found, as iw_packet_decode. */
 enum iw_decode iw_packet_decode_whole(struct iw_packet *packet, uint8_t next, const uint8_t *data,
                                       uint32_t length);
 
@@ -251,6 +252,7 @@ void iw_connections_tell_acks(struct iw_connections *t);
 int iw_connections_add(struct iw_connections *t, const struct iw_frame *frame,
                        const struct iw_packet *packet);
 
+/* Returns the number of places, empty ones included. */
 size_t iw_connections_count(const struct iw_connections *t);
 /* Returns connection `number`, below the count; it lives as long as the table. A table that drops
  * connections reuses their places; NULL means an empty place. */
@@ -301,7 +303,7 @@ bool iw_pcapng_frame(struct iw_pcapng *w, const struct iw_frame *frame, const ch
                      size_t count);
 
 /* Writes a frame that was read from a capture, preceded by descriptions of interfaces that this
- * file does not have yet. */
+ * file does not have yet. Returns as iw_pcapng_frame, and false without memory. */
 bool iw_pcapng_copy(struct iw_pcapng *w, const struct iw_frame *frame, const char *const *comments,
                     size_t count);
 
@@ -351,13 +353,14 @@ int iw_synth_connect(struct iw_synth *s, const struct iw_synth_tcp *tcp, uint64_
                      struct iw_synth_span *span);
 
 /* Records that `side` wrote these octets: as one segment, or several if longer than the MSS. The
- * other side acknowledges every second segment, or with its own next segment. */
+ * other side acknowledges every second segment, or with its own next segment. Returns the span of
+ * the segments. */
 struct iw_synth_span iw_synth_data(struct iw_synth *s, int connection, unsigned side, uint64_t now,
                                    const void *data, size_t length);
 
 /* Records one segment of `side` with these octets, at most the MSS, at `position` (0: the first
  * octet after its SYN): after a gap, as a repeat, or over others. Nothing acknowledges it, and the
- * next octets go after the highest octet so far. */
+ * next octets go after the highest octet so far. Returns its span. */
 struct iw_synth_span iw_synth_segment(struct iw_synth *s, int connection, unsigned side,
                                       uint64_t now, uint64_t position, const void *data,
                                       size_t length);
@@ -366,13 +369,14 @@ struct iw_synth_span iw_synth_segment(struct iw_synth *s, int connection, unsign
  * go after them, and the other side acknowledges them. */
 void iw_synth_unseen(struct iw_synth *s, int connection, unsigned side, uint64_t position);
 
-/* Records that `side` closes its direction (FIN, acknowledged at once) or resets the connection.
- * Octets after a side's FIN or after a RST are not recorded. */
+/* Record that `side` closes its direction (FIN, acknowledged at once) or resets the connection.
+ * Octets after a side's FIN or after a RST are not recorded. Return the span. */
 struct iw_synth_span iw_synth_fin(struct iw_synth *s, int connection, unsigned side, uint64_t now);
 struct iw_synth_span iw_synth_reset(struct iw_synth *s, int connection, unsigned side,
                                     uint64_t now);
 
-/* Records an IP packet that `side` sent, unchanged, between the same Ethernet addresses. */
+/* Records an IP packet that `side` sent, unchanged, between the same Ethernet addresses. Returns
+ * its span. */
 struct iw_synth_span iw_synth_packet(struct iw_synth *s, unsigned side, uint64_t now,
                                      const void *packet, size_t length);
 
@@ -381,16 +385,18 @@ struct iw_synth_span iw_synth_packet(struct iw_synth *s, unsigned side, uint64_t
 enum { IW_SYNTH_COMMENTS = 4 * 1024 * 1024 };
 bool iw_synth_comment(struct iw_synth *s, uint64_t frame, const char *comment);
 
+/* Returns the number of frames so far. */
 uint64_t iw_synth_frames(const struct iw_synth *s);
 /* Returns true if the limit was reached and something was left out. */
 bool iw_synth_full(const struct iw_synth *s);
 
-/* Writes all frames so far to a pcapng file; parameters as in iw_pcapng_create. */
+/* Writes all frames so far to a pcapng file; parameters as in iw_pcapng_create. Returns false, with
+ * an error line, if the file is not whole. */
 bool iw_synth_write(const struct iw_synth *s, const char *path, const char *application,
                     const char *comment, char error[IW_CAPTURE_ERROR]);
 
 /* Writes the frames from `first` on, and at most `snap` octets of each, like a capture that began
- * late or with a snap length. */
+ * late or with a snap length. Returns as above. */
 bool iw_synth_write_part(const struct iw_synth *s, const char *path, const char *application,
                          const char *comment, uint64_t first, size_t snap,
                          char error[IW_CAPTURE_ERROR]);

@@ -44,10 +44,10 @@ struct iw_control_token {
  * which never holds the token. */
 int iw_control_token_set(struct iw_control_token *t, const char *text, size_t length, char *error,
                          size_t room);
-/* Reads a token from a file: its whole content, except a newline at the end. */
+/* Reads a token from a file: its whole content, except a newline at the end. Returns as above. */
 int iw_control_token_read(struct iw_control_token *t, const char *path, char *error, size_t room);
 /* Reads it from the file if `path` is not NULL, else from the environment; without either there is
- * no token. */
+ * no token. Returns as above. */
 int iw_control_token_find(struct iw_control_token *t, const char *path, char *error, size_t room);
 /* Returns whether `text` is the token. Takes the same time whatever `text` holds. */
 bool iw_control_token_same(const struct iw_control_token *t, const char *text, size_t length);
@@ -61,6 +61,7 @@ struct iw_control_channel;
 struct iw_control_channel *iw_control_channel_create(int fd);
 /* Closes the socket. NULL is ignored. */
 void iw_control_channel_destroy(struct iw_control_channel *ch);
+/* Returns the socket, to be polled. The channel keeps it. */
 int iw_control_channel_fd(const struct iw_control_channel *ch);
 
 /* Reads once from the socket, at most 64 KiB. Returns 1 if octets came, 0 if there are none now,

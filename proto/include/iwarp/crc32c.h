@@ -24,7 +24,8 @@ extern "C" {
  * state. */
 typedef uint32_t (*iw_crc32c_fn)(uint32_t state, const void *data, size_t length);
 
-/* The implementation that runs anywhere: freestanding, table driven, eight octets per step. */
+/* Returns the implementation that runs anywhere: freestanding, table driven, eight octets per step.
+ */
 uint32_t iw_crc32c_portable(uint32_t state, const void *data, size_t length);
 
 /* Hosted (libiwarp_host): returns the fastest implementation in this build, ISA-L's or the portable
@@ -46,7 +47,7 @@ static inline void iw_crc32c_put(uint8_t out[4], uint32_t value)
     out[3] = (uint8_t)(value >> 24);
 }
 
-/* Reads a CRC field. */
+/* Returns the CRC of a CRC field. */
 static inline uint32_t iw_crc32c_get(const uint8_t in[4])
 {
     return (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;

@@ -68,6 +68,7 @@ struct iw_domain;
 struct iw_domain *iw_domain_create(const struct iw_env *env, const struct iw_domain_limits *limits);
 /* Frees the domain. Every endpoint must be gone. NULL is ignored. */
 void iw_domain_destroy(struct iw_domain *d);
+/* Returns the domain's copy of its environment, which lives as long as the domain. */
 const struct iw_env *iw_domain_env(const struct iw_domain *d);
 
 /* Return a fresh protection domain or stream number (never 0). */
@@ -123,17 +124,17 @@ enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use
                                   size_t skip, uint32_t length);
 
 /* Validates a read source in the same way with the RDMAP checks (RFC 5040 §7.2): all of `size`
- * octets; checks nothing when `size` is 0. On success, copies the first `room` octets of them,
- * or fewer if a check was ignored, to `out` and stores their number in *copied; `out` may be
- * NULL if `room` is 0. It copies because the source may change or be deregistered while it is on
- * its way. */
+ * octets; checks nothing when `size` is 0. On success, copies the first `room` octets of them, or
+ * fewer if a check was ignored, to `out` and stores their number in *copied; `out` may be NULL if
+ * `room` is 0. It copies because the source may change or be deregistered while it is on its way.
+ * Returns IW_CHECK_NONE, or the check that failed; *copied is then 0. */
 enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
                                  uint32_t size, uint8_t *out, uint32_t room, uint32_t *copied);
 
 /* Validates a use, with the checks of the function above that makes it, of memory that is used in
  * place, in a domain without lock and without switches: *at is its first octet, valid until a call
- * on the domain ends the registration. `length` is not 0. If an ignored check leaves no memory to
- * lend, *at stays as it was. */
+ * on the domain ends the registration. `length` is not 0. Returns IW_CHECK_NONE, or the check that
+ * failed. Then, and if an ignored check leaves no memory to lend, *at stays as it was. */
 enum iw_check iw_ddp_lend(const struct iw_ddp_stream *s, enum iw_ddp_use use, uint32_t stag,
                           uint64_t to, uint32_t length, void **at);
 

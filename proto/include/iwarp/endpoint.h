@@ -142,7 +142,8 @@ struct iw_event {
 bool iw_endpoint_event(struct iw_endpoint *ep, struct iw_event *out);
 
 /* Answers the peer's Request: for a responder after IW_EVENT_REQUEST. Private data is at most 512
- * octets (508 if the Request was enhanced). */
+ * octets (508 if the Request was enhanced). Returns IW_OK; IW_ERR_STATE if no Request waits;
+ * IW_ERR_ARGUMENT if the private data is too long. */
 int iw_endpoint_accept(struct iw_endpoint *ep, const void *private_data, size_t length,
                        uint64_t now);
 int iw_endpoint_reject(struct iw_endpoint *ep, const void *private_data, size_t length,

@@ -4,8 +4,8 @@
 
 /* Read and write numbers in network byte order, octet by octet at any alignment. `p` is borrowed;
  * the caller has checked that its octets are there. RFC 5044, 5041 and 5040 send every number in
- * this order, except the CRC. The put functions return the address after the octets that they
- * wrote. */
+ * this order, except the CRC. The get functions return the number, the put functions the address
+ * after the octets that they wrote. */
 
 #include <stdint.h>
 

@@ -35,6 +35,7 @@ enum iw_quirk {
 /* A set of quirks: a bit for each. */
 typedef uint32_t iw_quirks;
 
+/* Return the set of one quirk, and whether a quirk is in a set. */
 static inline iw_quirks iw_quirk_bit(enum iw_quirk quirk)
 {
     return (iw_quirks)1 << quirk;
@@ -78,13 +79,14 @@ struct iw_quirk_context {
  * an error that only a segment can have where none was sent), and turned round
  * - announces headers, as reserved bits, and they follow; or
  * - gives an assigned code with exactly the headers of figure 10; or
- * - gives what is due. */
+ * - gives what is due.
+ * Returns what speaks for a word that is laid out the other way. */
 enum iw_evidence iw_quirk_terminate(const uint8_t *octets, size_t length,
                                     const struct iw_quirk_context *context);
 /* Turns a control word round, from either order to the other. */
 void iw_quirk_turn_terminate(uint8_t word[IW_TERM_WORD]);
-/* Decodes a Terminate header as iw_wire_get_terminate does, with its control word turned round
- * first. */
+/* Decodes a Terminate header, with its control word turned round first. Returns as
+ * iw_wire_get_terminate does. */
 int iw_quirk_get_terminate(const uint8_t *octets, size_t length, struct iw_rdmap_terminate *out);
 
 /* ---- IW_QUIRK_CRC_ORDER, IW_QUIRK_CRC_POLYNOMIAL ---- */

@@ -69,7 +69,8 @@ uint8_t iw_rdmap_terminate_flags(unsigned layer, unsigned etype, unsigned opcode
  * leaves out impossible combinations, so that an error which no segment caused has no headers. */
 bool iw_rdmap_terminate_fits(const struct iw_rdmap_terminate *t);
 
-/* Validates and, on success, carries out a remote invalidate (RFC 5040 §5.3). */
+/* Validates and, on success, carries out a remote invalidate (RFC 5040 §5.3). Returns
+ * IW_CHECK_NONE, or the check that failed. */
 enum iw_check iw_rdmap_invalidate(const struct iw_ddp_stream *s, uint32_t stag);
 
 #ifdef __cplusplus

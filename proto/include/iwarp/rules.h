@@ -205,7 +205,9 @@ const char *iw_botch_name(enum iw_botch botch);
 enum iw_botch iw_botch_find(const char *name);
 
 #ifdef IW_PROVE
-/* For builds that prove the tests (tools/dev prove): let a mutant change the answer to a query. */
+/* For builds that prove the tests (tools/dev prove): let a mutant change the answer to a query.
+ * Each returns the answer instead of the right one, which the caller passes where there may be one.
+ */
 bool iw_prove_any(void);
 bool iw_prove_set(enum iw_switch kind, enum iw_check check, bool set);
 enum iw_botch iw_prove_botch(enum iw_check check, enum iw_botch botch);
@@ -213,7 +215,8 @@ bool iw_prove_blind(enum iw_check check);
 void iw_prove_pause(bool pause); /* until it is called with false, nothing is bent */
 #endif
 
-/* Queries for the fast path; switches may be NULL. */
+/* Queries for the fast path; switches may be NULL. Return whether any switch is set, or one of this
+ * kind for the check; iw_switch_botched the wrong reaction, IW_BOTCH_NONE if there is none. */
 static inline bool iw_switch_any(const struct iw_switches *switches)
 {
 #ifdef IW_PROVE

@@ -170,6 +170,7 @@ int iw_connection_stream(struct iw_connection *c, const void *octets, size_t len
  * call-back; does nothing if the connection is not in streaming mode. */
 void iw_connection_start(struct iw_connection *c);
 
+/* Return the endpoint, which the connection owns, and the caller's context. */
 struct iw_endpoint *iw_connection_endpoint(const struct iw_connection *c);
 void *iw_connection_context(const struct iw_connection *c);
 void iw_connection_set_context(struct iw_connection *c, void *context);

@@ -201,8 +201,7 @@ struct iw_ddp_header {
     uint32_t mo;
 };
 
-/* The parts of the two control octets, right-aligned (RFC 5041 §4.1, RFC 5040 §4.1). */
-
+/* Return the parts of the two control octets, right-aligned (RFC 5041 §4.1, RFC 5040 §4.1). */
 static inline bool iw_ddp_tagged(const struct iw_ddp_header *h)
 {
     return (h->ddp_control & IW_DDP_T) != 0;
@@ -395,7 +394,8 @@ size_t iw_wire_print_segment(char *text, size_t room, const uint8_t *ulpdu, size
  *   mpa reply rev 1 M C R pd 0
  *
  * Deviations are named: mpa wrong-key, res X (reserved bits), cut (the frame has fewer octets of
- * private data than pd). A frame too short for its header gives "short mpa frame of 19 octets". */
+ * private data than pd). A frame too short for its header gives "short mpa frame of 19 octets".
+ * Returns as above. */
 size_t iw_wire_print_startup(char *text, size_t room, const uint8_t *frame, size_t length);
 
 #ifdef __cplusplus
