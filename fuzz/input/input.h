@@ -60,6 +60,7 @@ struct iw_fuzz_step {
     size_t length;
 };
 
+/* Returns the input with its settings read, before its first step. `octets` are borrowed. */
 static inline struct iw_fuzz_input iw_fuzz_open(const uint8_t *octets, size_t length)
 {
     struct iw_fuzz_input in = {.next = octets, .end = octets + length};

@@ -136,7 +136,7 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv);
 
 /* Returns true if the hunt was interrupted or has reached a limit of its options. */
 bool iw_hunt_is_over(const struct iw_hunt *h);
-/* Runs the hunt until then. */
+/* Runs the hunt until then. Returns the exit status. */
 int iw_hunt_go(struct iw_hunt *h);
 /* Makes the loop and all else that a hunt, or one try, has. */
 void iw_hunt_make_parts(struct iw_hunt *h);
@@ -150,7 +150,8 @@ const char *iw_hunt_kind_name(enum iw_hunt_kind kind);
 struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n,
                                  const struct iw_hunt_event *wanted, bool *requested);
 /* Checks whether the peer is well: it answers a correct Request, and memory is unchanged.
- * `hanging`: a missing answer is no sign of its end. */
+ * `hanging`: a missing answer is no sign of its end. Returns what is wrong, or an event of the kind
+ * IW_HUNT_NOTHING. */
 struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging);
 /* Returns an event with its text as reported: valid UTF-8, cut off if it is too long. */
 struct iw_hunt_event iw_hunt_event_of(enum iw_hunt_kind kind, const char *text);
@@ -186,7 +187,10 @@ void iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsign
 /* live_report.c */
 void iw_hunt_progress(struct iw_hunt *h, bool end);
 void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f);
+/* Writes the files that were asked for, and prints the rest. Returns false after printing an error.
+ */
 bool iw_hunt_report(struct iw_hunt *h);
+/* Returns what the hunt has found so far, here or in the session inside the target. */
 struct iw_hunt_counts iw_hunt_counts(const struct iw_hunt *h);
 /* Writes a JSON file and releases `o`. Returns false after printing an error. */
 bool iw_hunt_write_json(json_t *o, const char *path);
@@ -194,6 +198,7 @@ bool iw_hunt_write_json(json_t *o, const char *path);
 bool iw_hunt_graph_is_json(const char *path);
 size_t iw_hunt_counted(const struct iw_hunt *h, bool all);
 
+/* Returns a finding as a new object of the report. */
 json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f);
 
 /* save.c: saves the state of a hunt in another kernel, in case that kernel ends. Each does nothing
@@ -217,7 +222,7 @@ void iw_hunt_write_inputs(FILE *f, struct iw_hunt_input *const *inputs, size_t n
 /* Reads inputs. Returns their number. */
 size_t iw_hunt_read_inputs(FILE *f, struct iw_hunt_input **inputs, size_t room);
 /* Reads the sequences that were under way when the hunt in `dir` ended, at most IW_HUNT_RECENT, in
- * the order in which they began: the order in which they ended is lost. */
+ * the order in which they began: the order in which they ended is lost. Returns their number. */
 size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs);
 /* Removes the findings of an earlier hunt with the same folder. */
 void iw_hunt_forget_findings(const struct iw_hunt *h);
@@ -233,7 +238,7 @@ int iw_hunt_watch(struct iw_hunt *h);
 struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input *const *inputs,
                                         size_t n, bool *requested);
 char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folder, char **pcap);
-/* ... and there: one try. */
+/* ... and there: one try. Returns the exit status. */
 int iw_hunt_try_file(struct iw_hunt *h);
 
 /* live_coverage.c: opens a map shared with the peer, see peer/live_peer_coverage.c: the peer's file

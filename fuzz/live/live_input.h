@@ -48,14 +48,16 @@ struct iw_hunt_input {
     struct iw_hunt_step steps[IW_HUNT_STEPS];
 };
 
-/* Each of these makes an input; free it with iw_hunt_input_free. */
+/* Each of these returns a new input; free it with iw_hunt_input_free. */
 struct iw_hunt_input *iw_hunt_input_new(void);
 struct iw_hunt_input *iw_hunt_input_read(const uint8_t *octets, size_t length);
 struct iw_hunt_input *iw_hunt_input_copy(const struct iw_hunt_input *in);
 void iw_hunt_input_free(struct iw_hunt_input *in);
 void iw_hunt_inputs_free(struct iw_hunt_input **inputs, size_t n);
-/* Writes the form of ../input/input.h; leaves out what does not fit into `room`. */
+/* Writes the form of ../input/input.h; leaves out what does not fit into `room`. Returns the octets
+ * written. */
 size_t iw_hunt_input_write(const struct iw_hunt_input *in, uint8_t *octets, size_t room);
+/* Returns whether both have the same steps. */
 bool iw_hunt_input_same(const struct iw_hunt_input *a, const struct iw_hunt_input *b);
 /* Returns the FNV-1a of all steps, continuing `digest`; start with IW_HUNT_DIGEST. */
 #define IW_HUNT_DIGEST 0xcbf29ce484222325u
@@ -72,6 +74,8 @@ void iw_hunt_insert_time(struct iw_hunt_input *in, size_t at, unsigned ms);
 void iw_hunt_drop(struct iw_hunt_input *in, size_t at, size_t count);
 /* Splits step `at` after its first `length` octets. */
 void iw_hunt_split(struct iw_hunt_input *in, size_t at, size_t length);
+
+/* Returns whether a step sends octets. */
 static inline bool iw_hunt_sends(const struct iw_hunt_step *step)
 {
     return step->kind == IW_FUZZ_A || step->kind == IW_FUZZ_B || step->kind == IW_FUZZ_AT;
@@ -79,7 +83,8 @@ static inline bool iw_hunt_sends(const struct iw_hunt_step *step)
 
 /* Returns true if these octets are one whole regular FPDU without Markers. */
 bool iw_hunt_regular(const uint8_t *octets, size_t length);
-/* Writes a regular FPDU of this ULPDU to `out`, which has room for iw_wire_fpdu_size. */
+/* Writes a regular FPDU of this ULPDU to `out`, which has room for iw_wire_fpdu_size. Returns its
+ * octets. */
 size_t iw_hunt_fpdu(const uint8_t *ulpdu, size_t length, uint8_t *out);
 /* Returns the octets of the Request or Reply with which the input begins; 0 if its header is not
  * whole or is none. */

@@ -27,8 +27,8 @@ struct iw_hunt_done {
 
 struct iw_hunt_loop;
 
-/* `world` is borrowed. `done` is called for every input once, from inside _start, _step or
- * _abort. */
+/* Returns a loop without sequences. `world` is borrowed. `done` is called for every input once,
+ * from inside _start, _step or _abort. */
 struct iw_hunt_loop *iw_hunt_loop_new(struct iw_hunt_world *world,
                                       void (*done)(void *context, struct iw_hunt_done *d),
                                       void *context);

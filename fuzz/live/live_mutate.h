@@ -5,8 +5,8 @@
 #include "live_input.h"
 #include "mutate/mutate.h"
 
-/* Scratch memory, some megabytes. Release it with free(). */
 struct iw_hunt_mutator;
+/* Returns scratch memory, some megabytes. Release it with free(). */
 struct iw_hunt_mutator *iw_hunt_mutator_new(void);
 
 /* Returns a new input: a copy of `in` that ../mutate has changed, or crossed with `other`; at times

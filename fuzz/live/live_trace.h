@@ -50,7 +50,7 @@ void iw_hunt_row_add(struct iw_hunt_row *row, enum iw_hunt_answer answer, uint32
 void iw_hunt_code_print(uint32_t code, char *text, size_t room);
 
 struct iw_hunt_graph;
-/* Makes an empty one. Release it with free(). */
+/* Returns an empty graph. Release it with free(). */
 struct iw_hunt_graph *iw_hunt_graph_new(void);
 /* Adds a row. Returns the number of new states and edges. */
 unsigned iw_hunt_graph_add(struct iw_hunt_graph *g, const struct iw_hunt_row *row);

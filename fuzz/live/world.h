@@ -65,7 +65,8 @@ static inline bool iw_hunt_called(enum iw_side own)
 
 /* Returns the octets of memory `k`. */
 uint32_t iw_hunt_memory_length(unsigned k);
-/* Starts and reaches the target. If that fails, puts one line into w->error. */
+/* Starts and reaches the target. Returns IW_TARGET_OPENED, or why not, with one line in w->error.
+ */
 enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w);
 /* Describes its memories as they would be, without making any. */
 void iw_hunt_world_describe(struct iw_hunt_world *w);

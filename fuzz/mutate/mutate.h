@@ -94,14 +94,15 @@ size_t iw_mutate_write(const struct iw_mutate_script *s, uint8_t *out, size_t ro
 size_t iw_mutate_frame(const struct iw_mutate_script *s, const struct iw_mutate_part *p,
                        uint64_t pos, uint8_t *out, size_t room);
 
-/* ---- building: false, and nothing changes, if there is no room ---- */
+/* ---- building ---- */
 
 /* Makes *to a copy of *from. */
 void iw_mutate_duplicate(struct iw_mutate_script *to, const struct iw_mutate_script *from);
-/* Puts a part with a copy of `length` octets before part `at` (at most s->count), all else zero. */
+/* Puts a part with a copy of `length` octets before part `at` (at most s->count), all else zero.
+ * Returns false, and changes nothing, if there is no room. */
 bool iw_mutate_insert(struct iw_mutate_script *s, size_t at, enum iw_mutate_kind kind,
                       unsigned step, const void *octets, size_t length);
-/* Puts a copy of part `from` before part `to`. */
+/* Puts a copy of part `from` before part `to`. Returns as above. */
 bool iw_mutate_copy(struct iw_mutate_script *s, size_t from, size_t to);
 void iw_mutate_drop(struct iw_mutate_script *s, size_t at, size_t count);
 void iw_mutate_swap(struct iw_mutate_script *s, size_t a, size_t b);

@@ -12,6 +12,7 @@ struct iw_mutate_random {
     uint64_t state; /* any value is a seed */
 };
 
+/* Returns the next 64 random bits (splitmix64). */
 static inline uint64_t iw_mutate_next(struct iw_mutate_random *r)
 {
     uint64_t z = r->state += UINT64_C(0x9e3779b97f4a7c15);

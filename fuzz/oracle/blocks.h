@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-/* Callbacks for struct iw_observer_config; `context` is ignored. */
+/* Callbacks for struct iw_observer_config; `context` is ignored. The first returns a block of at
+ * most IW_OBSERVER_BLOCK octets, or NULL at the limit. */
 void *iw_fuzz_lend(void *context, size_t size);
 void iw_fuzz_give_back(void *context, void *block, size_t size);
 

@@ -26,7 +26,7 @@ struct iw_fuzz_heap {
     size_t blocks;
 };
 
-/* Call once: makes a domain that gives out the STags IW_FUZZ_STAG and on; for it, and for what is
+/* Call once: returns a domain that gives out the STags IW_FUZZ_STAG and on; for it, and for what is
  * made from it, the heap is all memory there is. */
 struct iw_domain *iw_fuzz_heap_domain(struct iw_fuzz_heap *h, uint32_t regions);
 /* Keeps everything allocated so far. Of blocks longer than `most` a reset restores only the

@@ -142,6 +142,7 @@ struct range_segment {
 
 /* ---- octets ---- */
 
+/* Return the number at `p`, in network byte order. range_put16 and the others write it. */
 uint32_t range_get16(const uint8_t *p);
 uint32_t range_get32(const uint8_t *p);
 uint64_t range_get64(const uint8_t *p);
@@ -153,6 +154,8 @@ uint32_t range_crc(const uint8_t *p, size_t length);
 
 /* ---- range_conn.c ---- */
 
+/* Returns a connection over the socket `fd`, whose start-up is to be over RANGE_STARTUP_MS after
+ * `now`. */
 struct range_conn *range_conn_new(int fd, bool initiator, uint64_t now);
 void range_conn_free(struct range_conn *c);
 /* Takes octets, or the end of them (length 0). */
