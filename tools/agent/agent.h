@@ -331,7 +331,7 @@ struct agent_session *agent_session_create(struct iw_reactor *reactor, int fd,
 void agent_session_destroy(struct agent_session *s);
 /* Returns true once the client is gone or has broken the protocol beyond repair. */
 bool agent_session_over(const struct agent_session *s);
-/* Checks whether the client has gone, even if that was not noticed yet. */
+/* Returns whether the client has gone, even if that was not noticed yet. */
 bool agent_session_left(const struct agent_session *s);
 
 /* ---- control_port.c ---- */

@@ -125,6 +125,10 @@ struct rdma_agent {
 
 /* ---- agent_rdma_device.c ---- */
 
+/* Functions with `b`, a struct rdma_agent, or with a connection or listener as void are its struct
+ * agent_backend, which says what they do. Those of type bool return false with text in `error`. */
+
+/* Returns the features. */
 json_t *rdma_features(void *b);
 /* Returns 0 if the id is one of the agent's device, else -1 with errno. */
 int rdma_check_device(const struct rdma_agent *a, const struct rdma_cm_id *cm);
@@ -148,7 +152,7 @@ int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data)
 bool rdma_listen_at(void *b, void *listener, const struct agent_place *place, uint16_t *port,
                     char *error);
 void rdma_close_listener(void *listener);
-/* Checks the length of private data. */
+/* Checks the length of private data. Returns false with a text if it is too long. */
 bool rdma_check_private(const struct agent_octets *data, char *error);
 /* Makes the plan from `config` and the like of a place. Returns false with a text on failure. */
 bool rdma_plan(const struct rdma_agent *a, const struct agent_place *place, struct rdma_plan *out,

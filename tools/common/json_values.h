@@ -9,9 +9,9 @@
 /* Values that JSON has no type of its own for. Each returns a new reference, NULL if there is no
  * memory. */
 
-/* Octets as hex digits. */
+/* Returns the octets as hex digits. */
 json_t *iw_json_hex(const uint8_t *octets, size_t length);
-/* A number of 64 bits as "0x...": JSON's readers do not promise to keep all of its bits. */
+/* Returns a number of 64 bits as "0x...": JSON's readers do not promise to keep all of its bits. */
 json_t *iw_json_wide(uint64_t value);
 
 #endif

@@ -134,7 +134,8 @@ struct iw_lint {
 /* lint_follow.c: checks the whole file. Returns an exit status. */
 int iw_lint_run(const struct iw_lint_options *options, FILE *out);
 
-/* lint_seen.c: the call-backs of observers; `context` is a connection. */
+/* lint_seen.c: the call-backs of observers; `context` is a connection. iw_lint_lend returns a
+ * block, or NULL without memory. */
 void iw_lint_seen(void *context, const struct iw_observation *o);
 void *iw_lint_lend(void *context, size_t size);
 void iw_lint_give_back(void *context, void *block, size_t size);
@@ -211,6 +212,7 @@ void iw_lint_asked(struct iw_lint_side *s, uint64_t time, const struct iw_observ
 void iw_lint_answered(struct iw_lint_side *s, uint64_t time, const struct iw_observation *o);
 /* Forgets outstanding requests: octets are missing, so they are not known any more. */
 void iw_lint_forget_reads(struct iw_lint_side *s);
+/* Returns the times of the requests answered so far. */
 struct iw_lint_times iw_lint_times(const struct iw_lint_side *s);
 void iw_lint_free_reads(struct iw_lint_side *s);
 

@@ -53,6 +53,7 @@ enum perf_test {
 
 extern const char *const perf_test_names[PERF_TESTS];
 
+/* Returns whether the test measures latency, not bandwidth. */
 static inline bool perf_is_latency(enum perf_test test)
 {
     return test < PERF_SEND_BW;
@@ -65,6 +66,7 @@ static inline bool perf_is_read(enum perf_test test)
            test == PERF_ATOMIC_BW;
 }
 
+/* Returns whether the test is one of atomics. */
 static inline bool perf_is_atomic(enum perf_test test)
 {
     return test == PERF_ATOMIC_LAT || test == PERF_ATOMIC_BW;
@@ -170,12 +172,16 @@ struct perf_lane_ops {
     void (*close)(struct perf_lane *lane);
 };
 
+/* Returns a lane with its memory, without connections; NULL with PERF_TEXT octets of text in
+ * `error`. Free it with perf_lane_destroy. */
 struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, char *error);
-/* Fills the source and wipes the sink if the run is to be verified, then ops->prepare. */
+/* Fills the source and wipes the sink if the run is to be verified, then ops->prepare. Returns 0,
+ * or -1 with text in lane->error, as the next one does. */
 int perf_lane_prepare(struct perf_lane *lane, const struct perf_run *run);
 /* With run->verify: checks that the received octets are the peer's. */
 int perf_lane_verify(struct perf_lane *lane, const struct perf_run *run);
 void perf_lane_destroy(struct perf_lane *lane);
+/* Puts text into lane->error unless there is some. Returns -1. */
 int perf_lane_fail(struct perf_lane *lane, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Sets the options of a socket of this lane, before it connects or after accept. Returns -1, with
@@ -196,10 +202,15 @@ struct perf_lane *perf_rdma_new(const struct perf_setup *setup);
 
 /* ---- perf_client.c, perf_server.c ---- */
 
+/* Each returns the exit status, after printing what went wrong. */
+
+/* Measures against the server at HOST:PORT and reports. */
 int perf_client(const struct perf_plan *plan, const char *host_port);
 /* Serves clients, one after another, on a listening socket. */
 int perf_serve(int listener, bool one_client);
+/* Listens at plan->address, then serves. */
 int perf_server(const struct perf_plan *plan);
+/* Starts a server in a process of its own, and measures against it. */
 int perf_local(const struct perf_plan *plan);
 
 /* ---- perf_stats.c ---- */
@@ -208,6 +219,7 @@ struct perf_spread {
     double median, min, max;
 };
 
+/* Return the seconds of the monotonic clock, and of this process's processor time. */
 double perf_seconds(void);
 double perf_cpu_seconds(void);
 /* Returns the KiB of this process that are in memory, without files. */
@@ -251,7 +263,8 @@ void perf_table_row(const struct perf_plan *plan, const struct perf_result *resu
 int perf_report_possible(const struct perf_plan *plan);
 int perf_report_json(const struct perf_plan *plan, const struct perf_results *results);
 int perf_report_html(const struct perf_plan *plan, const struct perf_results *results);
-/* Closes a report, NULL if it could not be opened; `bad` if something is missing in it. */
+/* Closes a report, NULL if it could not be opened; `bad` if something is missing in it. Returns 0,
+ * or -1 after printing that it cannot be written. */
 int perf_report_close(FILE *out, const char *path, bool bad);
 
 #endif

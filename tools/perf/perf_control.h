@@ -35,6 +35,7 @@ int perf_control_expect(struct perf_control *c, const char *format, ...);
 /* Returns TCP's port of this end of a socket, or of the peer's; 0 if it has none. */
 json_int_t perf_control_port(int fd, bool peer);
 
+/* Each returns a new object; NULL without memory. */
 json_t *perf_setup_to_json(const struct perf_setup *setup);
 json_t *perf_run_to_json(const struct perf_run *run);
 /* Returns 0, or -1 if something is missing or out of range. */
