@@ -331,12 +331,12 @@ end
 
 local function pieces(sge)
   local list = {}
-  for i, piece in ipairs(sge) do list[i] = { piece[1].mem, piece[2], piece[3] } end
+  for i, piece in ipairs(sge) do list[i] = { piece.memory.mem, piece.offset, piece.length } end
   return list
 end
 
 -- Posts a receive of `length` octets (in a buffer of its own unless `memory` is given) on a
--- connection (the latest unless `conn` is given); or sge, a list of {memory, offset, length}.
+-- connection (the latest unless `conn` is given); or sge, a list of {memory=, offset=, length=}.
 -- Returns a handle {memory, length} for t:completion.
 function Agent:receive(fields)
   strict.check("t:receive", fields, RECEIVE)
@@ -357,7 +357,7 @@ end
 -- Posts a work request: op ("send", "send-se", "send-invalidate", "send-se-invalidate", "write",
 -- "read"), payload (octets, put into a buffer of their own) or memory with offset and length,
 -- stag and to (remote), invalidate (an STag), fence; instead of memory, sge: a list of
--- {memory, offset, length} that are gathered. Also "immediate" and "immediate-se" with immediate (8
+-- {memory=, offset=, length=} that are gathered. Also "immediate" and "immediate-se" with immediate (8
 -- octets), "fetch-add" and "cmp-swap" with stag, to, add_swap, add_swap_mask, compare, compare_mask.
 -- Returns a handle for t:completion.
 function Agent:post(fields)

@@ -17,22 +17,22 @@ local FIRST, NEXT, LAST = 1 / 4, 1 / 8, 1 / 6
 
 -- Requests in the order in which they are tried; the first is the one that cases send where they leave it open.
 local REQUESTS = {
-  { "an enhanced Request of revision 2", { revision = 2, enhanced = true, crc = true, markers = false } },
-  { "a Request of revision 1", { revision = 1, enhanced = false, crc = true, markers = false } },
-  { "a Request of revision 2", { revision = 2, enhanced = false, crc = true, markers = false } },
-  { "an enhanced Request of revision 2 with M", { revision = 2, enhanced = true, crc = true, markers = true } },
-  { "a Request of revision 1 with M", { revision = 1, enhanced = false, crc = true, markers = true } },
-  { "an enhanced Request of revision 2 without C", { revision = 2, enhanced = true, crc = false, markers = false } },
-  { "a Request of revision 1 without C", { revision = 1, enhanced = false, crc = false, markers = false } },
+  { name = "an enhanced Request of revision 2", fields = { revision = 2, enhanced = true, crc = true, markers = false } },
+  { name = "a Request of revision 1", fields = { revision = 1, enhanced = false, crc = true, markers = false } },
+  { name = "a Request of revision 2", fields = { revision = 2, enhanced = false, crc = true, markers = false } },
+  { name = "an enhanced Request of revision 2 with M", fields = { revision = 2, enhanced = true, crc = true, markers = true } },
+  { name = "a Request of revision 1 with M", fields = { revision = 1, enhanced = false, crc = true, markers = true } },
+  { name = "an enhanced Request of revision 2 without C", fields = { revision = 2, enhanced = true, crc = false, markers = false } },
+  { name = "a Request of revision 1 without C", fields = { revision = 1, enhanced = false, crc = false, markers = false } },
 }
 
 -- The Requests that fit what is said of the peer: all of them, unless it knows revision 1 only, or no enhanced start-up.
 function facts.requests()
   local list = {}
   for _, one in ipairs(REQUESTS) do
-    local fields = one[2]
+    local fields = one.fields
     if not (fields.revision == 2 and not iw.can("revision.2") or fields.enhanced and not iw.can("enhanced")) then
-      list[#list + 1] = { name = one[1], fields = fields }
+      list[#list + 1] = one
     end
   end
   return list

@@ -55,9 +55,9 @@ local STARTUP = strict.set("revision crc markers rejected enhanced a b c d peer_
 -- ---- names of Terminates (RFC 5040 §4.8, RFC 5041 §7.2, RFC 5044 §8, RFC 6581 §8) ----
 
 local layers = {
-  rdmap = { 0, { catastrophic = 0, protection = 1, operation = 2 } },
-  ddp = { 1, { catastrophic = 0, tagged = 1, untagged = 2 } },
-  llp = { 2, { mpa = 0 } },
+  rdmap = { number = 0, types = { catastrophic = 0, protection = 1, operation = 2 } },
+  ddp = { number = 1, types = { catastrophic = 0, tagged = 1, untagged = 2 } },
+  llp = { number = 2, types = { mpa = 0 } },
 }
 local codes = {
   ["0/1"] = { stag = 0, bounds = 1, access = 2, association = 3, wrap = 4, invalidate = 9,
@@ -83,8 +83,8 @@ end
 local function name_terminate(fields)
   for layer, entry in pairs(layers) do
     if fields[layer] then
-      fields.layer = entry[1]
-      fields.etype = named("error type", fields[layer], entry[2])
+      fields.layer = entry.number
+      fields.etype = named("error type", fields[layer], entry.types)
       fields[layer] = nil
     end
   end

@@ -11,7 +11,7 @@ local instruments = iw.load("instruments")
 
 local probe = {}
 
-local FORMS = { { "b", "send" }, { "c", "write" }, { "d", "read" } }
+local FORMS = { { flag = "b", name = "send" }, { flag = "c", name = "write" }, { flag = "d", name = "read" } }
 local ALL = { revision = 2, enhanced = true, crc = true, a = true, b = true, c = true, d = true, ird = 16, ord = 16 }
 local PLAIN = { revision = 1, enhanced = false, crc = true }
 -- What stands in the field for "not limited" is no number (RFC 6581 §9.1).
@@ -153,8 +153,8 @@ local function peer_to_peer(f)
   if not f.enhanced then return f:can("enhanced", false) end
   local words = {}
   for _, form in ipairs(FORMS) do
-    local reply = answer(f, with(f.good, { a = true, [form[1]] = true }))
-    if reply and reply.a and reply[form[1]] then words[#words + 1] = form[2] end
+    local reply = answer(f, with(f.good, { a = true, [form.flag] = true }))
+    if reply and reply.a and reply[form.flag] then words[#words + 1] = form.name end
   end
   f:remark("peer-to-peer (RFC 6581): %s", #words > 0 and "takes the RTR forms " .. table.concat(words, ", ") or "no RTR form is taken")
   if #words == 0 then
@@ -163,8 +163,8 @@ local function peer_to_peer(f)
   end
   for _, form in ipairs(FORMS) do
     local taken = false
-    for _, word in ipairs(words) do taken = taken or word == form[2] end
-    if #words > 0 and not taken then f:can("rtr." .. form[2], false) end
+    for _, word in ipairs(words) do taken = taken or word == form.name end
+    if #words > 0 and not taken then f:can("rtr." .. form.name, false) end
   end
 end
 
@@ -360,7 +360,7 @@ function probe.connects(t)
   f:set("markers", asked.markers and "on" or "off")
   if not asked.enhanced then f:can("enhanced", false) end
   for _, form in ipairs(FORMS) do
-    if asked.a and not asked[form[1]] then f:can("rtr." .. form[2], false) end
+    if asked.a and not asked[form.flag] then f:can("rtr." .. form.name, false) end
   end
   if not asked.a then
     f:can("peer_to_peer", false)

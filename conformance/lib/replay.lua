@@ -68,8 +68,10 @@ function Replay:learn(thing, item)
   end
 end
 
+-- The fields of a message that name a place in the target's memory.
 local PLACES = {
-  write = { "stag", "to" }, ["read-request"] = { "source_stag", "source_to" }, ["atomic-request"] = { "remote_stag", "remote_to" },
+  ["write"] = { stag = "stag", to = "to" }, ["read-request"] = { stag = "source_stag", to = "source_to" },
+  ["atomic-request"] = { stag = "remote_stag", to = "remote_to" },
 }
 
 local function covers(advertised, stag, to)
@@ -92,7 +94,7 @@ function Replay:find_told()
         end
       end
     elseif names then
-      local stag, to, known = thing[names[1]], thing[names[2]], false
+      local stag, to, known = thing[names.stag], thing[names.to], false
       for _, one in ipairs(advertised) do
         if covers(one, stag, to) then one.used, known = true, true end
       end
@@ -179,22 +181,25 @@ end
 
 local FILL = {} -- by operation: fills in live fields
 
-FILL["write"] = function(r, thing) return { payload = thing.payload, place = { r:live(thing.stag, thing.to, thing) } } end
+FILL["write"] = function(r, thing)
+  local stag, to = r:live(thing.stag, thing.to, thing)
+  return { payload = thing.payload, stag = stag, to = to }
+end
 FILL["read-request"] = function(r, thing)
   local stag, to = r:live(thing.source_stag, thing.source_to, thing)
   return { size = thing.size, sink_stag = thing.sink_stag, sink_to = thing.sink_to, source_stag = stag, source_to = to }
 end
 FILL["read-response"] = function(r, thing)
   local asked = thing.asked
-  local place = { thing.stag, thing.to }
+  local stag, to = thing.stag, thing.to
   if asked and asked.live then
-    place = { asked.live.sink_stag, asked.live.sink_to }
+    stag, to = asked.live.sink_stag, asked.live.sink_to
     if r.terminated[r.target] then -- perhaps about a wrong answer
-      place[1] = place[1] + (thing.stag - asked.sink_stag) & 0xffffffff
-      place[2] = place[2] + (thing.to - asked.sink_to)
+      stag = stag + (thing.stag - asked.sink_stag) & 0xffffffff
+      to = to + (thing.to - asked.sink_to)
     end
   end
-  return { payload = thing.payload, place = place }
+  return { payload = thing.payload, stag = stag, to = to }
 end
 FILL["atomic-request"] = function(r, thing)
   local stag, to = r:live(thing.remote_stag, thing.remote_to, thing)
@@ -211,7 +216,6 @@ local function live_message(r, thing)
   local name = NAMES[thing.opcode]
   if not name or not thing.payload or thing.t ~= (message.specs[name].t or false) then return nil end
   local fields = FILL[thing.op] and FILL[thing.op](r, thing) or { payload = thing.payload }
-  if fields.place then fields.stag, fields.to, fields.place = fields.place[1], fields.place[2], nil end
   if thing.op == "send-invalidate" or thing.op == "send-se-invalidate" then
     fields.invalidate = r:live(thing.invalidate, 0, thing)
   end

@@ -12,7 +12,7 @@ local start = {}
 local START = "revision crc markers enhanced a b c d ird ord private rejected"
 -- Fields that an end is free to choose.
 local FREE = { "crc", "markers", "b", "c", "d", "ird", "ord" }
-local FORMS = { { "c", "write" }, { "b", "send" }, { "d", "read" } }
+local FORMS = { { flag = "c", name = "write" }, { flag = "b", name = "send" }, { flag = "d", name = "read" } }
 
 -- Returns the fields of a recorded frame, except those that the run's options set, and those that this target cannot do.
 function start.fields(r, thing)
@@ -134,8 +134,8 @@ function start.send_rtr(r, thing)
   end
   local recorded = thing.op == "read-request" and "read" or thing.op
   local form
-  for _, entry in ipairs(FORMS) do
-    if state.own[entry[1]] and state.peer[entry[1]] and (not form or entry[2] == recorded) then form = entry[2] end
+  for _, one in ipairs(FORMS) do
+    if state.own[one.flag] and state.peer[one.flag] and (not form or one.name == recorded) then form = one.name end
   end
   if form and form ~= recorded then r.remarks.rtr = ("the RTR is a %s now, recorded: %s"):format(form, recorded) end
   if (form or recorded) == "write" then

@@ -181,7 +181,7 @@ local START = "revision crc markers enhanced a b c d peer_to_peer rtr ird ord pr
 local TCP = "isn mss window acknowledge"
 local CONNECT = strict.set(START .. " target writes raw octets rtr_send " .. TCP)
 local ACCEPT = strict.set(START .. " rejected target raw octets first " .. TCP)
-local FORMS = { { "c", "write" }, { "b", "send" }, { "d", "read" } }
+local FORMS = { { flag = "c", name = "write" }, { flag = "b", name = "send" }, { flag = "d", name = "read" } }
 
 local function startup_fields(options)
   local fields = {}
@@ -281,8 +281,8 @@ end
 local function send_rtr(conn, form)
   local state = conn:state()
   if not (state.own.a and state.peer.a) or form == false then return end
-  for _, entry in ipairs(FORMS) do
-    if not form and state.own[entry[1]] and state.peer[entry[1]] then form = entry[2] end
+  for _, one in ipairs(FORMS) do
+    if not form and state.own[one.flag] and state.peer[one.flag] then form = one.name end
   end
   if form == "send" then
     conn:send(message.send {})

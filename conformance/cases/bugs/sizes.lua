@@ -48,15 +48,17 @@ local kinds = {
   end },
 }
 
--- Pieces {offset, length} whose sums and edges lie around a page.
+local function piece(offset, length) return { offset = offset, length = length } end
+
+-- Pieces whose sums and edges lie around a page.
 local gathers = {
-  { { 0, 1 }, { PAGE, PAGE - 1 } },
-  { { 0, PAGE - 1 }, { PAGE, 1 } },
-  { { 1, PAGE - 1 }, { PAGE, PAGE }, { 2 * PAGE, 1 } },
-  { { PAGE - 1, 2 }, { 2 * PAGE - 1, 2 }, { 3 * PAGE - 1, 2 } },
-  { { 0, PAGE }, { PAGE, PAGE }, { 2 * PAGE, PAGE }, { 3 * PAGE, PAGE } },
-  { { 0, 0 }, { 5, 1 }, { 0, 0 }, { 6, PAGE }, { 7, 0 } },
-  { { 0, 3 }, { 0, 0 }, { 100, 16000 }, { 0, 1 } },
+  { piece(0, 1), piece(PAGE, PAGE - 1) },
+  { piece(0, PAGE - 1), piece(PAGE, 1) },
+  { piece(1, PAGE - 1), piece(PAGE, PAGE), piece(2 * PAGE, 1) },
+  { piece(PAGE - 1, 2), piece(2 * PAGE - 1, 2), piece(3 * PAGE - 1, 2) },
+  { piece(0, PAGE), piece(PAGE, PAGE), piece(2 * PAGE, PAGE), piece(3 * PAGE, PAGE) },
+  { piece(0, 0), piece(5, 1), piece(0, 0), piece(6, PAGE), piece(7, 0) },
+  { piece(0, 3), piece(0, 0), piece(100, 16000), piece(0, 1) },
 }
 
 return family {
@@ -120,14 +122,14 @@ return family {
         local lists = { table.unpack(gathers) }
         for count = 1, 16 do
           local pieces = {}
-          for i = 1, count do pieces[i] = { i * 1000 + i, (i * count) % 7 + PAGE // count } end
+          for i = 1, count do pieces[i] = piece(i * 1000 + i, (i * count) % 7 + PAGE // count) end
           lists[#lists + 1] = pieces
         end
         for _, pieces in ipairs(lists) do
           local payload, sge = "", {}
-          for i, piece in ipairs(pieces) do
-            payload = payload .. some(piece[1], piece[2])
-            sge[i] = { memory, piece[1], piece[2] }
+          for i, one in ipairs(pieces) do
+            payload = payload .. some(one.offset, one.length)
+            sge[i] = { memory = memory, offset = one.offset, length = one.length }
           end
           local work = t:post { op = op, sge = sge, stag = 1, to = 0x1000 }
           conn:expect(op == "send" and send { payload = payload } or write { stag = 1, to = 0x1000, payload = payload })

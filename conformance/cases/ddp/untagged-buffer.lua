@@ -215,7 +215,10 @@ return family {
     run = function(t)
       local conn = t:session {}
       local memory = t:memory { length = 96 }
-      local posted = t:receive { sge = { { memory, 64, 7 }, { memory, 0, 1 }, { memory, 20, 24 } } }
+      local posted = t:receive { sge = {
+        { memory = memory, offset = 64, length = 7 }, { memory = memory, offset = 0, length = 1 },
+        { memory = memory, offset = 20, length = 24 },
+      } }
       conn:send(send { payload = bytes(32) }, { segments = { 6, 3, 23 } })
       t:completion(posted, { length = 32 })
       local all = bytes(32)

@@ -41,19 +41,21 @@ local function check_segments(t, item, most, room, size)
   end
 end
 
+local function piece(offset, length) return { offset = offset, length = length } end
+
 local kinds = {
-  { "send", send }, { "send-se", send_se }, { "send-invalidate", send_invalidate }, { "send-se-invalidate", send_se_invalidate },
+  { op = "send", make = send }, { op = "send-se", make = send_se }, { op = "send-invalidate", make = send_invalidate },
+  { op = "send-se-invalidate", make = send_se_invalidate },
 }
 
 return family {
   -- ---- segments: the MULPDU is 128, so that 110 octets of a Send and 114 of a Write fit; a driver's is its own ----
 
   each(kinds, function(kind)
-    local op, pattern = table.unpack(kind)
-    local invalidate = op:find("invalidate") and 0xdecade01 or nil
+    local invalidate = kind.op:find("invalidate") and 0xdecade01 or nil
     return both_roles {
-      id = "rdmap-target-" .. op,
-      purpose = ("The target's own %s messages come whole, numbered, and split to fit the MULPDU"):format(op),
+      id = "rdmap-target-" .. kind.op,
+      purpose = ("The target's own %s messages come whole, numbered, and split to fit the MULPDU"):format(kind.op),
       rules = { "DDP-5.2-06", "DDP-5.2-02", "DDP-5.2-09", "DDP-4.3-01", "DDP-4.3-02", "DDP-4.3-04", "DDP-4.3-06", "DDP-4.3-08",
                 "DDP-4.3-12", "DDP-4.1-03", "DDP-4.1-04", "DDP-4.1-06", "DDP-4.1-09", "DDP-4.1-12", "RDMAP-4.1-01", "RDMAP-4.1-02",
                 "RDMAP-4.1-06", "RDMAP-4.1-03", "RDMAP-4.1-09", "RDMAP-4.1-11", "RDMAP-5.3-01", "RDMAP-5.3-08",
@@ -63,8 +65,8 @@ return family {
         local conn, most = segmented(t)
         local msn, room = next_msn(conn, "send"), most - 18
         for _, size in ipairs { 0, 1, room - 1, room, room + 1, 2 * room, 2 * room + 1, 1000 } do
-          local work = t:post { op = op, payload = bytes(size), invalidate = invalidate }
-          local item = conn:expect(pattern { qn = 0, msn = msn, mo = 0, invalidate = invalidate or 0, payload = bytes(size) })
+          local work = t:post { op = kind.op, payload = bytes(size), invalidate = invalidate }
+          local item = conn:expect(kind.make { qn = 0, msn = msn, mo = 0, invalidate = invalidate or 0, payload = bytes(size) })
           check_segments(t, item, most, room, size)
           t:completion(work)
           msn = msn + 1
@@ -122,15 +124,16 @@ return family {
           local conn = segmented(t)
           local memory = t:memory { length = 600, fill = "count" }
           local all = bytes(600)
-          -- Pieces {offset, length}; the segments' edges fall inside of them, on them and next to them.
+          -- The segments' edges fall inside of the pieces, on them and next to them.
           for _, pieces in ipairs {
-            { { 0, 1 }, { 500, 1 } }, { { 0, 110 }, { 200, 110 } }, { { 0, 114 }, { 200, 114 } }, { { 10, 109 }, { 300, 1 }, { 5, 300 } },
-            { { 7, 0 }, { 9, 50 }, { 0, 0 }, { 100, 61 }, { 450, 150 } },
+            { piece(0, 1), piece(500, 1) }, { piece(0, 110), piece(200, 110) }, { piece(0, 114), piece(200, 114) },
+            { piece(10, 109), piece(300, 1), piece(5, 300) },
+            { piece(7, 0), piece(9, 50), piece(0, 0), piece(100, 61), piece(450, 150) },
           } do
             local payload, sge = "", {}
-            for i, piece in ipairs(pieces) do
-              payload = payload .. all:sub(piece[1] + 1, piece[1] + piece[2])
-              sge[i] = { memory, piece[1], piece[2] }
+            for i, one in ipairs(pieces) do
+              payload = payload .. all:sub(one.offset + 1, one.offset + one.length)
+              sge[i] = { memory = memory, offset = one.offset, length = one.length }
             end
             local work = t:post { op = op, sge = sge, stag = 1, to = 0 }
             conn:expect(op == "send" and send { payload = payload } or write { stag = 1, to = 0, payload = payload })
@@ -212,18 +215,17 @@ return family {
 
   -- Both the station's IRD and the target's own ORD bind it.
   each({
-    { "peer-ird", function(t) return { ird = 1, target = t:takes("enhanced") and { enhanced = true, revision = 2 } or nil } end,
-      "the IRD of its peer" },
-    { "own-ord", function() return { target = { ord = 1 } } end, "its own ORD" },
+    { name = "peer-ird", text = "the IRD of its peer",
+      options = function(t) return { ird = 1, target = t:takes("enhanced") and { enhanced = true, revision = 2 } or nil } end },
+    { name = "own-ord", text = "its own ORD", options = function() return { target = { ord = 1 } } end },
   }, function(one)
-    local name, options, whose = table.unpack(one)
     return both_roles {
-      id = "rdmap-target-reads-" .. name,
-      purpose = ("The target keeps its outstanding Reads within %s, which is 1"):format(whose),
+      id = "rdmap-target-reads-" .. one.name,
+      purpose = ("The target keeps its outstanding Reads within %s, which is 1"):format(one.text),
       rules = { "RDMAP-6.1-04", "EMPA-9.1-08", "EMPA-9.1-04" },
       needs = { agent = true, ird = 1 },
       run = function(t)
-        local conn = t:session(options(t))
+        local conn = t:session(one.options(t))
         conn:fence()
         local handles = {}
         for i = 1, 3 do
