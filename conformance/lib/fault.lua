@@ -16,6 +16,7 @@ local sets = {
   marker = { "2/0/03" },
   too_little_ird = { "2/0/06" },
   no_common_rtr = { "2/0/07" },
+  first_is_no_rtr = { "2/0/07", "2/0/05" }, -- RFC 6581 does not say what a responder does then
 
   -- DDP, tagged segments
   invalid_stag = { "1/1/00", "1/1/02" }, -- many designs cannot distinguish it from a foreign one (OP-50)
@@ -32,6 +33,7 @@ local sets = {
   invalid_msn = { "1/2/03", "1/2/02" }, -- likewise (OP-41, OP-42)
   invalid_mo = { "1/2/04", "1/2/05" }, -- from there on the message is too long as well (OP-73)
   too_long = { "1/2/05" }, -- the first segment that runs past the buffer (OP-73)
+  octets_left_out = { "1/2/04", message.terminate { ddp = "untagged" } }, -- no code is for it, and a sink need not notice it
   runs_past_buffer = { "1/2/05", "1/2/04" }, -- a segment whose MO may count as the fault (OP-73)
   untagged_version = { "1/2/06" }, -- the check is required (OP-45)
   more_reads_than_ird = { "1/2/02", message.terminate {} }, -- only the peer is forbidden to send them (OP-70)
@@ -53,12 +55,23 @@ local sets = {
   -- RDMAP: versions, opcodes, responses
   rdmap_version = { "0/2/05" }, -- also for 0 (OP-72)
   opcode = { "0/2/06" },
-  opcode_of_rfc7306 = { "0/2/06", rdmap.operation }, -- to a target that does not know it (OP-86)
+  send_with_t = { "0/2/06", "1/1/00", "1/2/01" }, -- RDMAP's code, or DDP's for its STag or queue (OP-68)
   opcode_with_t = { "0/2/06", message.terminate { ddp = "tagged" } }, -- RDMAP's code, or one of DDP's (OP-68)
   opcode_on_queue = { "0/2/06", message.terminate { ddp = "untagged" } }, -- likewise (OP-68)
   unasked_response = { "0/2/06" }, -- what else a case accepts depends on the sink that it names (OP-66)
-  atomic_response = { rdmap.operation, rdmap.catastrophic }, -- there is no code for it (OP-82)
-  atomic_response_too_long = { rdmap.operation, "1/2/05", rdmap.catastrophic }, -- nor for this, but DDP may see the end of its buffer (OP-82)
+  unasked_response_nowhere = { "0/2/06", "1/1/00", "1/1/02", "0/1/00" }, -- its sink is an invalid STag, which may be checked first (OP-66)
+
+  -- RFC 7306: no code is for these (OP-82)
+  atomic_opcode = { "0/2/06", message.terminate { rdmap = "operation", d = true, r = false } },
+  atomic_request_length = { rdmap.operation, rdmap.catastrophic, "1/2/05" }, -- DDP may see the end of its buffer
+  immediate_length = { message.terminate { rdmap = "operation", d = true, r = false }, rdmap.operation, rdmap.catastrophic,
+    "1/2/05" }, -- likewise
+  atomic_response = { rdmap.operation, rdmap.catastrophic },
+  atomic_response_too_long = { rdmap.operation, "1/2/05", rdmap.catastrophic }, -- as atomic_request_length
+
+  -- RFC 7306: to a target that does not know it (OP-86)
+  opcode_of_rfc7306 = { "0/2/06", rdmap.operation },
+  atomic_response_of_rfc7306 = { "0/2/06", rdmap.operation, "1/2/01" }, -- nor does it know queue 3
 }
 
 -- Cases share them.

@@ -2,6 +2,7 @@
 -- Functions that the cases of MPA share: use "mpa".
 
 local message = iw.load("message")
+local fault = iw.load("fault")
 local instruments = iw.load("instruments")
 
 local mpa = {}
@@ -159,7 +160,7 @@ end
 function mpa.expect_crc_fault(conn, options)
   local how = { dropped = true }
   for name, value in pairs(options or {}) do how[name] = value end
-  return conn:expect(message.terminate("2/0/02"), message.closed(), how)
+  return conn:expect(fault.crc, message.closed(), how)
 end
 
 return mpa

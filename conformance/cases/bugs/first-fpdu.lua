@@ -45,7 +45,7 @@ local faults = {
     conn:need_reads()
     return conn:send(read_request { size = 8, source_stag = 0x5bad57a6 })
   end },
-  { name = "response", text = "a Read Response that nobody asked for", fault = { "0/2/06", "1/1/00", "0/1/00", "1/1/02" },
+  { name = "response", text = "a Read Response that nobody asked for", fault = fault.unasked_response_nowhere,
     stimulus = function(_, conn)
     return conn:send(read_response { stag = 0x5bad57a6, payload = bytes(8), broken = true, comment = "no Read was asked for" })
   end },

@@ -17,9 +17,17 @@ local function flags_text(item)
   return (item.b and "B" or "") .. (item.c and "C" or "") .. (item.d and "D" or "")
 end
 
+-- Returns the RTR indications of these forms, to be expected.
+local function indications(forms)
+  local list = {}
+  for i, form in ipairs(forms) do list[i] = mpa.rtr[form] end
+  return list
+end
+
 local offers = {
-  { "b", { "send" } }, { "c", { "write" } }, { "d", { "read" } }, { "bc", { "send", "write" } },
-  { "bd", { "send", "read" } }, { "cd", { "write", "read" } }, { "bcd", { "send", "write", "read" } },
+  { flags = "b", forms = { "send" } }, { flags = "c", forms = { "write" } }, { flags = "d", forms = { "read" } },
+  { flags = "bc", forms = { "send", "write" } }, { flags = "bd", forms = { "send", "read" } },
+  { flags = "cd", forms = { "write", "read" } }, { flags = "bcd", forms = { "send", "write", "read" } },
 }
 
 return family {
@@ -27,21 +35,21 @@ return family {
 
   each(offers, function(one)
     return case {
-      id = "empa-rtr-offer-" .. one[1],
-      purpose = ("A responder answers a Request that offers %s with A=1 and at least one RTR form"):format(one[1]:upper()),
+      id = "empa-rtr-offer-" .. one.flags,
+      purpose = ("A responder answers a Request that offers %s with A=1 and at least one RTR form"):format(one.flags:upper()),
       rules = { "EMPA-9.2-07", "EMPA-9.2-04", "EMPA-9.2-03", "EMPA-9.2-09", "EMPA-9.2-06", "EMPA-9.2-05" },
       role = "responder",
       needs = { peer_to_peer = true },
       tags = { "field" },
       run = function(t)
         local conn = t:connect { raw = true }
-        conn:send(request { peer_to_peer = true, rtr = one[2] })
+        conn:send(request { peer_to_peer = true, rtr = one.forms })
         local answer = conn:expect(reply { rejected = false, a = true })
         t:check(answer.b or answer.c or answer.d, "the target's Reply names no RTR form",
           { expected = "B, C or D", actual = answer.text, item = answer })
         t:observe("forms", flags_text(answer))
         local common
-        for _, form in ipairs(one[2]) do
+        for _, form in ipairs(one.forms) do
           if answer[FLAG[form]] then common = form end
         end
         if not common then return end
@@ -160,11 +168,12 @@ return family {
     role = "responder",
     needs = { agent = true, rtr = true },
     run = function(t)
-      for _, pair in ipairs { { "send", "write" }, { "write", "read" }, { "read", "send" } } do
-        local offered, own = pair[1], pair[2]
-        local conn = t:connect { raw = true, target = { rtr = { own } } }
-        conn:send(request { peer_to_peer = true, rtr = { offered } })
-        conn:expect(reply { rejected = false, a = true, [FLAG[own]] = true })
+      for _, one in ipairs {
+        { offered = "send", own = "write" }, { offered = "write", own = "read" }, { offered = "read", own = "send" },
+      } do
+        local conn = t:connect { raw = true, target = { rtr = { one.own } } }
+        conn:send(request { peer_to_peer = true, rtr = { one.offered } })
+        conn:expect(reply { rejected = false, a = true, [FLAG[one.own]] = true })
         conn:send(terminate "2/0/07")
         conn:expect_close {}
       end
@@ -228,11 +237,11 @@ return family {
 
   -- The RFC does not say what a responder does about a first FPDU that is no RTR: the rule binds the peer.
   each({
-    { "send-with-data", function(t) t:receive { length = 8 } end, send { payload = "data" } },
-    { "other-form", nil, read_request { size = 0, sink_stag = 1, sink_to = 2 } },
+    { name = "send-with-data", message = send { payload = "data" }, posts = true },
+    { name = "other-form", message = read_request { size = 0, sink_stag = 1, sink_to = 2 } },
   }, function(one)
     return case {
-      id = "empa-rtr-first-" .. one[1],
+      id = "empa-rtr-first-" .. one.name,
       purpose = "A first FPDU that is not the chosen RTR form ends the stream or is served as usual",
       rules = { "EMPA-9.2-10", "EMPA-5-01" },
       role = "responder",
@@ -240,10 +249,10 @@ return family {
       needs = { agent = true, rtr = "write" },
       run = function(t)
         local conn = t:connect { peer_to_peer = true, rtr = { "write" }, rtr_send = false }
-        if one[2] then one[2](t) end
-        conn:send(one[3], { comment = "not the chosen RTR form" })
+        if one.posts then t:receive { length = 8 } end
+        conn:send(one.message, { comment = "not the chosen RTR form" })
         conn:send(read_request { size = 0, sink_stag = 3, sink_to = 4 })
-        local item = conn:expect(fault.no_common_rtr, terminate "2/0/05", closed(), read_response {})
+        local item = conn:expect(fault.first_is_no_rtr, closed(), read_response {})
         t:observe("first", item.op or item.kind)
       end,
     }
@@ -253,19 +262,19 @@ return family {
 
   each(offers, function(one)
     return case {
-      id = "empa-request-offers-" .. one[1],
-      purpose = ("A peer-to-peer Request has A=1 and offers the forms that the initiator supports (%s)"):format(one[1]:upper()),
+      id = "empa-request-offers-" .. one.flags,
+      purpose = ("A peer-to-peer Request has A=1 and offers the forms that the initiator supports (%s)"):format(one.flags:upper()),
       rules = { "EMPA-9.2-02", "EMPA-9.2-01" },
       role = "initiator",
       needs = { agent = true },
       run = function(t)
-        local conn, asked = mpa.called(t, with(P2P, { rtr = one[2] }))
+        local conn, asked = mpa.called(t, with(P2P, { rtr = one.forms }))
         t:check(asked.a, "the target's Request does not ask for peer-to-peer",
           { rule = "EMPA-9.2-01", actual = asked.text })
-        t:check(flags_text(asked) == one[1]:upper(), "the target's Request offers other forms than the target supports",
-          { expected = one[1]:upper(), actual = asked.text, item = asked })
+        t:check(flags_text(asked) == one.flags:upper(), "the target's Request offers other forms than the target supports",
+          { expected = one.flags:upper(), actual = asked.text, item = asked })
         conn:send(reply { a = true, b = asked.b, c = asked.c, d = asked.d })
-        local first = conn:expect(mpa.rtr[one[2][1]], mpa.rtr[one[2][2] or one[2][1]], mpa.rtr[one[2][3] or one[2][1]])
+        local first = conn:expect(indications(one.forms))
         mpa.answer_rtr(conn, first)
         mpa.serves(conn)
       end,
@@ -275,8 +284,8 @@ return family {
   -- Replies that leave a choice of several forms: the initiator sends any of them, once.
   each(offers, function(one)
     return case {
-      id = "empa-rtr-chosen-of-" .. one[1],
-      purpose = ("When the Reply names %s the initiator sends one of these, once"):format(one[1]:upper()),
+      id = "empa-rtr-chosen-of-" .. one.flags,
+      purpose = ("When the Reply names %s the initiator sends one of these, once"):format(one.flags:upper()),
       rules = { "EMPA-9.2-10", "EMPA-5-01" },
       role = "initiator",
       needs = { peer_to_peer = true, rtr = "send write read" },
@@ -285,10 +294,8 @@ return family {
         local conn, asked = mpa.called(t, with(P2P, { rtr = { "send", "write", "read" } }))
         t:check(asked.a, "the target's Request does not ask for peer-to-peer",
           { rule = "EMPA-9.2-01", actual = asked.text })
-        conn:send(reply { peer_to_peer = true, rtr = one[2] })
-        local allowed = {}
-        for i, form in ipairs(one[2]) do allowed[i] = mpa.rtr[form] end
-        local first = conn:expect(table.unpack(allowed))
+        conn:send(reply { peer_to_peer = true, rtr = one.forms })
+        local first = conn:expect(indications(one.forms))
         t:observe("form", first.op)
         mpa.answer_rtr(conn, first)
         conn:fence() -- nothing comes before the answer: the initiator sent one RTR only
@@ -297,18 +304,19 @@ return family {
   end),
 
   each({
-    { "send-read", { "send" }, { "read" } }, { "write-send", { "write" }, { "send" } },
-    { "read-write", { "read" }, { "write" } }, { "all-none", { "send", "write", "read" }, {} },
+    { name = "send-read", own = { "send" }, named = { "read" } }, { name = "write-send", own = { "write" }, named = { "send" } },
+    { name = "read-write", own = { "read" }, named = { "write" } },
+    { name = "all-none", own = { "send", "write", "read" }, named = {} },
   }, function(one)
     return case {
-      id = "empa-rtr-match-" .. one[1],
+      id = "empa-rtr-match-" .. one.name,
       purpose = "An initiator that supports none of the forms that the Reply names ends the connection with 2/0/07",
       rules = { "EMPA-9.2-11", "EMPA-9.2-12", "EMPA-8-01" },
       role = "initiator",
       needs = { agent = true },
       run = function(t)
-        local conn = mpa.called(t, with(P2P, { rtr = one[2] }))
-        conn:send(reply { peer_to_peer = true, rtr = one[3] })
+        local conn = mpa.called(t, with(P2P, { rtr = one.own }))
+        conn:send(reply { peer_to_peer = true, rtr = one.named })
         conn:expect_terminate { fault.no_common_rtr }
         conn:expect_close {}
       end,

@@ -7,8 +7,8 @@ local atomics = use "atomics"
 
 local ONES = 0xffffffffffffffff
 local requests = {
-  { "fetch-add", "FetchAdd", { add_swap = 0x0101010101010101 } },
-  { "cmp-swap", "CmpSwap", { atomic = 2, add_swap = 0xeeeeeeeeeeeeeeee, add_swap_mask = ONES, compare_mask = 0 } },
+  { name = "fetch-add", text = "FetchAdd", fields = { add_swap = 0x0101010101010101 } },
+  { name = "cmp-swap", text = "CmpSwap", fields = { atomic = 2, add_swap = 0xeeeeeeeeeeeeeeee, add_swap_mask = ONES, compare_mask = 0 } },
 }
 
 local function joined(...)
@@ -69,15 +69,14 @@ return family {
   -- ---- alignment ----
 
   each(requests, function(one)
-    local name, words, fields = table.unpack(one)
-    local section = name == "fetch-add" and "EXT-5.1.1-" or "EXT-5.1.2-"
+    local section = one.name == "fetch-add" and "EXT-5.1.1-" or "EXT-5.1.2-"
     return each(range(1, 7), function(shift)
       local both = shift == 4
       return (both and both_roles or case) {
-        id = ("ext-%s-misaligned-%d"):format(name, shift),
-        purpose = ("A %s %d octets off a 64-bit boundary ends the stream and changes no octet"):format(words, shift),
-        rules = { section .. (name == "fetch-add" and "05" or "06"), section .. "03", section .. (name == "fetch-add" and "02" or "04"),
-                  "EXT-8.2-06", "EXT-8.2-07", "EXT-8.2-05", "EXT-8.1-02", "EXT-5.2.1-05", section .. (name == "fetch-add" and "04" or "05") },
+        id = ("ext-%s-misaligned-%d"):format(one.name, shift),
+        purpose = ("A %s %d octets off a 64-bit boundary ends the stream and changes no octet"):format(one.text, shift),
+        rules = { section .. (one.name == "fetch-add" and "05" or "06"), section .. "03", section .. (one.name == "fetch-add" and "02" or "04"),
+                  "EXT-8.2-06", "EXT-8.2-07", "EXT-8.2-05", "EXT-8.1-02", "EXT-5.2.1-05", section .. (one.name == "fetch-add" and "04" or "05") },
         role = not both and "responder" or nil,
         needs = { memory = "atomic", extensions = true },
         run = function(t)
@@ -85,9 +84,9 @@ return family {
           local buf = t:memory { length = 24, remote = "atomic", to = 0x10000, fill = "count" }
           local conn = t:session {}
           conn:sanity()
-          refused(conn, joined(fields, { target = buf, offset = 8 + shift, comment = shift .. " octets off" }), fault.unaligned_atomic)
-          t:expect_unchanged(buf, { rule = section .. (name == "fetch-add" and "03" or "04") })
-          t:event("fault", conn, nil, { rule = section .. (name == "fetch-add" and "04" or "05") })
+          refused(conn, joined(one.fields, { target = buf, offset = 8 + shift, comment = shift .. " octets off" }), fault.unaligned_atomic)
+          t:expect_unchanged(buf, { rule = section .. (one.name == "fetch-add" and "03" or "04") })
+          t:event("fault", conn, nil, { rule = section .. (one.name == "fetch-add" and "04" or "05") })
         end,
       }
     end)
@@ -110,7 +109,7 @@ return family {
         conn:sanity()
         local sent = conn:send(atomic_request { target = buf, atomic = code, add_swap = 0x1111111111111111, add_swap_mask = ONES,
                                                 compare_mask = 0, broken = true, comment = "AOpCode " .. code })
-        conn:expect_terminate { fault.opcode, terminate { rdmap = "operation", d = true, r = false }, of = sent }
+        conn:expect_terminate { fault.atomic_opcode, of = sent }
         t:expect_unchanged(buf)
       end,
     }
@@ -120,11 +119,10 @@ return family {
 
   each(stags, function(one)
     return each(requests, function(request)
-      local op, words, fields = table.unpack(request)
-      local both = op == "fetch-add"
+      local both = request.name == "fetch-add"
       return (both and both_roles or case) {
-        id = ("ext-%s-stag-%s"):format(op, one.name),
-        purpose = ("A %s on a buffer whose STag %s ends the stream and changes no octet"):format(words, one.text),
+        id = ("ext-%s-stag-%s"):format(request.name, one.name),
+        purpose = ("A %s on a buffer whose STag %s ends the stream and changes no octet"):format(request.text, one.text),
         rules = { "EXT-8.2-08", "EXT-8.2-05", "EXT-8.1-02" },
         level = "must",
         role = not both and "responder" or nil,
@@ -133,7 +131,7 @@ return family {
           local buf = one.prepare(t)
           local conn = t:session {}
           conn:sanity()
-          refused(conn, joined(fields, { remote_stag = buf.stag, remote_to = buf.to, comment = "the STag " .. one.text }), one.fault)
+          refused(conn, joined(request.fields, { remote_stag = buf.stag, remote_to = buf.to, comment = "the STag " .. one.text }), one.fault)
           if buf.mem then t:expect_unchanged(buf) end
         end,
       }
@@ -142,11 +140,10 @@ return family {
 
   each(places, function(one)
     return each(requests, function(request)
-      local op, words, fields = table.unpack(request)
-      local both = op == "cmp-swap" and one.name == "straddling-end"
+      local both = request.name == "cmp-swap" and one.name == "straddling-end"
       return (both and both_roles or case) {
-        id = ("ext-%s-%s"):format(op, one.name),
-        purpose = ("A %s %s ends the stream and changes no octet"):format(words, one.text),
+        id = ("ext-%s-%s"):format(request.name, one.name),
+        purpose = ("A %s %s ends the stream and changes no octet"):format(request.text, one.text),
         rules = { "EXT-8.2-08", "EXT-8.2-05", "EXT-8.1-02" },
         level = "must",
         role = not both and "responder" or nil,
@@ -155,7 +152,7 @@ return family {
           local buf = t:memory { length = 60, remote = "atomic", to = 0x10000, fill = "count" }
           local conn = t:session {}
           conn:sanity()
-          refused(conn, joined(fields, { remote_stag = buf.stag, remote_to = one.to, comment = one.text }), one.fault)
+          refused(conn, joined(request.fields, { remote_stag = buf.stag, remote_to = one.to, comment = one.text }), one.fault)
           t:expect_unchanged(buf)
         end,
       }
@@ -193,8 +190,7 @@ return family {
         local conn = t:session {}
         conn:sanity()
         local sent = conn:send(atomic_request { payload = body(buf):sub(1, size), broken = true, comment = size .. " octets for 52" })
-        -- OP-82: no code is assigned.
-        conn:expect_terminate { terminate { rdmap = "operation" }, terminate { rdmap = "catastrophic" }, "1/2/05", of = sent }
+        conn:expect_terminate { fault.atomic_request_length, of = sent }
         t:expect_unchanged(buf)
       end,
     }
@@ -224,11 +220,10 @@ return family {
   -- ---- more than the IRD ----
 
   -- OP-70, OP-83: reads and atomics count together.
-  each({ { "atomics", "" }, { "atomics-and-reads", ", Reads counted in," } }, function(one)
-    local name, how = table.unpack(one)
+  each({ { name = "atomics", text = "" }, { name = "atomics-and-reads", text = ", Reads counted in," } }, function(one)
     return both_roles {
-      id = "ext-ird-exceeded-by-" .. name,
-      purpose = ("An Atomic Request above the IRD%s ends the stream or waits its turn; other streams go on"):format(how),
+      id = "ext-ird-exceeded-by-" .. one.name,
+      purpose = ("An Atomic Request above the IRD%s ends the stream or waits its turn; other streams go on"):format(one.text),
       rules = { "EXT-5.2.1-11", "EXT-5.2.2-05" },
       needs = { memory = "read atomic", extensions = true, ird = 2 },
       run = function(t)
@@ -241,7 +236,7 @@ return family {
         -- The long Read keeps the requests after it waiting.
         conn:together(function()
           conn:send(read_request { source = buf, size = 100000, sink_stag = 5, sink_to = 1 })
-          if name == "atomics" then
+          if one.name == "atomics" then
             conn:send(atomic_request { target = cells, add_swap = 1, request_id = 2 })
           else
             conn:send(read_request { source = buf, size = 8, sink_stag = 5, sink_to = 2 })
@@ -250,7 +245,7 @@ return family {
         end)
         local answers = {
           read_response { stag = 5, to = 1 },
-          name == "atomics" and atomic_response { request_id = 2, value = 1 } or read_response { stag = 5, to = 2 },
+          one.name == "atomics" and atomic_response { request_id = 2, value = 1 } or read_response { stag = 5, to = 2 },
           atomic_response { request_id = 3 },
         }
         local item

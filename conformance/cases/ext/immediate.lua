@@ -2,15 +2,16 @@
 
 -- Immediate Data (RFC 7306 §6) that the station sends.
 
-local kinds = { { "immediate", immediate, false }, { "immediate-se", immediate_se, true } }
+local kinds = {
+  { name = "immediate", make = immediate, solicited = false }, { name = "immediate-se", make = immediate_se, solicited = true },
+}
 
 return family {
   each(kinds, function(kind)
-    local name, message, solicited = table.unpack(kind)
     return {
       both_roles {
-        id = "ext-" .. name,
-        purpose = ("The 8 octets of %s reach the target's user, %s"):format(name, solicited and "solicited" or "not solicited"),
+        id = "ext-" .. kind.name,
+        purpose = ("The 8 octets of %s reach the target's user, %s"):format(kind.name, kind.solicited and "solicited" or "not solicited"),
         rules = { "EXT-6.3-03", "EXT-6.3-09", "EXT-6.3-04" },
         level = "must",
         needs = { agent = true, extensions = true },
@@ -18,19 +19,18 @@ return family {
           local conn = t:session {}
           for _, payload in ipairs { hex "0102030405060708", hex "ff80000000000001", bytes(8, 0), bytes(8, 0xff) } do
             local posted = t:receive { length = 16 }
-            conn:send(message { payload = payload })
-            t:completion(posted, { immediate = payload, solicited = solicited })
+            conn:send(kind.make { payload = payload })
+            t:completion(posted, { immediate = payload, solicited = kind.solicited })
           end
           conn:fence()
         end,
       },
 
-      -- OP-82: no code is assigned.
       each({ 0, 1, 4, 7, 9, 16, 60 }, function(size)
         local both = size == 7 or size == 9
         return (both and both_roles or case) {
-          id = ("ext-%s-length-%d"):format(name, size),
-          purpose = ("%s of %d octets ends the stream and is not delivered"):format(name, size),
+          id = ("ext-%s-length-%d"):format(kind.name, size),
+          purpose = ("%s of %d octets ends the stream and is not delivered"):format(kind.name, size),
           rules = { "EXT-6.3-08", "EXT-8.2-01", "EXT-8.1-02" },
           role = not both and "responder" or nil,
           needs = { agent = true, extensions = true },
@@ -38,17 +38,16 @@ return family {
             local conn = t:session {}
             conn:sanity()
             local posted = t:receive { length = 64 }
-            local sent = conn:send(message { payload = bytes(size, 0xee), broken = true, comment = size .. " octets for 8" })
-            conn:expect_terminate { terminate { rdmap = "operation", d = true, r = false }, terminate { rdmap = "operation" },
-                                    terminate { rdmap = "catastrophic" }, "1/2/05", of = sent }
+            local sent = conn:send(kind.make { payload = bytes(size, 0xee), broken = true, comment = size .. " octets for 8" })
+            conn:expect_terminate { fault.immediate_length, of = sent }
             t:expect_no_completion(posted)
           end,
         }
       end),
 
       both_roles {
-        id = ("ext-%s-no-buffer"):format(name),
-        purpose = ("%s without a posted buffer ends the stream; messages before it are delivered"):format(name),
+        id = ("ext-%s-no-buffer"):format(kind.name),
+        purpose = ("%s without a posted buffer ends the stream; messages before it are delivered"):format(kind.name),
         rules = { "EXT-6.3-03", "EXT-8.2-02" },
         needs = { agent = true, extensions = true },
         run = function(t)
@@ -56,24 +55,24 @@ return family {
           conn:sanity()
           local posted = { t:receive { length = 16 }, t:receive { length = 16 } }
           for i, handle in ipairs(posted) do
-            conn:send(message { payload = bytes(8, i) })
+            conn:send(kind.make { payload = bytes(8, i) })
             t:completion(handle, { immediate = bytes(8, i) })
           end
-          local sent = conn:send(message { payload = bytes(8, 0xee), broken = true, comment = "no buffer is posted" })
-          conn:expect_terminate { "1/2/02", of = sent }
+          local sent = conn:send(kind.make { payload = bytes(8, 0xee), broken = true, comment = "no buffer is posted" })
+          conn:expect_terminate { fault.no_buffer, of = sent }
         end,
       },
 
       case {
-        id = ("ext-%s-segments"):format(name),
-        purpose = ("%s in two segments is delivered once, or ends the stream"):format(name),
+        id = ("ext-%s-segments"):format(kind.name),
+        purpose = ("%s in two segments is delivered once, or ends the stream"):format(kind.name),
         rules = { "EXT-6.3-08" },
         role = "responder",
         needs = { agent = true, extensions = true },
         run = function(t)
           local conn = t:session {}
           local posted = t:receive { length = 16 }
-          conn:send(message { payload = "8 octets" }, { segments = { 3, 5 } })
+          conn:send(kind.make { payload = "8 octets" }, { segments = { 3, 5 } })
           conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
           local item = conn:expect(read_response { stag = 7, to = 7, payload = "" }, terminate { rdmap = "operation" }, terminate {})
           if item.op == "read-response" then

@@ -12,21 +12,22 @@ local function without(t)
 end
 
 local messages = {
-  { "immediate", immediate, { payload = "8 octets" } },
-  { "immediate-se", immediate_se, { payload = "8 octets" } },
-  { "fetch-add", atomic_request, { add_swap = 1 } },
-  { "probe", atomic_request, {} },
-  { "cmp-swap", atomic_request, { atomic = 2, add_swap = ONES, add_swap_mask = ONES, compare_mask = 0 } },
-  { "atomic-response", atomic_response, { request_id = 1, value = 1 } },
+  { name = "immediate", make = immediate, fields = { payload = "8 octets" } },
+  { name = "immediate-se", make = immediate_se, fields = { payload = "8 octets" } },
+  { name = "fetch-add", make = atomic_request, fields = { add_swap = 1 } },
+  { name = "probe", make = atomic_request, fields = {}, rule = "EXT-1.1-04" },
+  { name = "cmp-swap", make = atomic_request,
+    fields = { atomic = 2, add_swap = ONES, add_swap_mask = ONES, compare_mask = 0 } },
+  { name = "atomic-response", make = atomic_response, fields = { request_id = 1, value = 1 },
+    fault = fault.atomic_response_of_rfc7306 },
 }
 
 return family {
   each(messages, function(one)
-    local name, message, fields = table.unpack(one)
     return both_roles {
-      id = "ext-unsupported-" .. name,
-      purpose = ("To a target without RFC 7306 %s is an unexpected opcode, which ends the stream"):format(name),
-      rules = { name == "probe" and "EXT-1.1-04" or "EXT-1.1-02", "EXT-1.1-02" },
+      id = "ext-unsupported-" .. one.name,
+      purpose = ("To a target without RFC 7306 %s is an unexpected opcode, which ends the stream"):format(one.name),
+      rules = { one.rule or "EXT-1.1-02", "EXT-1.1-02" },
       level = "must",
       needs = { agent = true },
       run = function(t)
@@ -36,10 +37,10 @@ return family {
         conn:sanity()
         local posted = t:receive { length = 16 }
         local bent = { broken = true, comment = "the target has no RFC 7306" }
-        for field, value in pairs(fields) do bent[field] = value end
-        if message == atomic_request then bent.target = buf end
-        local sent = conn:send(message(bent))
-        conn:expect_terminate { fault.opcode_of_rfc7306, message == atomic_response and "1/2/01" or {}, of = sent }
+        for field, value in pairs(one.fields) do bent[field] = value end
+        if one.make == atomic_request then bent.target = buf end
+        local sent = conn:send(one.make(bent))
+        conn:expect_terminate { one.fault or fault.opcode_of_rfc7306, of = sent }
         t:expect_no_completion(posted)
         t:expect_unchanged(buf)
       end,

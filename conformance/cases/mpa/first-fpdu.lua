@@ -13,14 +13,14 @@ local faults = {
   { name = "rdmap-version", text = "RDMAP version 3", fault = fault.rdmap_version, message = send { rv = 3 }, rule = "RDMAP-7.2-03" },
   { name = "opcode", text = "opcode 12, which is not assigned", fault = fault.opcode, message = send { opcode = 12 },
     rule = "RDMAP-7.2-02" },
-  { name = "opcode-tagged", text = "a tagged Send", fault = { fault.opcode, "1/1/00", "1/2/01" },
+  { name = "opcode-tagged", text = "a tagged Send", fault = fault.send_with_t,
     message = send { t = true, stag = 0, payload = "x" },
     rule = "RDMAP-7.2-02", others = { "RDMAP-4.1-05" } },
   { name = "queue", text = "queue 9", fault = fault.invalid_queue, message = send { qn = 9, payload = "x" }, rule = "DDP-7.1-01" },
   { name = "msn", text = "MSN 7", fault = fault.invalid_msn, message = send { msn = 7, payload = "x" }, rule = "DDP-7.1-09" },
   { name = "stag", text = "a Write to an STag that is not valid", fault = fault.invalid_stag,
     message = write { stag = 0xdeadbeef, payload = "x" }, rule = "DDP-7.1-10" },
-  { name = "response", text = "a Read Response that answers nothing", fault = { fault.unasked_response, "1/1/00" },
+  { name = "response", text = "a Read Response that answers nothing", fault = fault.unasked_response_nowhere,
     message = read_response { stag = 1, payload = "x", broken = true }, rule = "RDMAP-5.2.2-04" },
 }
 

@@ -4,11 +4,11 @@
 -- answers nothing of it, whether it comes together with the error or after the Terminate.
 
 local errors = {
-  { name = "ddp-tagged", code = "1/1/00", provoke = function(conn) conn:send(write { stag = 0x5bad57a6, to = 0, payload = bytes(8) }) end },
-  { name = "ddp-untagged", code = "1/2/01", provoke = function(conn) conn:send(send { qn = 77, payload = bytes(8) }) end },
+  { name = "ddp-tagged", fault = fault.invalid_stag, provoke = function(conn) conn:send(write { stag = 0x5bad57a6, to = 0, payload = bytes(8) }) end },
+  { name = "ddp-untagged", fault = fault.invalid_queue, provoke = function(conn) conn:send(send { qn = 77, payload = bytes(8) }) end },
   { name = "ddp-header", provoke = function(conn) conn:send(raw { ulpdu = "\xc1\x40", broken = true, comment = "no DDP header" }) end },
-  { name = "rdmap-version", code = "0/2/05", provoke = function(conn) conn:send(write { rv = 2 }) end },
-  { name = "rdmap-read", code = "0/1/00", provoke = function(conn) conn:send(read_request { size = 8, source_stag = 0x5bad57a6 }) end },
+  { name = "rdmap-version", fault = fault.rdmap_version, provoke = function(conn) conn:send(write { rv = 2 }) end },
+  { name = "rdmap-read", fault = fault.rdmap_invalid_stag, provoke = function(conn) conn:send(read_request { size = 8, source_stag = 0x5bad57a6 }) end },
 }
 
 return family {
@@ -39,8 +39,8 @@ return family {
           else
             one.provoke(conn)
           end
-          local item = conn:expect(terminate(one.code or {}), terminate { ddp = "tagged" }, terminate { ddp = "untagged" },
-            terminate { rdmap = "protection" }, one.code and terminate { rdmap = "operation" } or closed())
+          local item = conn:expect(one.fault or terminate {}, terminate { ddp = "tagged" }, terminate { ddp = "untagged" },
+            terminate { rdmap = "protection" }, one.fault and terminate { rdmap = "operation" } or closed())
           if not together and item.kind == "message" then harmless() end
           conn:shutdown()
           if item.kind == "message" then conn:expect_close {} end

@@ -4,15 +4,15 @@
 
 -- The target does not only answer a wrong message, but reports it to its user.
 local faults = {
-  { name = "write", rule = "RDMAP-5.1-09", text = "Write", code = "1/1/00", stimulus = function(conn)
+  { name = "write", rule = "RDMAP-5.1-09", text = "Write", fault = fault.invalid_stag, stimulus = function(conn)
     return conn:send(write { stag = 0x5bad57a6, to = 0, payload = "\xee" })
   end },
-  { name = "send", rule = "RDMAP-5.3-07", text = "Send", code = "1/2/02",
+  { name = "send", rule = "RDMAP-5.3-07", text = "Send", fault = fault.no_buffer,
     stimulus = function(conn) return conn:send(send { payload = "\xee" }) end },
-  { name = "read-request", rule = "RDMAP-5.2.1-05", text = "Read Request", code = "0/1/00", stimulus = function(conn)
+  { name = "read-request", rule = "RDMAP-5.2.1-05", text = "Read Request", fault = fault.rdmap_invalid_stag, stimulus = function(conn)
     return conn:send(read_request { size = 1, source_stag = 0x5bad57a6 })
   end },
-  { name = "read-response", rule = "RDMAP-5.2.2-04", text = "Read Response", code = "0/2/06",
+  { name = "read-response", rule = "RDMAP-5.2.2-04", text = "Read Response", fault = fault.unasked_response,
     stimulus = function(conn) return conn:send(read_response { broken = true }) end },
 }
 
@@ -67,7 +67,7 @@ return family {
         local conn = t:session {}
         conn:sanity()
         one.stimulus(conn)
-        conn:expect_terminate { one.code, terminate {} }
+        conn:expect_terminate { one.fault, terminate {} }
         t:event("fault", conn)
       end,
     }
