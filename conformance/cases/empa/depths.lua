@@ -261,9 +261,11 @@ return family {
 
   -- ---- an IRD that does not suffice ----
 
-  each({ { "one-more", function(ird) return ird + 1 end }, { "3ffe", function() return 0x3ffe end } }, function(one)
+  each({
+    { name = "one-more", ord = function(ird) return ird + 1 end }, { name = "3ffe", ord = function() return 0x3ffe end },
+  }, function(one)
     return case {
-      id = "empa-ird-short-" .. one[1],
+      id = "empa-ird-short-" .. one.name,
       purpose = "An initiator that cannot give the IRD for the Reply's ORD ends the connection with 2/0/06",
       rules = { "EMPA-9.1-09", "EMPA-9.1-10", "EMPA-9.1-07", "EMPA-8-01" },
       role = "initiator",
@@ -272,7 +274,7 @@ return family {
         local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2, rtr = { "write" }, ird = 2 })
         t:check(asked.ird and asked.ird < 0x3ffe, "the target's Request has no IRD that leaves a larger ORD",
           { actual = asked.text, item = asked })
-        local ord = one[2](asked.ird)
+        local ord = one.ord(asked.ird)
         conn:send(reply { ord = ord, ird = 16, a = asked.a, b = asked.b, c = asked.c, d = asked.d })
         local item
         if asked.a then

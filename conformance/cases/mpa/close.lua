@@ -6,12 +6,13 @@ local mpa = use "mpa"
 return family {
   -- A Send of 20 octets: 2 + 18 + 20 octets, then the CRC.
   each({
-    { "half-length", 1 }, { "no-ulpdu", 2 }, { "in-header", 11 }, { "no-payload", 20 }, { "in-payload", 33 },
-    { "no-crc", 40 }, { "in-crc", 43 },
+    { name = "half-length", octets = 1 }, { name = "no-ulpdu", octets = 2 }, { name = "in-header", octets = 11 },
+    { name = "no-payload", octets = 20 }, { name = "in-payload", octets = 33 }, { name = "no-crc", octets = 40 },
+    { name = "in-crc", octets = 43 },
   }, function(one)
     return both_roles {
-      id = "mpa-fin-" .. one[1],
-      purpose = ("A stream that ends after %d of 44 octets of a Send ends at the target, and nothing is delivered"):format(one[2]),
+      id = "mpa-fin-" .. one.name,
+      purpose = ("A stream that ends after %d of 44 octets of a Send ends at the target, and nothing is delivered"):format(one.octets),
       rules = { "MPA-6-05", "MPA-8-01", "MPA-7.2-02" },
       needs = { agent = true },
       run = function(t)
@@ -19,7 +20,7 @@ return family {
         local posted = t:receive { length = 64 }
         mpa.good(conn)
         conn:hold(function() conn:send(send { payload = bytes(20) }, { broken = true, comment = "cut short" }) end)
-        conn:release(one[2])
+        conn:release(one.octets)
         conn:shutdown()
         conn:expect_close {}
         t:expect_no_completion(posted)

@@ -29,18 +29,18 @@ end
 -- A Send of 21 octets (ULPDU_Length 39, three pad octets) is the FPDU at fault.
 local PAYLOAD = 21
 local parts = {
-  { "length-shorter", "ULPDU_Length (4 octets less)", function(f) return f.length + 1, 0x04 end },
-  { "length-longer", "ULPDU_Length (16 octets more)", function(f) return f.length + 1, 0x10 end },
-  { "ddp-control", "the DDP control octet", function(f) return f.at(2), 0x40 end },
-  { "rdmap-control", "the RDMAP control octet", function(f) return f.at(3), 0x02 end },
-  { "queue", "QN", function(f) return f.at(2 + 9), 0x01 end },
-  { "msn", "MSN", function(f) return f.at(2 + 13), 0x02 end },
-  { "offset", "MO", function(f) return f.at(2 + 17), 0x01 end },
-  { "payload-first", "the first payload octet", function(f) return f.at(2 + 18), 0x01 end },
-  { "payload-last", "the last payload octet", function(f) return f.at(2 + 18 + PAYLOAD - 1), 0x80 end },
-  { "pad", "the pad", function(f) return f.pad, 0x01 end },
-  { "crc-first", "the first octet of the CRC", function(f) return f.crc, 0x01 end },
-  { "crc-last", "the last octet of the CRC", function(f) return f.crc + 3, 0x80 end },
+  { name = "length-shorter", text = "ULPDU_Length (4 octets less)", place = function(f) return f.length + 1, 0x04 end },
+  { name = "length-longer", text = "ULPDU_Length (16 octets more)", place = function(f) return f.length + 1, 0x10 end },
+  { name = "ddp-control", text = "the DDP control octet", place = function(f) return f.at(2), 0x40 end },
+  { name = "rdmap-control", text = "the RDMAP control octet", place = function(f) return f.at(3), 0x02 end },
+  { name = "queue", text = "QN", place = function(f) return f.at(2 + 9), 0x01 end },
+  { name = "msn", text = "MSN", place = function(f) return f.at(2 + 13), 0x02 end },
+  { name = "offset", text = "MO", place = function(f) return f.at(2 + 17), 0x01 end },
+  { name = "payload-first", text = "the first payload octet", place = function(f) return f.at(2 + 18), 0x01 end },
+  { name = "payload-last", text = "the last payload octet", place = function(f) return f.at(2 + 18 + PAYLOAD - 1), 0x80 end },
+  { name = "pad", text = "the pad", place = function(f) return f.pad, 0x01 end },
+  { name = "crc-first", text = "the first octet of the CRC", place = function(f) return f.crc, 0x01 end },
+  { name = "crc-last", text = "the last octet of the CRC", place = function(f) return f.crc + 3, 0x80 end },
 }
 
 return family {
@@ -147,15 +147,15 @@ return family {
   -- ---- values that are not the CRC ----
 
   each({
-    { "octet-order", "its octets in the opposite order", function(u) return swapped(field(u)) end },
-    { "zero", "zero", function() return 0 end },
-    { "inverted", "all its bits inverted", function(u) return field(u) ~ 0xffffffff end },
-    { "no-length", "the CRC of the ULPDU without ULPDU_Length", function(u) return crc32c(u .. "\0") end },
-    { "no-pad", "the CRC without the pad", function(u) return crc32c(pack(">I2", #u) .. u) end },
+    { name = "octet-order", text = "its octets in the opposite order", crc = function(u) return swapped(field(u)) end },
+    { name = "zero", text = "zero", crc = function() return 0 end },
+    { name = "inverted", text = "all its bits inverted", crc = function(u) return field(u) ~ 0xffffffff end },
+    { name = "no-length", text = "the CRC of the ULPDU without ULPDU_Length", crc = function(u) return crc32c(u .. "\0") end },
+    { name = "no-pad", text = "the CRC without the pad", crc = function(u) return crc32c(pack(">I2", #u) .. u) end },
   }, function(one)
     return both_roles {
-      id = "mpa-crc-value-" .. one[1],
-      purpose = ("The target refuses a CRC field that holds %s"):format(one[2]),
+      id = "mpa-crc-value-" .. one.name,
+      purpose = ("The target refuses a CRC field that holds %s"):format(one.text),
       rules = { "MPA-4.4-17", "MPA-4.4-16", "MPA-8-02", "MPA-6-03" },
       tags = { "field" },
       run = function(t)
@@ -163,7 +163,7 @@ return family {
         mpa.good(conn)
         local probe = conn:encode(write { payload = "" })[1].ulpdu .. "\1\2\3"
         -- 17 octets, one pad octet.
-        conn:send(raw { ulpdu = probe }, { crc = one[3](probe) })
+        conn:send(raw { ulpdu = probe }, { crc = one.crc(probe) })
         mpa.expect_crc_fault(conn)
       end,
     }
@@ -192,11 +192,10 @@ return family {
   -- ---- one bit wrong, in each part of an FPDU ----
 
   each(parts, function(one)
-    local name, what, where = one[1], one[2], one[3]
     return both_roles {
-      id = "mpa-crc-flip-" .. name,
-      purpose = ("The CRC reveals one inverted bit in %s, and the target delivers nothing"):format(what),
-      rules = { name == "pad" and "MPA-4.1-04" or "MPA-4.4-17", "MPA-4.4-16", "MPA-6-01", "MPA-8-02", "MPA-4.4-01" },
+      id = "mpa-crc-flip-" .. one.name,
+      purpose = ("The CRC reveals one inverted bit in %s, and the target delivers nothing"):format(one.text),
+      rules = { one.name == "pad" and "MPA-4.1-04" or "MPA-4.4-17", "MPA-4.4-16", "MPA-6-01", "MPA-8-02", "MPA-4.4-01" },
       needs = { agent = true },
       run = function(t)
         local conn = t:session { crc = true }
@@ -204,10 +203,10 @@ return family {
         mpa.good(conn)
         local ulpdu = conn:encode(send { payload = bytes(PAYLOAD) })[1].ulpdu
         local frame = mpa.fpdu(conn, ulpdu)
-        local place, mask = where(frame)
+        local place, mask = one.place(frame)
         -- A zero-length Write after it brings the octets that a longer length asks for.
         conn:write(mpa.flip(frame.octets, place, mask) .. mpa.fpdu_octets(conn:encode(write {})[1].ulpdu),
-          { comment = "a Send with one bit inverted in " .. what })
+          { comment = "a Send with one bit inverted in " .. one.text })
         mpa.expect_crc_fault(conn)
         t:expect_no_completion(posted)
         t:expect_unchanged(posted.memory)

@@ -113,10 +113,10 @@ return family {
   },
 
   each({
-    { "one-and-a-half", { 26 + 13 } }, { "all-but-last", { 3 * 26 - 1 } }, { "length-apart", { 26 + 1 } },
+    { name = "one-and-a-half", at = 26 + 13 }, { name = "all-but-last", at = 3 * 26 - 1 }, { name = "length-apart", at = 26 + 1 },
   }, function(one)
     return field_bug {
-      id = "mpa-segment-ends-" .. one[1],
+      id = "mpa-segment-ends-" .. one.name,
       purpose = "The target copes with TCP segments that hold a whole FPDU and part of the next",
       rules = { "MPA-A.4-01", "MPA-4.3-13", "MPA-5.2-01" },
       role = "responder",
@@ -124,7 +124,7 @@ return family {
         local conn = t:connect {}
         conn:together(function()
           for _ = 1, 3 do conn:send(write {}) end
-        end, { writes = one[2] })
+        end, { writes = { one.at } })
         mpa.serves(conn)
       end,
     }

@@ -17,7 +17,7 @@ local function session(t, to_target, to_station)
 end
 
 -- Three zero-length Writes: after a Marker, with one inside, with one between ULPDU and CRC.
-local places = { { "before", 0 }, { "inside", 512 - 8 }, { "before-crc", 512 - 16 } }
+local places = { { name = "before", at = 0 }, { name = "inside", at = 512 - 8 }, { name = "before-crc", at = 512 - 16 } }
 
 return family {
   -- ---- the four combinations (field bug: M taken for something that both ends agree on) ----
@@ -110,10 +110,12 @@ return family {
     end,
   },
 
-  each({ { "one-fpdu", 12000 }, { "small", 100 }, { "odd", 333 }, { "full", 1418 } }, function(one)
+  each({
+    { name = "one-fpdu", size = 12000 }, { name = "small", size = 100 }, { name = "odd", size = 333 }, { name = "full", size = 1418 },
+  }, function(one)
     return both_roles {
-      id = "mpa-marker-stream-" .. one[1],
-      purpose = ("16 KiB in FPDUs of %d payload octets each way, with Markers both ways, arrive whole"):format(one[2]),
+      id = "mpa-marker-stream-" .. one.name,
+      purpose = ("16 KiB in FPDUs of %d payload octets each way, with Markers both ways, arrive whole"):format(one.size),
       rules = { "MPA-4.3-14", "MPA-4.3-02", "MPA-4.3-09", "MPA-4.3-10", "MPA-4.3-11", "MPA-4.3-03" },
       needs = { memory = "read write", markers = "on" },
       tags = { "field" },
@@ -121,9 +123,9 @@ return family {
         local conn = session(t, true, true)
         local content = bytes(16384)
         local buf = t:memory { length = #content, remote = "read write" }
-        conn:send(write { to = buf, payload = content }, { segments = one[2] })
-        for at = 0, #content - 1, one[2] do
-          local size = math.min(one[2], #content - at)
+        conn:send(write { to = buf, payload = content }, { segments = one.size })
+        for at = 0, #content - 1, one.size do
+          local size = math.min(one.size, #content - at)
           t:check(conn:read(buf, at, size) == content:sub(at + 1, at + size),
             ("the RDMA Read at %d returned other octets than the Write placed"):format(at))
         end
@@ -178,36 +180,36 @@ return family {
   each(places, function(place)
     return {
       each({
-        { "reserved", "the reserved half set", { reserved = 0xffff }, "MPA-4.2-03" },
-        { "low-1", "low bits of FPDUPTR 1", { add = 1 }, "MPA-4.2-05" },
-        { "low-2", "low bits of FPDUPTR 2", { add = 2 }, "MPA-4.2-05" },
-        { "low-3", "low bits of FPDUPTR 3", { add = 3 }, "MPA-4.2-05" },
+        { name = "reserved", text = "the reserved half set", marker = { reserved = 0xffff }, rule = "MPA-4.2-03" },
+        { name = "low-1", text = "low bits of FPDUPTR 1", marker = { add = 1 }, rule = "MPA-4.2-05" },
+        { name = "low-2", text = "low bits of FPDUPTR 2", marker = { add = 2 }, rule = "MPA-4.2-05" },
+        { name = "low-3", text = "low bits of FPDUPTR 3", marker = { add = 3 }, rule = "MPA-4.2-05" },
       }, function(bend)
         return case {
-          id = ("mpa-marker-%s-%s"):format(bend[1], place[1]),
+          id = ("mpa-marker-%s-%s"):format(bend.name, place.name),
           purpose = ("The target takes a Marker %s an FPDU with %s, and a CRC over it"):format(
-            place[1] == "inside" and "inside" or place[1] == "before" and "before" or "before the CRC of", bend[2]),
-          rules = { bend[4], "MPA-4.3-07" },
+            place.name == "inside" and "inside" or place.name == "before" and "before" or "before the CRC of", bend.text),
+          rules = { bend.rule, "MPA-4.3-07" },
           role = "responder",
           needs = { markers = "on" },
           run = function(t)
             local conn = session(t, true)
-            mpa.align(conn, place[2])
-            conn:send(write {}, { marker = bend[3], broken = false })
+            mpa.align(conn, place.at)
+            conn:send(write {}, { marker = bend.marker, broken = false })
             mpa.serves(conn)
           end,
         }
       end),
       -- OP-13: the check is optional for data in order.
       case {
-        id = "mpa-marker-pointer-" .. place[1],
+        id = "mpa-marker-pointer-" .. place.name,
         purpose = "The target takes a Marker whose FPDUPTR points elsewhere, in order, or sends a Terminate 2/0/03",
         rules = { "MPA-8-03", "MPA-5.2-02", "MPA-8-04" },
         role = "responder",
         needs = { read = true, markers = "on" },
         run = function(t)
           local conn = session(t, true)
-          mpa.align(conn, place[2])
+          mpa.align(conn, place.at)
           conn:send(write {}, { marker = { add = 8 } })
           conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
           local item = conn:expect(fault.marker, read_response { stag = 1, to = 2, payload = "" })
@@ -215,29 +217,29 @@ return family {
         end,
       },
       case {
-        id = "mpa-marker-crc-flip-" .. place[1],
+        id = "mpa-marker-crc-flip-" .. place.name,
         purpose = "The CRC reveals one inverted bit in a Marker",
-        rules = { place[1] == "before" and "MPA-4.3-06" or "MPA-4.4-17", "MPA-4.4-16", "MPA-8-02" },
+        rules = { place.name == "before" and "MPA-4.3-06" or "MPA-4.4-17", "MPA-4.4-16", "MPA-8-02" },
         role = "responder",
         needs = { markers = "on" },
         run = function(t)
           local conn = session(t, true)
-          mpa.align(conn, place[2])
+          mpa.align(conn, place.at)
           local frame = mpa.fpdu(conn, conn:encode(write {})[1].ulpdu)
           conn:write(mpa.flip(frame.octets, frame.markers[1].at), { comment = "a Write with one bit of its Marker inverted" })
           mpa.expect_crc_fault(conn)
         end,
       },
       case {
-        id = "mpa-marker-not-in-crc-" .. place[1],
+        id = "mpa-marker-not-in-crc-" .. place.name,
         purpose = "The target refuses an FPDU whose CRC leaves its Marker out",
-        rules = { place[1] == "before" and "MPA-4.3-06" or "MPA-4.4-17", "MPA-4.4-16", "MPA-8-02" },
+        rules = { place.name == "before" and "MPA-4.3-06" or "MPA-4.4-17", "MPA-4.4-16", "MPA-8-02" },
         role = "responder",
         needs = { markers = "on" },
         tags = { "field" },
         run = function(t)
           local conn = session(t, true)
-          mpa.align(conn, place[2])
+          mpa.align(conn, place.at)
           local ulpdu = conn:encode(write {})[1].ulpdu
           conn:send(raw { ulpdu = ulpdu }, { crc = crc32c(pack(">I2", #ulpdu) .. ulpdu) })
           mpa.expect_crc_fault(conn)

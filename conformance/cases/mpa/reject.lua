@@ -13,40 +13,42 @@ local function nothing_more(t, conn, received, rule)
 end
 
 return family {
-  each({ { "plain-rev1", 1, 0 }, { "private-rev1", 1, 512 }, { "plain", 2, 0 }, { "private", 2, 508 } }, function(one)
-    local name, revision, length = one[1], one[2], one[3]
+  each({
+    { name = "plain-rev1", revision = 1, octets = 0 }, { name = "private-rev1", revision = 1, octets = 512 },
+    { name = "plain", revision = 2, octets = 0 }, { name = "private", revision = 2, octets = 508 },
+  }, function(one)
     return {
       case {
-        id = "mpa-reject-" .. name,
+        id = "mpa-reject-" .. one.name,
         purpose = ("A responder whose ULP refuses a Request answers with R=1 and %s"):format(
-          length > 0 and ("the ULP's %d octets"):format(length) or "no private data"),
+          one.octets > 0 and ("the ULP's %d octets"):format(one.octets) or "no private data"),
         rules = { "MPA-7.1.2-07", "MPA-7.1.2-05", "MPA-7.1.2-19", "MPA-7.1.1-13", "MPA-7.1.2-06", "EMPA-10-05",
           "EMPA-10-06" },
         role = "responder",
-        needs = { agent = true, reject = true, revision = revision },
+        needs = { agent = true, reject = true, revision = one.revision },
         run = function(t)
           local conn = t:connect { raw = true, target = { accept = "ask" } }
-          conn:send(request { revision = revision, private = "no, thanks" })
+          conn:send(request { revision = one.revision, private = "no, thanks" })
           t:check(t:requested(conn) == "no, thanks", "the ULP saw other private data", { rule = "MPA-7.1.1-23" })
-          t:reject(conn, bytes(length))
-          local answer = conn:expect(reply { rejected = true, private = bytes(length), enhanced = revision == 2 })
+          t:reject(conn, bytes(one.octets))
+          local answer = conn:expect(reply { rejected = true, private = bytes(one.octets), enhanced = one.revision == 2 })
           nothing_more(t, conn, 20 + answer.pd_length)
         end,
       },
       case {
-        id = "mpa-rejected-" .. name,
-        purpose = ("A refused initiator sends no FPDU and reports the refusal, with %d octets of private data, to its ULP"):format(length),
+        id = "mpa-rejected-" .. one.name,
+        purpose = ("A refused initiator sends no FPDU and reports the refusal, with %d octets of private data, to its ULP"):format(one.octets),
         rules = { "MPA-7.1.2-13", "MPA-7.1.1-13", "MPA-7.1.2-24" },
         role = "initiator",
-        needs = { agent = true, revision = revision },
+        needs = { agent = true, revision = one.revision },
         run = function(t)
-          local enhanced = revision == 2
-          local conn, asked = mpa.called(t, { revision = revision, enhanced = enhanced, peer_to_peer = enhanced })
-          conn:send(reply { rejected = true, revision = revision, a = asked.a, b = asked.b, c = asked.c, d = asked.d,
-            private = bytes(length) })
+          local enhanced = one.revision == 2
+          local conn, asked = mpa.called(t, { revision = one.revision, enhanced = enhanced, peer_to_peer = enhanced })
+          conn:send(reply { rejected = true, revision = one.revision, a = asked.a, b = asked.b, c = asked.c, d = asked.d,
+            private = bytes(one.octets) })
           local event = t:event("rejected", conn)
-          t:check(event.private == show(bytes(length)), "the ULP saw other private data", {
-            expected = show(bytes(length), 32), actual = event.private:sub(1, 64) })
+          t:check(event.private == show(bytes(one.octets)), "the ULP saw other private data", {
+            expected = show(bytes(one.octets), 32), actual = event.private:sub(1, 64) })
           nothing_more(t, conn, 20 + asked.pd_length)
         end,
       },

@@ -5,25 +5,25 @@
 local mpa = use "mpa"
 
 local at = {
-  { 0, "empty" }, { 1, "one-octet" }, { 15, "key-short" }, { 16, "key-only" }, { 17, "no-revision" },
-  { 18, "no-length" }, { 19, "half-length" }, { 20, "no-private" }, { 22, "half-block" }, { 24, "block-only" },
-  { 31, "last-missing" },
+  { name = "empty", octets = 0 }, { name = "one-octet", octets = 1 }, { name = "key-short", octets = 15 },
+  { name = "key-only", octets = 16 }, { name = "no-revision", octets = 17 }, { name = "no-length", octets = 18 },
+  { name = "half-length", octets = 19 }, { name = "no-private", octets = 20 }, { name = "half-block", octets = 22 },
+  { name = "block-only", octets = 24 }, { name = "last-missing", octets = 31 },
 }
 
 return family {
   each(at, function(one)
-    local octet, name = one[1], one[2]
     return {
       case {
-        id = "mpa-startup-cut-" .. name,
-        purpose = ("The target closes without a Reply on a Request of 32 octets that ends after %d"):format(octet),
+        id = "mpa-startup-cut-" .. one.name,
+        purpose = ("The target closes without a Reply on a Request of 32 octets that ends after %d"):format(one.octets),
         rules = { "MPA-7.1.1-21", "MPA-7.1.2-03", "MPA-7.1.2-26", "MPA-7.1.2-23", "MPA-8-01" },
         role = "responder",
         needs = { revision = 2 },
         run = function(t)
           local conn = t:connect { raw = true }
-          if octet > 0 then
-            conn:write(octets(request { private = bytes(8) }):sub(1, octet), { comment = "the Request, cut short" })
+          if one.octets > 0 then
+            conn:write(octets(request { private = bytes(8) }):sub(1, one.octets), { comment = "the Request, cut short" })
           end
           conn:expect_silence {} -- bug-closed-before-accepted-* tests ends before the accept
           conn:shutdown()
@@ -31,15 +31,15 @@ return family {
         end,
       },
       case {
-        id = "mpa-reply-cut-" .. name,
-        purpose = ("The target closes without an FPDU on a Reply of 32 octets that ends after %d"):format(octet),
+        id = "mpa-reply-cut-" .. one.name,
+        purpose = ("The target closes without an FPDU on a Reply of 32 octets that ends after %d"):format(one.octets),
         rules = { "MPA-7.1.1-21", "MPA-7.1.2-11", "MPA-7.1.2-26", "MPA-8-01" },
         role = "initiator",
         needs = { enhanced = true },
         run = function(t)
           local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
           local frame = octets(reply { private = bytes(8), a = asked.a, b = asked.b, c = asked.c, d = asked.d })
-          if octet > 0 then conn:write(frame:sub(1, octet), { comment = "the Reply, cut short" }) end
+          if one.octets > 0 then conn:write(frame:sub(1, one.octets), { comment = "the Reply, cut short" }) end
           conn:shutdown()
           mpa.ends_after(conn, 20 + asked.pd_length)
         end,

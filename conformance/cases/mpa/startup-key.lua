@@ -2,24 +2,22 @@
 
 -- One case for each kind of wrong key.
 local wrong = {
-  { "reply", "MPA ID Rep Frame", "is that of a Reply" },
-  { "case", "MPA ID REQ FRAME", "has other letter cases" },
-  { "last", "MPA ID Req Frame" .. "\0", "differs in its last octet" },
-  { "zeros", ("\0"):rep(16), "is all zeros" },
+  { name = "reply", key = "MPA ID Rep Frame", text = "is that of a Reply" },
+  { name = "case", key = "MPA ID REQ FRAME", text = "has other letter cases" },
+  { name = "last", key = "MPA ID Req Fram\0", text = "differs in its last octet" },
+  { name = "zeros", key = ("\0"):rep(16), text = "is all zeros" },
 }
 
 return family {
   each(wrong, function(one)
-    local name, key, how = one[1], one[2], one[3]
-    if name == "last" then key = key:sub(1, 15) .. "\0" end
     return case {
-      id = "mpa-startup-key-" .. name,
-      purpose = ("The target closes without a Reply on a Request whose key %s"):format(how),
+      id = "mpa-startup-key-" .. one.name,
+      purpose = ("The target closes without a Reply on a Request whose key %s"):format(one.text),
       rules = { "MPA-7.1.1-02" },
       role = "responder",
       run = function(t)
         local conn = t:connect { raw = true }
-        conn:send(request { key = key })
+        conn:send(request { key = one.key })
         conn:expect_close {}
       end,
     }

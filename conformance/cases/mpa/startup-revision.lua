@@ -151,12 +151,12 @@ return family {
 
   -- OP-26: the RFC does not say what an initiator does about a Reply that differs from its Request.
   each({
-    { "unenhanced", "an unenhanced Reply of revision 1", { revision = 1, enhanced = false } },
-    { "s-clear", "a Reply of revision 2 with S=0", { revision = 2, enhanced = false } },
+    { name = "unenhanced", text = "an unenhanced Reply of revision 1", reply = reply { revision = 1, enhanced = false } },
+    { name = "s-clear", text = "a Reply of revision 2 with S=0", reply = reply { revision = 2, enhanced = false } },
   }, function(one)
     return case {
-      id = "mpa-reply-" .. one[1],
-      purpose = ("An initiator whose enhanced Request gets %s works unenhanced or closes"):format(one[2]),
+      id = "mpa-reply-" .. one.name,
+      purpose = ("An initiator whose enhanced Request gets %s works unenhanced or closes"):format(one.text),
       rules = { "EMPA-10-05", "EMPA-6-06" },
       role = "initiator",
       level = "may",
@@ -164,7 +164,7 @@ return family {
       run = function(t)
         local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
         t:check(asked.enhanced, "the target's Request is not enhanced", { rule = "EMPA-6-02", actual = asked.text })
-        conn:send(reply(one[3]))
+        conn:send(one.reply)
         local item = conn:next(0.05)
         t:observe("initiator", item and (item.op or "close") or "waits")
       end,

@@ -10,8 +10,9 @@ local function field_bug(fields)
 end
 
 local places = {
-  { 1, "key" }, { 9, "middle-of-key" }, { 16, "flags" }, { 17, "revision" }, { 18, "length" },
-  { 19, "middle-of-length" }, { 20, "block" }, { 22, "ord" }, { 24, "private" }, { 39, "last-octet" },
+  { at = 1, name = "key" }, { at = 9, name = "middle-of-key" }, { at = 16, name = "flags" }, { at = 17, name = "revision" },
+  { at = 18, name = "length" }, { at = 19, name = "middle-of-length" }, { at = 20, name = "block" }, { at = 22, name = "ord" },
+  { at = 24, name = "private" }, { at = 39, name = "last-octet" },
 }
 
 local PD = bytes(8)
@@ -20,28 +21,28 @@ return family {
   each(places, function(one)
     return {
       field_bug {
-        id = "mpa-startup-split-before-" .. one[2],
-        purpose = ("The target answers a Request in two TCP segments, the second from octet %d on, as usual"):format(one[1]),
+        id = "mpa-startup-split-before-" .. one.name,
+        purpose = ("The target answers a Request in two TCP segments, the second from octet %d on, as usual"):format(one.at),
         rules = { "MPA-A.4-01", "MPA-7.1.2-24", "MPA-7.1.5-03" },
         role = "responder",
         needs = { revision = 2 },
         run = function(t)
           local conn = t:connect { raw = true }
-          conn:send(request { private = bytes(16) }, { writes = { one[1] } })
+          conn:send(request { private = bytes(16) }, { writes = { one.at } })
           conn:expect(reply { rejected = false })
           mpa.serves(conn)
         end,
       },
       field_bug {
-        id = "mpa-reply-split-before-" .. one[2],
-        purpose = ("The target takes a Reply in two TCP segments, the second from octet %d on, as usual"):format(one[1]),
+        id = "mpa-reply-split-before-" .. one.name,
+        purpose = ("The target takes a Reply in two TCP segments, the second from octet %d on, as usual"):format(one.at),
         rules = { "MPA-A.4-01", "MPA-7.1.2-11", "MPA-7.1.5-03" },
         role = "initiator",
         needs = { enhanced = true },
         run = function(t)
           local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
           conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d },
-            { writes = { one[1] } })
+            { writes = { one.at } })
           mpa.opens(conn, asked)
           mpa.serves(conn)
         end,
@@ -98,22 +99,22 @@ return family {
   -- ---- octets after the frame ----
 
   each({
-    { "octet", "one more octet", function() return "\0" end },
-    { "fpdu", "a zero-length Write", function(conn)
+    { name = "octet", text = "one more octet", octets = function() return "\0" end },
+    { name = "fpdu", text = "a zero-length Write", octets = function(conn)
       return mpa.fpdu_octets(conn:encode(write {})[1].ulpdu)
     end },
-    { "600", "600 more octets", function() return bytes(600, 0xee) end },
+    { name = "600", text = "600 more octets", octets = function() return bytes(600, 0xee) end },
   }, function(one)
     return field_bug {
-      id = "mpa-startup-surplus-" .. one[1],
-      purpose = ("The target closes on a Request with %s in the same segment, or does not take the surplus for private data"):format(one[2]),
+      id = "mpa-startup-surplus-" .. one.name,
+      purpose = ("The target closes on a Request with %s in the same segment, or does not take the surplus for private data"):format(one.text),
       rules = { "MPA-7.1.2-25", "MPA-7.1.1-21" },
       role = "responder",
       run = function(t)
         local conn = t:connect { raw = true }
         conn:together(function()
           conn:send(request { revision = 1, private = PD })
-          conn:write(one[3](conn), { comment = one[2] .. " before the Reply" })
+          conn:write(one.octets(conn), { comment = one.text .. " before the Reply" })
         end)
         local _, which = conn:expect(closed(), reply { revision = 1 })
         t:observe("surplus", which == 1 and "closed" or "answered")
@@ -146,10 +147,12 @@ return family {
 
   -- A responder has to wait for the initiator's first FPDU, so this exchange is not legal; a robust
   -- initiator takes it or ends the stream. With A=0 it sends nothing of its own.
-  each({ { "read", "an RDMA Read Request" }, { "write", "a zero-length Write" } }, function(one)
+  each({
+    { name = "read", text = "an RDMA Read Request" }, { name = "write", text = "a zero-length Write" },
+  }, function(one)
     return field_bug {
-      id = "mpa-reply-and-fpdu-" .. one[1],
-      purpose = ("The target takes a Reply and %s in one segment, or ends the stream"):format(one[2]),
+      id = "mpa-reply-and-fpdu-" .. one.name,
+      purpose = ("The target takes a Reply and %s in one segment, or ends the stream"):format(one.text),
       rules = { "MPA-7.1-01", "MPA-7.1.2-14", "MPA-7.1.2-15" },
       role = "initiator",
       needs = { enhanced = true },
@@ -157,8 +160,8 @@ return family {
         local conn, asked = mpa.called(t, { peer_to_peer = false, enhanced = true, revision = 2 })
         conn:together(function()
           conn:send(reply { revision = asked.revision, enhanced = asked.enhanced })
-          conn:send(one[1] == "write" and write {} or read_request { size = 0, sink_stag = 1, sink_to = 2 })
-          if one[1] == "write" then conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 }) end
+          conn:send(one.name == "write" and write {} or read_request { size = 0, sink_stag = 1, sink_to = 2 })
+          if one.name == "write" then conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 }) end
         end)
         local item = conn:expect(read_response { stag = 1, to = 2, payload = "" }, terminate {}, closed())
         t:observe("initiator", item.op or item.kind)

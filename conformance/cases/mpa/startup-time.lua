@@ -8,19 +8,20 @@ local SHORT, ENOUGH = 80, 200
 
 return family {
   each({
-    { "silent", "sends nothing", 0 }, { "partial", "sends 19 octets of a Request", 19 },
-    { "no-private", "never sends the private data", 24 },
+    { name = "silent", text = "sends nothing", octets = 0 },
+    { name = "partial", text = "sends 19 octets of a Request", octets = 19 },
+    { name = "no-private", text = "never sends the private data", octets = 24 },
   }, function(one)
     return case {
-      id = "mpa-startup-timeout-" .. one[1],
-      purpose = ("A responder closes when the initiator %s, within its start-up time-out"):format(one[2]),
+      id = "mpa-startup-timeout-" .. one.name,
+      purpose = ("A responder closes when the initiator %s, within its start-up time-out"):format(one.text),
       rules = { "MPA-7.1.2-22", "MPA-7.1.2-27", "MPA-7.1.2-03", "MPA-7.1.1-21" },
       role = "responder",
       needs = { agent = true },
       run = function(t)
         local conn = t:connect { raw = true, target = { startup_timeout_ms = SHORT } }
-        if one[3] > 0 then
-          conn:write(octets(request { private = bytes(64) }):sub(1, one[3]), { comment = "a part of the Request" })
+        if one.octets > 0 then
+          conn:write(octets(request { private = bytes(64) }):sub(1, one.octets), { comment = "a part of the Request" })
         end
         conn:expect_close {}
         t:check(conn:state().received == 0, "the target sent octets before the whole Request had come",
@@ -49,16 +50,18 @@ return family {
     end,
   },
 
-  each({ { "silent", "no Reply comes", 0 }, { "partial", "half a Reply comes", 12 } }, function(one)
+  each({
+    { name = "silent", text = "no Reply comes", octets = 0 }, { name = "partial", text = "half a Reply comes", octets = 12 },
+  }, function(one)
     return case {
-      id = "mpa-reply-timeout-" .. one[1],
-      purpose = ("An initiator closes when %s, within its start-up time-out"):format(one[2]),
+      id = "mpa-reply-timeout-" .. one.name,
+      purpose = ("An initiator closes when %s, within its start-up time-out"):format(one.text),
       rules = { "MPA-7.1.2-27", "MPA-7.1.2-11" },
       role = "initiator",
       needs = { agent = true },
       run = function(t)
         local conn, asked = mpa.called(t, { startup_timeout_ms = SHORT })
-        if one[3] > 0 then conn:write(octets(reply {}):sub(1, one[3]), { comment = "half a Reply" }) end
+        if one.octets > 0 then conn:write(octets(reply {}):sub(1, one.octets), { comment = "half a Reply" }) end
         mpa.ends_after(conn, 20 + asked.pd_length)
       end,
     }
@@ -98,15 +101,15 @@ return family {
 
   -- ---- the responder's first FPDU ----
 
-  each({ { "client-server", false }, { "peer-to-peer", true } }, function(one)
+  each({ { name = "client-server" }, { name = "peer-to-peer", peer_to_peer = true } }, function(one)
     return case {
-      id = "mpa-responder-waits-" .. one[1],
+      id = "mpa-responder-waits-" .. one.name,
       purpose = "A responder with work to send holds it back until the first FPDU of the initiator has come",
-      rules = one[2] and { "EMPA-9.2-17", "MPA-7.1.2-15" } or { "MPA-7.1.2-15", "MPA-7.1.2-16" },
+      rules = one.peer_to_peer and { "EMPA-9.2-17", "MPA-7.1.2-15" } or { "MPA-7.1.2-15", "MPA-7.1.2-16" },
       role = "responder",
-      needs = { agent = true, peer_to_peer = one[2] or nil },
+      needs = { agent = true, peer_to_peer = one.peer_to_peer },
       run = function(t)
-        local conn = t:connect { peer_to_peer = one[2] or nil, rtr = one[2] and { "write" } or nil, rtr_send = false }
+        local conn = t:connect { peer_to_peer = one.peer_to_peer, rtr = one.peer_to_peer and { "write" } or nil, rtr_send = false }
         t:post { op = "send", payload = "first" }
         t:post { op = "write", payload = "second", stag = 0x11223344, to = 0 }
         conn:expect_silence {}

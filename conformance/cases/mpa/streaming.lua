@@ -45,21 +45,23 @@ local function start_up(t, conn, options)
 end
 
 -- Octets streamed by the station and by the target: none, and some around the distance of Markers.
-local amounts = { { 0, 0 }, { 1, 0 }, { 0, 1 }, { 511, 512 }, { 512, 513 }, { 4099, 2 }, { 3, 16384 } }
+local amounts = {
+  { ours = 0, theirs = 0 }, { ours = 1, theirs = 0 }, { ours = 0, theirs = 1 }, { ours = 511, theirs = 512 },
+  { ours = 512, theirs = 513 }, { ours = 4099, theirs = 2 }, { ours = 3, theirs = 16384 },
+}
 
 return family {
   each(amounts, function(amount)
-    local ours, theirs = table.unpack(amount)
     return each({ false, true }, function(markers)
       return streaming {
-        id = ("mpa-streaming-%d-%d%s"):format(ours, theirs, markers and "-markers" or ""),
-        purpose = ("MPA begins after %d octets streamed to the target and %d streamed by it%s"):format(ours, theirs,
+        id = ("mpa-streaming-%d-%d%s"):format(amount.ours, amount.theirs, markers and "-markers" or ""),
+        purpose = ("MPA begins after %d octets streamed to the target and %d streamed by it%s"):format(amount.ours, amount.theirs,
           markers and "; Markers are counted from there" or ""),
         rules = { "MPA-7.1-01" },
         run = function(t)
           local plain = t.peer.startup and t.peer.startup.revision == 0
           local config = not plain and { markers = markers } or nil
-          local conn = switched(t, bytes(ours), bytes(theirs, 0xfe), config)
+          local conn = switched(t, bytes(amount.ours), bytes(amount.theirs, 0xfe), config)
           start_up(t, conn, not plain and { markers = markers } or {})
           conn:sanity()
           local buf = t:memory { length = 3000, remote = "read", fill = "count" }

@@ -232,10 +232,13 @@ return family {
     end,
   },
 
-  each({ { "forwards", 1, 2, 3, 4 }, { "backwards", 4, 3, 2, 1 }, { "inside-out", 3, 2, 4, 1 } }, function(one)
+  each({
+    { name = "forwards", order = { 1, 2, 3, 4 } }, { name = "backwards", order = { 4, 3, 2, 1 } },
+    { name = "inside-out", order = { 3, 2, 4, 1 } },
+  }, function(one)
     return in_every_way {
-      id = "tcp-overlap-" .. one[1],
-      purpose = ("The target delivers a Send in four half-overlapping segments that come %s once and whole"):format(one[1]),
+      id = "tcp-overlap-" .. one.name,
+      purpose = ("The target delivers a Send in four half-overlapping segments that come %s once and whole"):format(one.name),
       rules = { "DDP-5.3-07", "DDP-3-14", "DDP-5.4-01" },
       needs = { agent = true },
       run = function(t, way)
@@ -243,7 +246,7 @@ return family {
         local posted = { t:receive { length = 380 }, t:receive { length = 8 } }
         local parts = conn:split(function() conn:send(send { payload = bytes(380) }) end,
           { sizes = { 110, 110, 110 }, overlap = 55 })
-        parts:send(table.unpack(one, 2))
+        parts:send(table.unpack(one.order))
         t:completion(posted[1], { length = 380 })
         t:expect_contents(posted[1].memory, bytes(380))
         conn:fence()

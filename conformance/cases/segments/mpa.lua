@@ -16,21 +16,21 @@ local function startup_length(conn) return 20 + conn:state().own.pd_length end
 -- The place of octet 0x00000000 of the sequence space, in octets from the first of full operation.
 -- With Markers the first FPDU begins at 4, and the next Marker lies at 512.
 local wraps = {
-  { "length", "the first FPDU's Marker and ULPDU_Length", { 0, 1, 3, 4, 5, 6 } },
-  { "header", "the first FPDU's header", { 7, 11, 16, 19, 20, 21 } },
-  { "marker", "the second Marker", { 511, 512, 513, 514, 515, 516 } },
-  { "end", "the end of the first FPDU", { 1013, 1017, 1019, 1020, 1021, 1023, 1024, 1027, 1028, 1029 } },
-  { "startup", "the start-up frame", { -20, -19, -5, -4, -3, -2, -1 } },
+  { name = "length", text = "the first FPDU's Marker and ULPDU_Length", places = { 0, 1, 3, 4, 5, 6 } },
+  { name = "header", text = "the first FPDU's header", places = { 7, 11, 16, 19, 20, 21 } },
+  { name = "marker", text = "the second Marker", places = { 511, 512, 513, 514, 515, 516 } },
+  { name = "end", text = "the end of the first FPDU", places = { 1013, 1017, 1019, 1020, 1021, 1023, 1024, 1027, 1028, 1029 } },
+  { name = "startup", text = "the start-up frame", places = { -20, -19, -5, -4, -3, -2, -1 } },
 }
 
 local ORDERS = {
-  { "reversed", "in reverse", function(n)
+  { name = "reversed", text = "in reverse", order = function(n)
     local order = {}
     for i = n, 1, -1 do order[#order + 1] = i end
     return order
   end },
-  { "shuffled", "in a shuffled order", function(n) return segments.shuffled(n, 7) end },
-  { "twice", "each of them twice", function(n)
+  { name = "shuffled", text = "in a shuffled order", order = function(n) return segments.shuffled(n, 7) end },
+  { name = "twice", text = "each of them twice", order = function(n)
     local order = {}
     for i = 1, n do order[2 * i - 1], order[2 * i] = i, i end
     return order
@@ -47,17 +47,16 @@ return family {
   -- ---- sequence numbers wrap ----
 
   each(wraps, function(one)
-    local name, where, places = table.unpack(one)
     return in_every_way {
-      id = "tcp-wrap-" .. name,
-      purpose = ("TCP's sequence numbers may wrap in or beside %s, also out of order"):format(where),
+      id = "tcp-wrap-" .. one.name,
+      purpose = ("TCP's sequence numbers may wrap in or beside %s, also out of order"):format(one.text),
       rules = { "MPA-4.3-04", "MPA-7.1.5-03" },
       all = true,
       needs = { memory = "write" },
       run = function(t, way)
         local length = startup_length(segments.session(t, way))
         local buf = t:memory { length = 3000, remote = "write" }
-        for i, place in ipairs(places) do
+        for i, place in ipairs(one.places) do
           local conn = segments.session(t, way, { isn = segments.wrapping(length + place) })
           t:check(startup_length(conn) == length, "the target sent start-up frames of different lengths",
             { rule = "MPA-7.1.1-20" })
@@ -77,13 +76,13 @@ return family {
 
   -- The FPDU after a gap has a Marker that points elsewhere; then the gap closes.
   each({
-    { "far", "points 8 octets too far", { add = 8 } },
-    { "near", "points 4 octets too near", { add = -4 } },
-    { "inside", "points to the middle of the FPDU", { pointer = 300 } },
+    { name = "far", text = "points 8 octets too far", bend = { add = 8 } },
+    { name = "near", text = "points 4 octets too near", bend = { add = -4 } },
+    { name = "inside", text = "points to the middle of the FPDU", bend = { pointer = 300 } },
   }, function(one)
     return in_every_way {
-      id = "tcp-marker-wrong-behind-gap-" .. one[1],
-      purpose = ("The target finds a Marker after a gap that %s when the gap closes"):format(one[2]),
+      id = "tcp-marker-wrong-behind-gap-" .. one.name,
+      purpose = ("The target finds a Marker after a gap that %s when the gap closes"):format(one.text),
       rules = { "MPA-8-05", "MPA-8-03", "MPA-8-04" },
       markers = true,
       all = true,
@@ -93,7 +92,7 @@ return family {
         local conn = segments.session(t, way)
         mpa.align(conn, 0)
         local bend = { which = 1 }
-        for field, value in pairs(one[3]) do bend[field] = value end
+        for field, value in pairs(one.bend) do bend[field] = value end
         local parts = conn:split(function()
           conn:send(write { to = buf, payload = bytes(600) })
           conn:send(write { to = buf, offset = 1000, payload = bytes(1000, 1) }, { marker = bend })
@@ -190,35 +189,34 @@ return family {
   -- ---- the start-up ----
 
   each(ORDERS, function(one)
-    local name, text, order_of = table.unpack(one)
     return each({ 0, 3 }, function(overlap)
       local suffix = overlap > 0 and "-overlapping" or ""
       return {
         startup {
-          id = ("tcp-request-%s%s"):format(name, suffix),
+          id = ("tcp-request-%s%s"):format(one.name, suffix),
           purpose = ("The target answers a Request in %ssegments of 5 octets, %s, as usual"):format(
-            overlap > 0 and "overlapping " or "", text),
+            overlap > 0 and "overlapping " or "", one.text),
           rules = { "MPA-7.1.5-03", "MPA-7.1.5-04" },
           role = "responder",
           run = function(t)
             local conn = t:connect { raw = true }
             local parts = conn:split(function() conn:send(request {}) end, { sizes = 5, overlap = overlap })
-            parts:send(table.unpack(order_of(#parts)))
+            parts:send(table.unpack(one.order(#parts)))
             conn:expect(reply { rejected = false })
             mpa.serves(conn)
           end,
         },
         startup {
-          id = ("tcp-reply-%s%s"):format(name, suffix),
+          id = ("tcp-reply-%s%s"):format(one.name, suffix),
           purpose = ("The target takes a Reply in %ssegments of 5 octets, %s, as usual"):format(
-            overlap > 0 and "overlapping " or "", text),
+            overlap > 0 and "overlapping " or "", one.text),
           rules = { "MPA-7.1.5-03", "MPA-7.1.5-04" },
           role = "initiator",
           needs = { peer_to_peer = true },
           run = function(t)
             local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
             local parts = conn:split(function() conn:send(t:answer(asked)) end, { sizes = 5, overlap = overlap })
-            parts:send(table.unpack(order_of(#parts)))
+            parts:send(table.unpack(one.order(#parts)))
             mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send))
             mpa.serves(conn)
           end,

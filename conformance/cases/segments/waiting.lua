@@ -11,11 +11,10 @@ local function in_every_way(fields)
 end
 
 return family {
-  each({ { "first", 1 }, { "middle", 2 }, { "last", 3 } }, function(one)
-    local name, late = table.unpack(one)
+  each({ { name = "first", late = 1 }, { name = "middle", late = 2 }, { name = "last", late = 3 } }, function(one)
     return in_every_way {
-      id = "tcp-read-waits-" .. name,
-      purpose = ("The target does not answer a Read Request while the %s FPDU of the Write before it is missing"):format(name),
+      id = "tcp-read-waits-" .. one.name,
+      purpose = ("The target does not answer a Read Request while the %s FPDU of the Write before it is missing"):format(one.name),
       rules = { "RDMAP-5.5-07", "RDMAP-5.5-14", "DDP-5.4-01" },
       needs = { memory = "read write" },
       run = function(t, way)
@@ -26,10 +25,10 @@ return family {
           conn:send(read_request { source = buf, size = 3000, sink_stag = 7, sink_to = 1 })
         end)
         for _, i in ipairs { 4, 3, 2, 1 } do
-          if i ~= late then parts:send(i) end
+          if i ~= one.late then parts:send(i) end
         end
         conn:expect_nothing()
-        parts:send(late)
+        parts:send(one.late)
         local item = conn:expect(read_response { stag = 7, to = 1 })
         t:check(item.payload == bytes(3000), "the target answered the Read with octets from before the Write",
           { rule = "RDMAP-5.5-14", expected = show(bytes(3000), 16), actual = show(item.payload, 16), item = item })
