@@ -17,8 +17,8 @@ local queues = {
 
 -- Read Requests: after two, MSN 3 is the next.
 local requests = {
-  { "zero", 0, "0" }, { "repeated", 2, "that of the one before" }, { "skipped", 4, "one more than the next" },
-  { "far", 0x80000003, "far ahead" },
+  { name = "zero", msn = 0, text = "0" }, { name = "repeated", msn = 2, text = "that of the one before" },
+  { name = "skipped", msn = 4, text = "one more than the next" }, { name = "far", msn = 0x80000003, text = "far ahead" },
 }
 
 return family {
@@ -61,18 +61,17 @@ return family {
   end),
 
   each(requests, function(one)
-    local name, msn, how = table.unpack(one)
-    local both = name == "repeated"
+    local both = one.name == "repeated"
     return (both and both_roles or case) {
-      id = "ddp-msn-read-request-" .. name,
-      purpose = ("A Read Request whose MSN is %s ends the stream and is not answered"):format(how),
+      id = "ddp-msn-read-request-" .. one.name,
+      purpose = ("A Read Request whose MSN is %s ends the stream and is not answered"):format(one.text),
       rules = RULES,
       role = not both and "responder" or nil,
       run = function(t)
         local conn = t:session {}
         conn:sanity()
         conn:sanity()
-        local sent = conn:send(read_request { msn = msn, size = 0, sink_stag = 1, comment = "its MSN is " .. how })
+        local sent = conn:send(read_request { msn = one.msn, size = 0, sink_stag = 1, comment = "its MSN is " .. one.text })
         conn:expect_terminate { fault.invalid_msn, of = sent }
       end,
     }
@@ -97,12 +96,11 @@ return family {
 
   -- OP-41: within the posted buffers the range check may pass, but the message can never be complete.
   -- The target must not deliver it; keeping it is worth a warning.
-  each({ { "ahead-by-one", 2 }, { "ahead-by-two", 3 }, { "behind-by-one", 0 } }, function(one)
-    local name, msn = table.unpack(one)
-    local both = name == "ahead-by-one"
+  each({ { name = "ahead-by-one", msn = 2 }, { name = "ahead-by-two", msn = 3 }, { name = "behind-by-one", msn = 0 } }, function(one)
+    local both = one.name == "ahead-by-one"
     return (both and both_roles or case) {
-      id = "ddp-msn-" .. name,
-      purpose = ("Of three posted buffers none is used for a first Send with MSN %d, which ends the stream"):format(msn),
+      id = "ddp-msn-" .. one.name,
+      purpose = ("Of three posted buffers none is used for a first Send with MSN %d, which ends the stream"):format(one.msn),
       rules = { "DDP-7.1-09", "DDP-4.3-13", "DDP-5.4-01" },
       role = not both and "responder" or nil,
       needs = { agent = true },
@@ -110,14 +108,14 @@ return family {
         local conn = t:session {}
         local posted = {}
         for i = 1, 3 do posted[i] = t:receive { length = 16 } end
-        conn:send(send { msn = msn, payload = bytes(16, 0xee) })
+        conn:send(send { msn = one.msn, payload = bytes(16, 0xee) })
         conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
         local item = conn:expect(fault.invalid_msn,
           read_response { stag = 7, to = 7, payload = "" }, { rule = "DDP-4.3-13" })
         for _, handle in ipairs(posted) do
           t:expect_no_completion(handle, { rule = "DDP-7.1-09" })
           -- The target may have placed into a buffer ahead of its turn, but only into that one.
-          if handle ~= posted[msn] then t:expect_unchanged(handle.memory, { rule = "DDP-7.1-09" }) end
+          if handle ~= posted[one.msn] then t:expect_unchanged(handle.memory, { rule = "DDP-7.1-09" }) end
         end
         if item.op ~= "terminate" then
           t:deviates("the target keeps a message that it can never deliver", {

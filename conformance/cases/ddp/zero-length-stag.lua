@@ -2,12 +2,11 @@
 
 -- Field bug: hardware that refuses a zero-length tagged message because of its STag.
 
--- The fault of the buffer that a zero-length Write names: text, memory, TO, a last preparation.
 local named = {
-  ["past-end"] = { "a TO past the end of a valid buffer", { length = 16, remote = "write" }, 17 },
-  ["before-base"] = { "a TO before a valid buffer", { length = 16, remote = "write" }, -1 },
-  ["read-only"] = { "a buffer that permits reading only", { length = 16, remote = "read" }, 0 },
-  ["revoked"] = { "a buffer whose STag is invalidated", { length = 16, remote = "write" }, 0, "invalidate" },
+  { name = "past-end", text = "a TO past the end of a valid buffer", offset = 17 },
+  { name = "before-base", text = "a TO before a valid buffer", offset = -1 },
+  { name = "read-only", text = "a buffer that permits reading only", remote = "read" },
+  { name = "revoked", text = "a buffer whose STag is invalidated", revoke = true },
 }
 
 return family {
@@ -25,20 +24,20 @@ return family {
     }
   end),
 
-  each({ "past-end", "before-base", "read-only", "revoked" }, function(name)
-    local how, memory, offset, prepare = table.unpack(named[name])
+  each(named, function(one)
+    local remote = one.remote or "write"
     return case {
-      id = "ddp-zero-length-" .. name,
-      purpose = ("A zero-length Write to %s is accepted"):format(how),
+      id = "ddp-zero-length-" .. one.name,
+      purpose = ("A zero-length Write to %s is accepted"):format(one.text),
       rules = { "DDP-5.2-11", "RDMAP-5.1-08" },
       role = "responder",
-      needs = { memory = memory.remote },
+      needs = { memory = remote },
       run = function(t)
-        local buf = t:memory(memory)
+        local buf = t:memory { length = 16, remote = remote }
         local conn = t:connect {}
         conn:sanity()
-        if prepare then t:invalidate(buf) end
-        conn:send(write { to = buf, offset = offset, payload = "" })
+        if one.revoke then t:invalidate(buf) end
+        conn:send(write { to = buf, offset = one.offset or 0, payload = "" })
         conn:fence()
         t:expect_unchanged(buf)
       end,

@@ -6,11 +6,11 @@ local atomics = use "atomics"
 
 -- R: a Read of n octets; A: an atomic. Twelve at most, so that an IRD of 12 will do.
 local mixes = {
-  { "alternating", { 8, "A", 8, "A", 8, "A", 8, "A" } },
-  { "long-read-first", { 30000, "A", "A", 1, "A" } },
-  { "atomics-first", { "A", "A", "A", 5000, 0, 5000 } },
-  { "long-reads", { "A", 20000, "A", 20000, "A", 20000, "A" } },
-  { "empty-reads", { 0, "A", 0, "A", 0 } },
+  { name = "alternating", sequence = { 8, "A", 8, "A", 8, "A", 8, "A" } },
+  { name = "long-read-first", sequence = { 30000, "A", "A", 1, "A" } },
+  { name = "atomics-first", sequence = { "A", "A", "A", 5000, 0, 5000 } },
+  { name = "long-reads", sequence = { "A", 20000, "A", 20000, "A", 20000, "A" } },
+  { name = "empty-reads", sequence = { 0, "A", 0, "A", 0 } },
 }
 
 -- Checks that there is no answer, and that memory is as it was, while only `count` octets have come.
@@ -34,9 +34,8 @@ local followers = {
 
 return family {
   each(mixes, function(one)
-    local name, sequence = table.unpack(one)
     return both_roles {
-      id = "ext-order-" .. name,
+      id = "ext-order-" .. one.name,
       purpose = "Reads and atomics that come together are answered in the order in which they came",
       rules = { "EXT-7-05", "EXT-5.2.2-09", "EXT-5.4-10", "EXT-5.2.1-18", "EXT-5.4-09", "EXT-5.2.2-05" },
       level = "must",
@@ -47,7 +46,7 @@ return family {
         local buf = t:memory { length = 30000, remote = "read", fill = "count" }
         local content, old = bytes(30000), 0
         conn:together(function()
-          for i, what in ipairs(sequence) do
+          for i, what in ipairs(one.sequence) do
             if what == "A" then
               conn:send(atomic_request { target = cell, add_swap = 1, request_id = i })
             else
@@ -55,7 +54,7 @@ return family {
             end
           end
         end)
-        for i, what in ipairs(sequence) do
+        for i, what in ipairs(one.sequence) do
           if what == "A" then
             conn:expect(atomic_response { request_id = i, value = old })
             old = old + 1

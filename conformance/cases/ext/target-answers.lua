@@ -70,11 +70,13 @@ return family {
     end,
   },
 
-  each({ { "again", 2, "with the next MSN" }, { "repeated", 1, "with its old MSN" } }, function(one)
-    local name, msn, how = table.unpack(one)
+  each({
+    { name = "again", msn = 2, text = "with the next MSN", fault = fault.no_buffer },
+    { name = "repeated", msn = 1, text = "with its old MSN", fault = fault.invalid_msn },
+  }, function(one)
     return both_roles {
-      id = "ext-atomic-response-" .. name,
-      purpose = ("An Atomic Response that comes a second time, %s, ends the stream"):format(how),
+      id = "ext-atomic-response-" .. one.name,
+      purpose = ("An Atomic Response that comes a second time, %s, ends the stream"):format(one.text),
       rules = { "EXT-5.2.2-01", "EXT-5.2.2-08", "EXT-8.2-02" },
       needs = { agent = true, extensions = true },
       run = function(t)
@@ -84,8 +86,9 @@ return family {
         local asked = conn:expect(atomic_request {})
         conn:send(atomic_response { request_id = asked.request_id, value = 5 })
         t:completion(handle, { original = 5 })
-        local sent = conn:send(atomic_response { request_id = asked.request_id, value = 6, msn = msn, broken = true, comment = "the atomic is complete" })
-        conn:expect_terminate { msn == 2 and fault.no_buffer or fault.invalid_msn, of = sent }
+        local sent = conn:send(atomic_response { request_id = asked.request_id, value = 6, msn = one.msn, broken = true,
+                                               comment = "the atomic is complete" })
+        conn:expect_terminate { one.fault, of = sent }
         for _, event in ipairs(t.events) do t:check(event.work ~= handle.work, "the target completed the atomic twice") end
       end,
     }

@@ -38,19 +38,20 @@ local requests = {
 return family {
   -- ---- octets ----
 
-  each({ { "immediate", immediate, "48" }, { "immediate-se", immediate_se, "49" } }, function(one)
-    local op, message, opcode = table.unpack(one)
+  each({
+    { op = "immediate", make = immediate, opcode = "48" }, { op = "immediate-se", make = immediate_se, opcode = "49" },
+  }, function(one)
     return both_roles {
-      id = "ext-target-" .. op,
-      purpose = ("The target's own %s has the 8 octets that its user gave, on queue 0"):format(op),
+      id = "ext-target-" .. one.op,
+      purpose = ("The target's own %s has the 8 octets that its user gave, on queue 0"):format(one.op),
       rules = { "EXT-6.3-06", "EXT-6.3-01", "EXT-6.3-02", "EXT-6.3-05", "EXT-4.1-01", "EXT-4.1-02", "EXT-4.1-03", "EXT-4.1-05" },
       needs = { agent = true, extensions = true },
       run = function(t)
         local conn = opened(t)
         for i, data in ipairs { hex "0102030405060708", hex "ff80000000000001", bytes(8, 0) } do
-          local work = t:post { op = op, immediate = data }
-          local item = conn:expect(message {})
-          check_octets(t, item, hex("41" .. opcode .. "00000000 00000000")
+          local work = t:post { op = one.op, immediate = data }
+          local item = conn:expect(one.make {})
+          check_octets(t, item, hex("41" .. one.opcode .. "00000000 00000000")
             .. pack(">I4I4", next_msn(conn, "send") + i - 1, 0) .. data)
           t:completion(work)
         end

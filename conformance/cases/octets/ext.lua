@@ -32,20 +32,21 @@ local posts = {
 }
 
 return family {
-  each({ { "immediate", "8", false }, { "immediate-se", "9", true } }, function(one)
-    local op, opcode, solicited = table.unpack(one)
+  each({
+    { op = "immediate", opcode = "8", solicited = false }, { op = "immediate-se", opcode = "9", solicited = true },
+  }, function(one)
     return in_octets {
-      id = "octets-" .. op,
-      purpose = ("%s is opcode %s on queue 0 with its 8 octets, from the station and from the target"):format(op, opcode),
+      id = "octets-" .. one.op,
+      purpose = ("%s is opcode %s on queue 0 with its 8 octets, from the station and from the target"):format(one.op, one.opcode),
       rules = { "EXT-4.1-02", "EXT-4.1-01", "EXT-4.1-05", "EXT-6.3-06", "EXT-6.3-05" },
       needs = { agent = true, extensions = true, revision = 1, markers = "off" },
       run = function(t)
         local conn = literal.start(t)
         local posted = t:receive { length = 16 }
-        literal.send_fpdu(conn, "001a 414" .. opcode .. "00000000 00000000 00000001 00000000 0102030405060708")
-        t:completion(posted, { immediate = hex "0102030405060708", solicited = solicited })
-        t:post { conn = conn, op = op, immediate = hex "1112131415161718" }
-        literal.expect_fpdu(conn, "001a 414" .. opcode .. "00000000 00000000 00000001 00000000 1112131415161718")
+        literal.send_fpdu(conn, "001a 414" .. one.opcode .. "00000000 00000000 00000001 00000000 0102030405060708")
+        t:completion(posted, { immediate = hex "0102030405060708", solicited = one.solicited })
+        t:post { conn = conn, op = one.op, immediate = hex "1112131415161718" }
+        literal.expect_fpdu(conn, "001a 414" .. one.opcode .. "00000000 00000000 00000001 00000000 1112131415161718")
       end,
     }
   end),
@@ -112,12 +113,14 @@ return family {
       needs = { agent = true, extensions = true, revision = 1, markers = "off" },
       run = function(t)
         local conn = literal.start(t)
+        local operands = ""
+        for _, value in ipairs(one.operands) do operands = operands .. x64(value) end
         for msn = 1, 2 do
           local post = { conn = conn, op = one.op, stag = 0x0a0b0c0d, to = 0x4142434445464748 }
           for name, value in pairs(one.fields) do post[name] = value end
           local handle = t:post(post)
           local found = literal.expect_fpdu(conn, "0046 414a 00000000 00000001" .. x32(msn) .. "00000000 0000000" .. one.code
-            .. " {id:4} 0a0b0c0d 4142434445464748" .. x64(one.operands[1]) .. x64(one.operands[2]) .. x64(one.operands[3]) .. x64(one.operands[4]))
+            .. " {id:4} 0a0b0c0d 4142434445464748" .. operands)
           literal.send_fpdu(conn, "001e 414b 00000000 00000003" .. x32(msn) .. "00000000" .. show(found.id) .. "5152535455565758")
           t:completion(handle, { original = 0x5152535455565758 })
         end

@@ -12,7 +12,9 @@ end
 local REQUEST, REPLY = literal.REQUEST, literal.REPLY
 
 -- M, C and both: the first octet after the key.
-local FLAGS = { { "none", "00" }, { "c", "40" }, { "m", "80" }, { "mc", "c0" } }
+local FLAGS = {
+  { name = "none", octet = "00" }, { name = "c", octet = "40" }, { name = "m", octet = "80" }, { name = "mc", octet = "c0" },
+}
 
 local function wants(flags)
   local value = tonumber(flags, 16)
@@ -90,7 +92,7 @@ return family {
   -- ---- flags, in a target's frame and in the station's ----
 
   each(FLAGS, function(one)
-    local name, flags = one[1], one[2]
+    local name, flags = one.name, one.octet
     local markers, crc = wants(flags)
     return {
       in_octets {

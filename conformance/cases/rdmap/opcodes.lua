@@ -32,10 +32,11 @@ local forms = {
 }
 
 local messages = {
-  { 0x0, "write" }, { 0x1, "read-request" }, { 0x2, "read-response" }, { 0x3, "send" }, { 0x4, "send-invalidate" },
-  { 0x5, "send-se" }, { 0x6, "send-se-invalidate" }, { 0x7, "terminate" },
+  { opcode = 0x0, name = "write" }, { opcode = 0x1, name = "read-request", queue = 1 }, { opcode = 0x2, name = "read-response" },
+  { opcode = 0x3, name = "send", queue = 0 }, { opcode = 0x4, name = "send-invalidate", queue = 0 },
+  { opcode = 0x5, name = "send-se", queue = 0 }, { opcode = 0x6, name = "send-se-invalidate", queue = 0 },
+  { opcode = 0x7, name = "terminate", queue = 2 },
 }
-local queue_of = { [0x1] = 1, [0x3] = 0, [0x4] = 0, [0x5] = 0, [0x6] = 0, [0x7] = 2 }
 
 -- OP-69: a target need not answer with a Terminate to what looks like one.
 local function refused(conn, set, quiet)
@@ -79,8 +80,7 @@ return family {
   -- ---- against the T bit, against the queue (OP-68: DDP's or RDMAP's code) ----
 
   each(messages, function(one)
-    local opcode, name = table.unpack(one)
-    local queue = queue_of[opcode]
+    local opcode, name, queue = one.opcode, one.name, one.queue
     local words = name:gsub("-", " ")
     return {
       queue and (name == "send" and both_roles or case) {

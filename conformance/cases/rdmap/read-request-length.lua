@@ -41,10 +41,9 @@ return family {
   },
 
   -- No rule requires a Read Request to be one segment.
-  each({ { "14-14", { 14, 14 } }, { "27-1", { 27, 1 } } }, function(one)
-    local name, segments = table.unpack(one)
+  each({ { name = "14-14", segments = { 14, 14 } }, { name = "27-1", segments = { 27, 1 } } }, function(one)
     return case {
-      id = "rdmap-read-request-segments-" .. name,
+      id = "rdmap-read-request-segments-" .. one.name,
       purpose = "The target answers a Read Request in two segments, or ends the stream",
       rules = { "RDMAP-7.2-15" },
       role = "responder",
@@ -52,7 +51,7 @@ return family {
         local conn = t:connect {}
         conn:sanity()
         conn:send(read_request { size = 0, sink_stag = 9, sink_to = 5, broken = true, comment = "in two segments" },
-          { segments = segments })
+          { segments = one.segments })
         local item = conn:expect(read_response { stag = 9, to = 5, payload = "" }, terminate {}, closed())
         t:observe("answer", item.op or item.kind)
       end,

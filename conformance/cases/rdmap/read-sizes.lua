@@ -91,11 +91,13 @@ return family {
     end),
 
   -- Where the source lies.
-  each({ { "zero", 0 }, { "odd", 0x123456789abcdef1 }, { "half", math.maxinteger - 31 }, { "top", -65 } }, function(one)
-    local name, base = table.unpack(one)
-    return reads("rdmap-read-base-" .. name, ("A buffer that begins at TO 0x%x is read at both ends"):format(base),
+  each({
+    { name = "zero", to = 0 }, { name = "odd", to = 0x123456789abcdef1 }, { name = "half", to = math.maxinteger - 31 },
+    { name = "top", to = -65 },
+  }, function(one)
+    return reads("rdmap-read-base-" .. one.name, ("A buffer that begins at TO 0x%x is read at both ends"):format(one.to),
       { "RDMAP-5.2.1-12", "RDMAP-4.4-05" }, function(t)
-        local buf = t:memory { length = 64, remote = "read", fill = "count", to = base }
+        local buf = t:memory { length = 64, remote = "read", fill = "count", to = one.to }
         local conn = t:session {}
         check(t, conn:read(buf, 0, 8), bytes(8), "the beginning")
         check(t, conn:read(buf, 56, 8), bytes(64):sub(57), "the end")
@@ -125,8 +127,8 @@ return family {
       conn:need_reads()
       -- Who answers no empty Read at all need not have looked at STag and TO.
       local none = t:instrument("empty-read") == false and t:instrument("empty-read-of-buffer") == nil
-      for i, source in ipairs { { 0, 0 }, { 0x5bad57a6, 0x1000 }, { 0xffffffff, -1 } } do
-        conn:send(read_request { size = 0, source_stag = source[1], source_to = source[2], sink_stag = 9, sink_to = i })
+      for i, source in ipairs { { stag = 0, to = 0 }, { stag = 0x5bad57a6, to = 0x1000 }, { stag = 0xffffffff, to = -1 } } do
+        conn:send(read_request { size = 0, source_stag = source.stag, source_to = source.to, sink_stag = 9, sink_to = i })
         local item = conn:expect(read_response { stag = 9, to = i, payload = "" }, { rule = none and "RDMAP-5.2.1-16" or nil })
         t:check(#item.segments == 1, "the target sent a zero-length message in more than one segment",
           { rule = "DDP-5.2-09" })

@@ -49,11 +49,11 @@ local beyond = {
 }
 
 local within = {
-  { "one-octet-more", "one octet more than the Read asked for", { payload = bytes(65, 0xee) } },
-  { "twice-the-size", "twice the octets that the Read asked for", { payload = bytes(128, 0xee) } },
-  { "short", "one octet less than the Read asked for", { payload = bytes(63, 0xee) } },
-  { "empty", "no octet at all", { payload = "" } },
-  { "shifted", "octets that begin 8 after the Sink TO", { shift = 8, payload = bytes(64, 0xee) } },
+  { name = "one-octet-more", text = "one octet more than the Read asked for", fields = { payload = bytes(65, 0xee) } },
+  { name = "twice-the-size", text = "twice the octets that the Read asked for", fields = { payload = bytes(128, 0xee) } },
+  { name = "short", text = "one octet less than the Read asked for", fields = { payload = bytes(63, 0xee) } },
+  { name = "empty", text = "no octet at all", fields = { payload = "" } },
+  { name = "shifted", text = "octets that begin 8 after the Sink TO", fields = { shift = 8, payload = bytes(64, 0xee) } },
 }
 
 return family {
@@ -85,10 +85,9 @@ return family {
   -- ---- within a larger buffer: to look is a MAY ----
 
   each(within, function(one)
-    local name, how, fields = table.unpack(one)
     return case {
-      id = "rdmap-response-within-" .. name,
-      purpose = ("The target may refuse a Read Response with %s, inside a larger buffer"):format(how),
+      id = "rdmap-response-within-" .. one.name,
+      purpose = ("The target may refuse a Read Response with %s, inside a larger buffer"):format(one.text),
       rules = { "RDMAP-5.2.2-07", "RDMAP-5.2.1-12", "RDMAP-4.4-03", "RDMAP-5.2.2-04" },
       role = "responder",
       needs = { agent = true },
@@ -97,8 +96,8 @@ return family {
         conn:sanity()
         local memory = t:memory { length = 512, fill = 0x5a }
         local _, asked = read_into(t, conn, memory, 128, 64)
-        fields.comment = how
-        answer(conn, asked, fields)
+        one.fields.comment = one.text
+        answer(conn, asked, one.fields)
         conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
         local item = conn:expect(terminate { rdmap = "protection" }, terminate {}, closed(),
           read_response { stag = 7, to = 7, payload = "" })

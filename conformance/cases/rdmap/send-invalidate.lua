@@ -116,62 +116,62 @@ return family {
 
   -- ---- STags that it must not touch ----
 
-  each({ { "send-invalidate", send_invalidate }, { "send-se-invalidate", send_se_invalidate } }, function(one)
-    local name, kind = table.unpack(one)
-    local words = name == "send-invalidate" and "Send with Invalidate" or "Send with SE and Invalidate"
-
+  each({
+    { name = "send-invalidate", text = "Send with Invalidate", make = send_invalidate },
+    { name = "send-se-invalidate", text = "Send with SE and Invalidate", make = send_se_invalidate },
+  }, function(one)
     return {
-      each({ { "unknown", 0x5bad57a6 }, { "zero", 0 } }, function(wrong)
-        local both = wrong[1] == "unknown"
+      each({ { name = "unknown", stag = 0x5bad57a6 }, { name = "zero", stag = 0 } }, function(wrong)
+        local both = wrong.name == "unknown"
         return (both and both_roles or case) {
-          id = ("rdmap-%s-%s"):format(name, wrong[1]),
-          purpose = ("%s of the invalid STag 0x%x ends the stream"):format(words, wrong[2]),
+          id = ("rdmap-%s-%s"):format(one.name, wrong.name),
+          purpose = ("%s of the invalid STag 0x%x ends the stream"):format(one.text, wrong.stag),
           rules = { "RDMAP-7.2-04", "RDMAP-5.3-16" },
           role = not both and "responder" or nil,
           needs = { agent = true },
           run = function(t)
             local conn = t:session {}
             conn:sanity()
-            refused(t, conn, kind, wrong[2], fault.invalidate_invalid_stag)
+            refused(t, conn, one.make, wrong.stag, fault.invalidate_invalid_stag)
           end,
         }
       end),
 
       both_roles {
-        id = ("rdmap-%s-shared"):format(name),
-        purpose = ("%s of an STag that streams share ends the stream and leaves the STag valid"):format(words),
+        id = ("rdmap-%s-shared"):format(one.name),
+        purpose = ("%s of an STag that streams share ends the stream and leaves the STag valid"):format(one.text),
         rules = { "RDMAP-8.1.1-07", "RDMAP-5.3-16" },
         needs = { memory = "write" },
         run = function(t)
           local other, conn = t:session {}, t:session {}
           local buf = t:memory { length = 32, remote = "write" }
-          refused(t, conn, kind, buf, fault.not_invalidatable)
+          refused(t, conn, one.make, buf, fault.not_invalidatable)
           still_valid(t, other, buf)
         end,
       },
 
       both_roles {
-        id = ("rdmap-%s-other-stream"):format(name),
-        purpose = ("%s of an STag that is bound to another stream ends the stream and leaves the STag valid"):format(words),
+        id = ("rdmap-%s-other-stream"):format(one.name),
+        purpose = ("%s of an STag that is bound to another stream ends the stream and leaves the STag valid"):format(one.text),
         rules = { "RDMAP-5.3-16", "RDMAP-5.3-14", "RDMAP-7.2-05", "RDMAP-8.1.1-02" },
         needs = { memory = "write" },
         run = function(t)
           local other, conn = t:session {}, t:session {}
           local buf = t:memory { length = 32, remote = "write", invalidate = true, conn = other }
-          refused(t, conn, kind, buf, fault.not_invalidatable)
+          refused(t, conn, one.make, buf, fault.not_invalidatable)
           still_valid(t, other, buf)
         end,
       },
 
       both_roles {
-        id = ("rdmap-%s-other-pd"):format(name),
-        purpose = ("%s of an STag of another protection domain ends the stream"):format(words),
+        id = ("rdmap-%s-other-pd"):format(one.name),
+        purpose = ("%s of an STag of another protection domain ends the stream"):format(one.text),
         rules = { "RDMAP-5.3-16", "RDMAP-7.2-05", "RDMAP-8.1.1-01" },
         needs = { memory = "write" },
         run = function(t)
           local conn = t:session {}
           local buf = t:memory { length = 32, remote = "write", invalidate = true, pd = t:protection_domain() }
-          refused(t, conn, kind, buf, fault.not_invalidatable)
+          refused(t, conn, one.make, buf, fault.not_invalidatable)
         end,
       },
     }
