@@ -35,8 +35,9 @@ end
 -- The pointer of the Marker inside, written the wrong way. OP-13: a receiver need not look at it while
 -- octets come in order.
 local pointers = {
-  { "in-host-order", "the octets of FPDUPTR swapped", function(pointer) return pointer >> 8 | (pointer & 0xff) << 8 end },
-  { "counts-from-marker", "FPDUPTR counted from the Marker before", function(pointer) return pointer + 4 end },
+  { name = "in-host-order", text = "the octets of FPDUPTR swapped",
+    wrong = function(pointer) return pointer >> 8 | (pointer & 0xff) << 8 end },
+  { name = "counts-from-marker", text = "FPDUPTR counted from the Marker before", wrong = function(pointer) return pointer + 4 end },
 }
 
 return family {
@@ -152,10 +153,9 @@ return family {
   end),
 
   each(pointers, function(one)
-    local name, text, wrong = one[1], one[2], one[3]
     return known_bug {
-      id = "bug-fpduptr-" .. name,
-      purpose = ("The target takes and sends correct Markers, and refuses or ignores one with %s"):format(text),
+      id = "bug-fpduptr-" .. one.name,
+      purpose = ("The target takes and sends correct Markers, and refuses or ignores one with %s"):format(one.text),
       rules = { "MPA-4.3-09", "MPA-4.3-03", "MPA-8-03", "MPA-4.3-10" },
       needs = { memory = "read write", markers = "on" },
       run = function(t)
@@ -167,8 +167,8 @@ return family {
         end
         t:expect_contents(buf, bytes(1000, 9))
         mpa.align(conn, 0)
-        local sent = conn:send(write { to = buf, payload = bytes(600, 0xee), comment = text },
-          { segments = 600, broken = true, marker = { which = 1, pointer = wrong(508) } })
+        local sent = conn:send(write { to = buf, payload = bytes(600, 0xee), comment = one.text },
+          { segments = 600, broken = true, marker = { which = 1, pointer = one.wrong(508) } })
         conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
         local item = conn:expect(fault.marker, closed(), read_response { stag = 1, to = 2, payload = "" })
         t:observe("fpduptr", item.op or item.kind)

@@ -13,11 +13,11 @@ end
 
 local RULES = { "MPA-5.1-05", "MPA-A.4-01", "DDP-3-08" }
 
--- Where the parts of an FPDU end: the first at `a`, the second `b` octets on.
+-- The octets of the first two of three parts.
 local function places(most)
   local all = {}
-  for a = 1, most, 3 do
-    for _, b in ipairs { 1, 2, 7, 16 } do all[#all + 1] = { a, b } end
+  for first = 1, most, 3 do
+    for _, second in ipairs { 1, 2, 7, 16 } do all[#all + 1] = { first = first, second = second } end
   end
   return all
 end
@@ -33,11 +33,12 @@ return family {
       local buf = t:memory { length = 64, remote = "read write" }
       local posted = t:memory { length = 16 }
       for i, place in ipairs(places(24)) do
-        local payload = bytes(13, i)
+        local payload, writes = bytes(13, i), { place.first, place.second }
         local handle = t:receive { memory = posted, length = 16 }
-        conn:send(write { to = buf, offset = i % 8, payload = payload }, { writes = place })
-        conn:send(send { payload = payload }, { writes = place })
-        conn:send(read_request { source = buf, offset = i % 8, size = 13, sink_stag = 5, sink_to = i }, { writes = { place[1] * 2, place[2] } })
+        conn:send(write { to = buf, offset = i % 8, payload = payload }, { writes = writes })
+        conn:send(send { payload = payload }, { writes = writes })
+        conn:send(read_request { source = buf, offset = i % 8, size = 13, sink_stag = 5, sink_to = i },
+          { writes = { place.first * 2, place.second } })
         conn:expect(read_response { stag = 5, to = i, payload = payload })
         t:completion(handle, { length = 13 })
         t:expect_contents(posted, payload)

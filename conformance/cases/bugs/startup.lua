@@ -27,7 +27,11 @@ end
 
 -- PD_Length, octets that follow: lengths that fit, and lengths above what any buffer has to hold.
 local GOOD = { 0, 1, 511, 512 }
-local BAD = { { 513, 513 }, { 1024, 1024 }, { 2000, 2000 }, { 0x7fff, 4096 }, { 0x8000, 0 }, { 0xffff, 0 }, { 0xffff, 600 } }
+local BAD = {
+  { pd_length = 513, octets = 513 }, { pd_length = 1024, octets = 1024 }, { pd_length = 2000, octets = 2000 },
+  { pd_length = 0x7fff, octets = 4096 }, { pd_length = 0x8000, octets = 0 }, { pd_length = 0xffff, octets = 0 },
+  { pd_length = 0xffff, octets = 600 },
+}
 
 return family {
   known_bug {
@@ -158,7 +162,7 @@ return family {
       end
       for _, one in ipairs(BAD) do
         local conn = t:connect { raw = true, target = { accept = "ask" } }
-        conn:send(request { revision = 1, pd_length = one[1], private = bytes(one[2], 0xee) })
+        conn:send(request { revision = 1, pd_length = one.pd_length, private = bytes(one.octets, 0xee) })
         conn:expect_close {}
       end
     end,
@@ -182,7 +186,7 @@ return family {
       end
       for _, one in ipairs(BAD) do
         local conn, asked = mpa.called(t, plain)
-        conn:send(reply { revision = 1, pd_length = one[1], private = bytes(one[2], 0xee) })
+        conn:send(reply { revision = 1, pd_length = one.pd_length, private = bytes(one.octets, 0xee) })
         mpa.ends_after(conn, 20 + asked.pd_length)
       end
     end,

@@ -17,23 +17,23 @@ local function harmless(name, text, rules, run)
 end
 
 return family {
-  each({ { "read-only", "read" }, { "local-only" } }, function(one)
-    return harmless("write-" .. one[1], "A Write to a buffer that is " .. one[1], { "DDP-7.1-11", "DDP-7.1-17" }, function(t)
-      local buf = t:memory { length = 64, remote = one[2] }
+  each({ { name = "read-only", remote = "read" }, { name = "local-only" } }, function(one)
+    return harmless("write-" .. one.name, "A Write to a buffer that is " .. one.name, { "DDP-7.1-11", "DDP-7.1-17" }, function(t)
+      local buf = t:memory { length = 64, remote = one.remote }
       local conn = t:connect {}
       conn:sanity()
-      conn:send(write { to = buf, payload = bytes(64, 0xee), comment = one[1] })
+      conn:send(write { to = buf, payload = bytes(64, 0xee), comment = one.name })
       seen.only_the_end(t, conn)
       t:expect_unchanged(buf)
     end)
   end),
 
-  each({ { "write-only", "write" }, { "local-only" } }, function(one)
-    return harmless("read-" .. one[1], "An RDMA Read of a buffer that is " .. one[1], { "RDMAP-7.2-14", "RDMAP-5.2.1-14" }, function(t)
-      local buf = t:memory { length = 64, remote = one[2] }
+  each({ { name = "write-only", remote = "write" }, { name = "local-only" } }, function(one)
+    return harmless("read-" .. one.name, "An RDMA Read of a buffer that is " .. one.name, { "RDMAP-7.2-14", "RDMAP-5.2.1-14" }, function(t)
+      local buf = t:memory { length = 64, remote = one.remote }
       local conn = t:connect {}
       conn:sanity()
-      conn:send(read_request { source = buf, size = 64, sink_stag = 0x77, sink_to = 0x1000, comment = one[1] })
+      conn:send(read_request { source = buf, size = 64, sink_stag = 0x77, sink_to = 0x1000, comment = one.name })
       seen.only_the_end(t, conn)
     end)
   end),

@@ -32,8 +32,8 @@ local function broken(name, text, rules, set, send_it)
 end
 
 local TERMINATES = {
-  { "llp", terminate { layer = 2, etype = 0, code = 5 } }, { "rdmap", terminate { layer = 0, etype = 0, code = 0 } },
-  { "protection", terminate { layer = 0, etype = 1, code = 1 } }, { "ddp", terminate { layer = 1, etype = 1, code = 0 } },
+  { name = "llp", terminate = terminate "2/0/05" }, { name = "rdmap", terminate = terminate "0/0/00" },
+  { name = "protection", terminate = terminate "0/1/01" }, { name = "ddp", terminate = terminate "1/1/00" },
 }
 
 return family {
@@ -176,12 +176,12 @@ return family {
     return {
       each(TERMINATES, function(one)
         return client {
-          id = ("rping-client-%s-terminate-%s"):format(stage, one[1]),
-          purpose = ("A Terminate (%s) at the stage '%s' of the exchange ends the stream and gets no answer"):format(one[1], stage),
+          id = ("rping-client-%s-terminate-%s"):format(stage, one.name),
+          purpose = ("A Terminate (%s) at the stage '%s' of the exchange ends the stream and gets no answer"):format(one.name, stage),
           rules = { "RDMAP-5.4-05", "RDMAP-5.4-03", "RDMAP-5.4-07", "RDMAP-7-02" },
           run = function(t)
             local r = t:rping { stage = stage }
-            r.conn:send(one[2])
+            r.conn:send(one.terminate)
             seen.over(r.conn)
           end,
         }

@@ -10,6 +10,8 @@ local function client(fields)
   return case(fields)
 end
 
+local function place(offset, size, sink_to) return { offset = offset, size = size, sink_to = sink_to or 0 } end
+
 local function reads(name, text, rules, list_of)
   return client {
     id = "rping-client-read-" .. name,
@@ -18,10 +20,9 @@ local function reads(name, text, rules, list_of)
     run = function(t)
       local r = t:rping { stage = "read" }
       for _, one in ipairs(list_of(r.size)) do
-        local offset, size = one[1], one[2]
-        r.conn:send(read_request { source = r.source, offset = offset, size = size, sink_stag = 0x77, sink_to = one[3] or 0 })
-        local item = r.conn:expect(read_response { stag = 0x77, to = one[3] or 0 })
-        t:check(item.payload == r.data:sub(offset + 1, offset + size), "the RDMA Read returned other octets",
+        r.conn:send(read_request { source = r.source, offset = one.offset, size = one.size, sink_stag = 0x77, sink_to = one.sink_to })
+        local item = r.conn:expect(read_response { stag = 0x77, to = one.sink_to })
+        t:check(item.payload == r.data:sub(one.offset + 1, one.offset + one.size), "the RDMA Read returned other octets",
           { actual = item.text, item = item })
       end
     end,
@@ -87,32 +88,34 @@ return family {
 
   -- ---- Reads of the source, each compared with the same octets of the first ----
 
-  reads("whole", "all", EXACT, function(n) return { { 0, n }, { 0, n } } end),
-  reads("first-octet", "the first octet", PART, function() return { { 0, 1 } } end),
-  reads("last-octet", "the last octet", PART, function(n) return { { n - 1, 1 } } end),
-  reads("all-but-first", "all but the first octet", PART, function(n) return { { 1, n - 1 } } end),
-  reads("all-but-last", "all but the last octet", PART, function(n) return { { 0, n - 1 } } end),
-  reads("middle", "the middle", PART, function(n) return { { n // 4, n // 2 } } end),
-  reads("halves", "one half after the other", PART, function(n) return { { 0, n // 2 }, { n // 2, n - n // 2 } } end),
-  reads("odd-sink", "all into an odd Sink TO", { "RDMAP-5.2.1-12", "RDMAP-4.4-04", "RDMAP-4.4-03" }, function(n) return { { 0, n, 0x1001 } } end),
+  reads("whole", "all", EXACT, function(n) return { place(0, n), place(0, n) } end),
+  reads("first-octet", "the first octet", PART, function() return { place(0, 1) } end),
+  reads("last-octet", "the last octet", PART, function(n) return { place(n - 1, 1) } end),
+  reads("all-but-first", "all but the first octet", PART, function(n) return { place(1, n - 1) } end),
+  reads("all-but-last", "all but the last octet", PART, function(n) return { place(0, n - 1) } end),
+  reads("middle", "the middle", PART, function(n) return { place(n // 4, n // 2) } end),
+  reads("halves", "one half after the other", PART, function(n) return { place(0, n // 2), place(n // 2, n - n // 2) } end),
+  reads("odd-sink", "all into an odd Sink TO", { "RDMAP-5.2.1-12", "RDMAP-4.4-04", "RDMAP-4.4-03" },
+    function(n) return { place(0, n, 0x1001) } end),
   reads("high-sink", "all into a Sink TO across 2^32", { "RDMAP-5.2.1-12", "RDMAP-4.4-03" },
-    function(n) return { { 0, n, 0xfffffff0 } } end),
-  reads("last-sink", "all into the last octets before 2^64", { "RDMAP-5.2.1-12", "RDMAP-4.4-03" }, function(n) return { { 0, n, -n } } end),
+    function(n) return { place(0, n, 0xfffffff0) } end),
+  reads("last-sink", "all into the last octets before 2^64", { "RDMAP-5.2.1-12", "RDMAP-4.4-03" },
+    function(n) return { place(0, n, -n) } end),
 
   reads("sizes", "1, 2, 3, ... 16 octets", PART, function(n)
     local sizes = {}
-    for size = 1, math.min(16, n) do sizes[size] = { size % 3 <= n - size and size % 3 or 0, size } end
+    for size = 1, math.min(16, n) do sizes[size] = place(size % 3 <= n - size and size % 3 or 0, size) end
     return sizes
   end),
 
-  each({ { "base", 0 }, { "end", 1 }, { "beyond", 2 } }, function(one)
+  each({ { name = "base", sizes = 0 }, { name = "end", sizes = 1 }, { name = "beyond", sizes = 2 } }, function(one)
     return client {
-      id = "rping-client-read-empty-at-" .. one[1],
-      purpose = ("The client answers a zero-length RDMA Read at the %s of its source"):format(one[1]),
+      id = "rping-client-read-empty-at-" .. one.name,
+      purpose = ("The client answers a zero-length RDMA Read at the %s of its source"):format(one.name),
       rules = { "RDMAP-5.2.1-15", "RDMAP-5.2.1-16", "RDMAP-5.2.1-13" },
       run = function(t)
         local r = t:rping { stage = "source" }
-        r.conn:send(read_request { source_stag = r.source.stag, source_to = r.source.to + one[2] * r.size, size = 0,
+        r.conn:send(read_request { source_stag = r.source.stag, source_to = r.source.to + one.sizes * r.size, size = 0,
                                    sink_stag = 0x77, sink_to = 5 })
         r.conn:expect(read_response { stag = 0x77, to = 5, payload = "" })
       end,

@@ -34,8 +34,8 @@ local function broken(name, text, rules, set, send_it)
 end
 
 local TERMINATES = {
-  { "llp", terminate { layer = 2, etype = 0, code = 5 } }, { "rdmap", terminate { layer = 0, etype = 0, code = 0 } },
-  { "protection", terminate { layer = 0, etype = 1, code = 1 } }, { "ddp", terminate { layer = 1, etype = 1, code = 0 } },
+  { name = "llp", terminate = terminate "2/0/05" }, { name = "rdmap", terminate = terminate "0/0/00" },
+  { name = "protection", terminate = terminate "0/1/01" }, { name = "ddp", terminate = terminate "1/1/00" },
 }
 
 return family {
@@ -181,14 +181,14 @@ return family {
   broken("send-on-tagged", "a Send with T=1", { "RDMAP-7.2-02", "RDMAP-4.1-05" }, { fault.opcode, fault.invalid_stag },
     function(conn) return conn:send(send { t = true, stag = 0, to = 0, payload = bytes(8, 0xee) }) end),
 
-  each({ { "bad", "a wrong CRC", { crc = "bad" } }, { "zero", "a CRC of 0", { crc = 0 } } }, function(one)
+  each({ { name = "bad", text = "a wrong CRC", crc = "bad" }, { name = "zero", text = "a CRC of 0", crc = 0 } }, function(one)
     return server {
-      id = "rping-server-response-crc-" .. one[1],
-      purpose = ("A Read Response with %s does not complete the server's Read"):format(one[2]),
+      id = "rping-server-response-crc-" .. one.name,
+      purpose = ("A Read Response with %s does not complete the server's Read"):format(one.text),
       rules = { "MPA-8-02", "MPA-4.4-17", "MPA-4.4-16" },
       run = function(t)
         local r = t:rping { stage = "reading", start = { crc = true } }
-        r:answer({}, one[3])
+        r:answer({}, { crc = one.crc })
         use("mpa").expect_crc_fault(r.conn)
       end,
     }
@@ -200,13 +200,13 @@ return family {
     return {
       each(TERMINATES, function(one)
         return server {
-          id = ("rping-server-%s-terminate-%s"):format(stage, one[1]),
-          purpose = ("A Terminate (%s) at the stage '%s' of the exchange ends the stream and gets no answer"):format(one[1], stage),
+          id = ("rping-server-%s-terminate-%s"):format(stage, one.name),
+          purpose = ("A Terminate (%s) at the stage '%s' of the exchange ends the stream and gets no answer"):format(one.name, stage),
           rules = { "RDMAP-5.4-05", "RDMAP-5.4-03", "RDMAP-5.4-07", "RDMAP-7-02" },
           run = function(t)
             local r = t:rping { stage = stage }
             if stage == "writing" and not r.agent then r:go_ahead() end
-            r.conn:send(one[2])
+            r.conn:send(one.terminate)
             seen.over(r.conn)
           end,
         }

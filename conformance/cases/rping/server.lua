@@ -81,24 +81,25 @@ return family {
   -- ---- right responses in many forms ----
 
   each({
-    { "halves", { 32, 32 } }, { "one-first", { 1, 63 } }, { "one-last", { 63, 1 } }, { "eights", { 8, 8, 8, 8, 8, 8, 8, 8 } },
-    { "uneven", { 3, 5, 7, 11, 13, 25 } }, { "empty-first", { 0, 64 } }, { "empty-last", { 64, 0 } },
+    { name = "halves", segments = { 32, 32 } }, { name = "one-first", segments = { 1, 63 } }, { name = "one-last", segments = { 63, 1 } },
+    { name = "eights", segments = { 8, 8, 8, 8, 8, 8, 8, 8 } }, { name = "uneven", segments = { 3, 5, 7, 11, 13, 25 } },
+    { name = "empty-first", segments = { 0, 64 } }, { name = "empty-last", segments = { 64, 0 } },
   }, function(one)
-    local name, segments = one[1], one[2]
     return server {
-      id = "rping-server-takes-" .. name,
-      purpose = ("A Read Response in %d segments (%s) completes the server's Read"):format(#segments, table.concat(segments, ", ")),
+      id = "rping-server-takes-" .. one.name,
+      purpose = ("A Read Response in %d segments (%s) completes the server's Read"):format(
+        #one.segments, table.concat(one.segments, ", ")),
       rules = TAKES,
       run = function(t)
         local r = t:rping { stage = "reading" }
-        if name == "empty-last" then
+        if one.name == "empty-last" then
           r.conn:send(read_response { stag = r.asked.sink_stag, to = r.asked.sink_to, payload = r.data, l = false })
           r.conn:send(read_response { stag = r.asked.sink_stag, to = r.asked.sink_to + 64, payload = "" })
-        elseif name == "empty-first" then
+        elseif one.name == "empty-first" then
           r.conn:send(read_response { stag = r.asked.sink_stag, to = r.asked.sink_to, payload = "", l = false })
           r:answer()
         else
-          r:answer({}, { segments = segments })
+          r:answer({}, { segments = one.segments })
         end
         r.judge = true
         r:go_ahead()
