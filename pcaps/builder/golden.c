@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/complain.h"
+
 enum { MEMORY = 512 * 1024 * 1024, ERROR_ROOM = 1024 };
 
 const char *golden_folder;
@@ -88,6 +90,7 @@ int main(int argc, char **argv)
 {
     struct iw_run_options options = {.memory = MEMORY};
     struct iw_script script = {.options = &options};
+    iw_complain_as("iwarp-golden");
     if (argc != 4) {
         fprintf(stderr, "usage: iwarp-golden LIBRARY SCRIPTS FOLDER\n");
         return 64;
@@ -98,7 +101,7 @@ int main(int argc, char **argv)
     char error[ERROR_ROOM];
     int status = 1;
     if (iw_script_open(&script, error, sizeof(error)) < 0) {
-        fprintf(stderr, "iwarp-golden: %s\n", error);
+        iw_complain("%s", error);
     } else {
         lua_State *L = script.L;
 
@@ -107,7 +110,7 @@ int main(int argc, char **argv)
         if (lua_pcall(L, 1, 0, 0) == LUA_OK)
             status = 0;
         else
-            fprintf(stderr, "iwarp-golden: %s\n", luaL_tolstring(L, -1, NULL));
+            iw_complain("%s", luaL_tolstring(L, -1, NULL));
     }
     iw_script_close(&script);
     return status;

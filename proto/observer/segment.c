@@ -370,7 +370,7 @@ static enum iw_check judge(const struct iw_observer *o, const struct iw_switches
 }
 
 /* Returns true if the segment's place in a message can be judged. */
-static bool check_header(struct iw_observer *o)
+static bool judge_header(struct iw_observer *o)
 {
     if (judge(o, NULL) == IW_CHECK_NONE)
         return true;
@@ -438,7 +438,7 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
         return;
     }
     check_reserved(o);
-    if (!check_header(o))
+    if (!judge_header(o))
         return;
     if (iw_ddp_tagged(&o->now->ddp))
         iw_observer_tagged(o);

@@ -77,8 +77,8 @@ static bool take_switches(const json_t *array, enum iw_switch kind, const char *
     return true;
 }
 
-/* Checks combinations of fields, and lower bounds. */
-static bool check(const struct iw_endpoint_config *config, char *error)
+/* Returns whether the fields go together and keep their lower bounds; if not, with a text. */
+static bool fields_fit(const struct iw_endpoint_config *config, char *error)
 {
     const struct iw_mpa_config *mpa = &config->mpa;
     if (mpa->enhanced && mpa->revision < 2)
@@ -119,5 +119,5 @@ bool agent_config(const json_t *object, struct iw_endpoint_config *config,
     if (config->mpa.revision == 0)
         config->mpa.permissive = true;
     config->startup_timeout = l.timeout_ms * 1000000;
-    return check(config, error);
+    return fields_fit(config, error);
 }

@@ -152,7 +152,7 @@ static bool do_close(void *connection, enum agent_how how, uint8_t code, char *e
 
 /* ---- streaming mode (RFC 5044 §7.1.2, §7.1.3) ---- */
 
-static bool check_streaming(const struct endpoint_connection *c, char *error)
+static bool is_streaming(const struct endpoint_connection *c, char *error)
 {
     return c->streaming || agent_fail(error, "field conn: not in streaming mode");
 }
@@ -160,7 +160,7 @@ static bool check_streaming(const struct endpoint_connection *c, char *error)
 static bool do_stream_send(void *connection, const struct agent_octets *octets, char *error)
 {
     struct endpoint_connection *c = connection;
-    return check_streaming(c, error) &&
+    return is_streaming(c, error) &&
            !iw_connection_stream(c->connection, octets->data, octets->length);
 }
 
@@ -168,7 +168,7 @@ static bool do_stream_take(void *connection, uint8_t *out, size_t room, size_t *
 {
     struct endpoint_connection *c = connection;
     struct agent_octets *s = &c->streamed;
-    if (!check_streaming(c, error))
+    if (!is_streaming(c, error))
         return false;
     *length = s->length < room ? s->length : room;
     if (*length == 0)
@@ -183,7 +183,7 @@ static bool do_stream_take(void *connection, uint8_t *out, size_t room, size_t *
 static bool do_start(void *connection, char *error)
 {
     struct endpoint_connection *c = connection;
-    if (!check_streaming(c, error))
+    if (!is_streaming(c, error))
         return false;
     c->streaming = false;
     iw_connection_start(c->connection);

@@ -146,7 +146,7 @@ static bool do_answer(void *connection, bool accept, const struct agent_octets *
     struct rdma_connection *c = connection;
     if (!c->asked)
         return agent_fail(error, "no Request waits for an answer");
-    if (!rdma_check_private(data, error))
+    if (!rdma_private_fits(data, error))
         return false;
     if (!accept) {
         (void)rdma_reject(c->cm, data->data, (uint8_t)data->length);

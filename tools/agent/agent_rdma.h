@@ -152,8 +152,8 @@ int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data)
 bool rdma_listen_at(void *b, void *listener, const struct agent_place *place, uint16_t *port,
                     char *error);
 void rdma_close_listener(void *listener);
-/* Checks the length of private data. Returns false with a text if it is too long. */
-bool rdma_check_private(const struct agent_octets *data, char *error);
+/* Returns whether private data of this length can be sent; if not, puts a text into `error`. */
+bool rdma_private_fits(const struct agent_octets *data, char *error);
 /* Makes the plan from `config` and the like of a place. Returns false with a text on failure. */
 bool rdma_plan(const struct rdma_agent *a, const struct agent_place *place, struct rdma_plan *out,
                char *error);

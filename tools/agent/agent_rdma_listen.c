@@ -19,7 +19,7 @@ static uint64_t at_most(uint64_t value, int most)
     return most > 0 && value > (uint64_t)most ? (uint64_t)most : value;
 }
 
-bool rdma_check_private(const struct agent_octets *data, char *error)
+bool rdma_private_fits(const struct agent_octets *data, char *error)
 {
     return data->length <= RDMA_PRIVATE_MAX ||
            agent_fail(error, AGENT_UNSUPPORTED "field private: more than %d octets",
@@ -55,7 +55,7 @@ bool rdma_plan(const struct rdma_agent *a, const struct agent_place *p, struct r
     }
     if (beyond != NULL)
         return agent_fail(error, AGENT_UNSUPPORTED "field %.40s: the driver decides", beyond);
-    if (!rdma_check_private(&p->private_data, error) ||
+    if (!rdma_private_fits(&p->private_data, error) ||
         (p->config != NULL && !agent_take(p->config, fields, COUNT(fields), error)))
         return false;
     if (out->send_depth == 0 || out->recv_depth == 0)

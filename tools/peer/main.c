@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/complain.h"
 #include "iwarp/quirk.h"
 #include "peer_program.h"
 #include "standard.h"
@@ -138,7 +139,7 @@ static void report(struct peer_connection *pc, const char *format, va_list argum
     vsnprintf(text, sizeof(text), format, arguments);
     if (pc->c != NULL)
         iw_connection_remote(pc->c, remote);
-    fprintf(stderr, "iwarp-peer: connection %u with %s: %s\n", pc->tracer.connection, remote, text);
+    iw_complain("connection %u with %s: %s", pc->tracer.connection, remote, text);
     pc->failed = true;
 }
 

@@ -176,7 +176,7 @@ static int measure(struct loop *l)
     memset(l->to, 0, (size_t)o->size);
     move(l, per_round);
     if (l->failed || memcmp(l->from, l->to, (size_t)o->size) != 0) {
-        fprintf(stderr, "iwarp-perf: the octets did not arrive as they were sent\n");
+        iw_complain("the octets did not arrive as they were sent");
         return IW_EXIT_TESTER;
     }
     for (uint64_t i = 0; i < o->rounds; i++) {
@@ -190,7 +190,7 @@ static int measure(struct loop *l)
         ratio[i] = ours[i] / base[i];
     }
     if (l->failed) {
-        fprintf(stderr, "iwarp-perf: a connection broke\n");
+        iw_complain("a connection broke");
         return IW_EXIT_TESTER;
     }
     double median = perf_spread(ours, o->rounds).median;
@@ -217,7 +217,7 @@ int iw_loop_run(const struct iw_loop_options *options)
     if (setup(&l))
         status = measure(&l);
     else
-        fprintf(stderr, "iwarp-perf: cannot set up two endpoints (out of memory?)\n");
+        iw_complain("cannot set up two endpoints (out of memory?)");
     for (int i = 0; i < 2; i++) {
         iw_endpoint_destroy(l.ep[i]);
         iw_domain_destroy(l.domain[i]);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/complain.h"
 #include "perf.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ static json_t *result(const struct perf_plan *plan, const struct perf_result *r)
 
 static int unwritable(const char *path)
 {
-    fprintf(stderr, "iwarp-perf: %s: cannot be written: %s\n", path, strerror(errno));
+    iw_complain("%s: cannot be written: %s", path, strerror(errno));
     return -1;
 }
 

@@ -401,7 +401,11 @@ int iw_command_run(const struct iw_command *c)
     struct run run = {
         .command = c,
         .setup = &s,
-        .paths = {[JUNIT] = c->junit, c->json, c->html, c->csv_file, c->write_baseline},
+        .paths = {[JUNIT] = c->junit,
+                  [JSON] = c->json,
+                  [HTML] = c->html,
+                  [CSV] = c->csv_file,
+                  [BASELINE] = c->write_baseline},
         .console = c->tap ? stderr : stdout,
         .progress = !status && isatty(2) && !c->tap && !c->trace && s.target->ask == NULL,
     };

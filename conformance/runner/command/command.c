@@ -245,7 +245,7 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
 }
 
 /* A run goes on as it was begun. */
-static bool check_resume(const struct iw_command *c)
+static bool resumable(const struct iw_command *c)
 {
     const char *other = c->n_select                ? "a selection"
                         : c->head.target != NULL   ? "--target"
@@ -303,7 +303,7 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
     } else if (!has_operands(c, command)) {
         return IW_EXIT_USAGE;
     }
-    return check_resume(c) ? -1 : IW_EXIT_USAGE;
+    return resumable(c) ? -1 : IW_EXIT_USAGE;
 }
 
 void iw_command_free(struct iw_command *c)

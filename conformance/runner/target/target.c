@@ -26,7 +26,7 @@ const char *iw_target_class_name(enum iw_target_class class)
 
 bool iw_target_class_find(const char *name, enum iw_target_class *out)
 {
-    for (int i = IW_TARGET_BARE; i <= IW_TARGET_AGENT; i++) {
+    for (size_t i = 0; i < sizeof(class_names) / sizeof(*class_names); i++) {
         if (!strcmp(name, class_names[i])) {
             *out = (enum iw_target_class)i;
             return true;

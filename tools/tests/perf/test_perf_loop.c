@@ -4,6 +4,7 @@
 #include "perf_loop.h"
 
 #include "../caught.h"
+#include "host/complain.h"
 #include "iwarp/crc32c.h"
 #include "iwarp/endpoint_transport.h"
 #include "perf.h"
@@ -434,6 +435,7 @@ static void test_nothing_is_lost(void **state)
 
 int main(void)
 {
+    iw_complain_as("iwarp-perf");
     const struct CMUnitTest tests[] = {
         EACH(test_writes),          EACH(test_sends),
         EACH(test_baseline),        EACH(test_limits),

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "../caught.h"
+#include "host/complain.h"
 
 /* What the system would say. */
 void perf_lane_congestion(const struct perf_setup *setup, char name[PERF_CONGESTION])
@@ -441,6 +442,7 @@ static void test_steps_of_ratios(void **state)
 
 int main(void)
 {
+    iw_complain_as("iwarp-perf");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_lane_names, catch_no_more),
         cmocka_unit_test_teardown(test_test_kinds, catch_no_more),
