@@ -13,6 +13,7 @@
 #include "station/tun.h"
 
 struct iw_control;
+struct iw_crash;
 
 enum iw_target_class { IW_TARGET_BARE, IW_TARGET_RPING, IW_TARGET_AGENT };
 
@@ -43,6 +44,7 @@ struct iw_target_spec {
     char *connect;         /* shell command that has the peer connect to {host} and {port} */
     char *ask;             /* what a person is asked to do for that, in its place */
     double connect_within; /* seconds that this may take; 0: not said */
+    double longest_timer;  /* seconds that it may be silent for by right; 0: not said */
     char *inside;          /* shell command that runs {command}, this program, where the peer is */
     char *restart;         /* with `inside`: shell command that brings back what has ended there */
     char *console;         /* with `inside`: shell command that prints what it has said */
@@ -150,12 +152,30 @@ struct iw_target *iw_target_of(struct iw_target_instance *instance);
 const char *iw_target_version(const struct iw_target_instance *instance);
 /* The process group that the runner started for it; 0: none. */
 pid_t iw_target_group(const struct iw_target_instance *instance);
+/* The name of the program that the runner started for it, not that of its shell; "the target": it
+ * started none. */
+const char *iw_target_program(const struct iw_target_instance *t);
 /* Whether a command still runs that was to have the peer connect. */
 bool iw_target_calling(struct iw_target_instance *t);
 /* Between cases: ends what a case had the peer start, and looks after the peer. NULL if it is fit
  * for another case, else how it ended; a line of a sanitizer's report goes to `trouble` (else "").
  */
 const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t room);
+/* What comes of a control exchange: a connection and a Request of our own. */
+enum iw_alive {
+    IW_ALIVE_ANSWERS, /* an octet, or the end of the connection */
+    IW_ALIVE_ENDED,   /* its program has ended */
+    IW_ALIVE_REFUSES, /* it lives and accepts no connection, for a second */
+    IW_ALIVE_SILENT   /* nothing, for as long as it may be silent */
+};
+/* Seconds that the target may be silent for: its longest timer, or 5; never less than that. */
+double iw_target_silence(const struct iw_target_spec *spec, double time_scale);
+/* Returns whether iw_target_ask can be asked of it: the runner has started it, it listens, and has
+ * no agent. */
+bool iw_target_askable(const struct iw_target_instance *t);
+enum iw_alive iw_target_ask(struct iw_target_instance *t);
+/* Ends one that hangs. Returns whether it has said where it was (iw_process_abort). */
+bool iw_target_abort(struct iw_target_instance *t, struct iw_crash *place);
 /* Ends it. A line of a sanitizer's report that came with the end goes to `trouble` (else ""). */
 void iw_target_close(struct iw_target_instance *t, char *trouble, size_t room);
 

@@ -14,28 +14,15 @@
 #include "host/text.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
+#include "program.h"
 #include "station/station_tcp.h"
-#include "target.h"
 #include "target_can.h"
+#include "target_instance.h"
 
 enum { CRAFTED_PORT = 7471 };             /* of a peer in a namespace of its own */
 static const double crash_seconds = 0.05; /* from the end of a program's connection to its own */
 
 enum { START_SECONDS = 10, CONNECT_SECONDS = 5, LEAVE_SECONDS = 5, AGAIN_NS = 20000000 };
-
-struct iw_target_instance {
-    struct iw_target target; /* first: the seam's view */
-    const struct iw_target_spec *spec;
-    char *log;
-    char *its_output; /* "; its output: " and the log */
-    double scale;
-    struct iw_process process; /* the agent, or the `start` command */
-    struct iw_connect connect; /* how the peer is made to connect */
-    char station_host[INET6_ADDRSTRLEN];
-    char why[256 + 128]; /* nothing connected */
-    char *version;
-    json_t *features; /* as the agent's hello says; NULL: no agent */
-};
 
 static uint64_t after(const struct iw_target_instance *t, double seconds)
 {
@@ -381,6 +368,9 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
     }
     if (t->target.station_host == NULL)
         find_station_host(t);
+    if (spec->start != NULL)
+        iw_process_look_at(&t->process,
+                           spec->class == IW_TARGET_AGENT ? spec->agent_port : t->target.port);
     *out = t;
     return IW_TARGET_OPENED;
 }
@@ -398,6 +388,13 @@ const char *iw_target_version(const struct iw_target_instance *instance)
 pid_t iw_target_group(const struct iw_target_instance *instance)
 {
     return instance->process.pid;
+}
+
+const char *iw_target_program(const struct iw_target_instance *t)
+{
+    return t->process.program > 0 ? t->process.called
+           : t->process.pid > 0   ? t->process.name
+                                  : "the target";
 }
 
 bool iw_target_calling(struct iw_target_instance *t)
