@@ -173,6 +173,8 @@ void iw_worker_play_once(struct iw_worker *w, const struct iw_order *order, bool
         set_reason(r, IW_VERDICT_ERROR, iw_text_copy("no memory"));
     remember(w, order);
     iw_worker_look(w, thorough, r, m);
+    if (pool->target->ends_connection)
+        iw_worker_close(w);
     if (pool->options->trace != NULL)
         fflush(pool->options->trace);
 }

@@ -41,6 +41,7 @@ struct iw_target_spec {
     char *station_host;    /* where the station listens; NULL: the address that faces the peer */
     char *start;           /* shell command with {host} and {port}; NULL: somebody else starts it */
     char *ready;           /* text in a line of the command's output that says that it listens */
+    bool ends_connection;  /* its program ends after each connection, by design */
     char *connect;         /* shell command that has the peer connect to {host} and {port} */
     char *ask;             /* what a person is asked to do for that, in its place */
     double connect_within; /* seconds that this may take; 0: not said */
@@ -121,6 +122,9 @@ struct iw_target {
     /* NULL while the peer's own process (if the runner started one) is alive, else one line on
      * how it ended ("iwarp-agent was killed by signal 11"). NULL function: not known. */
     const char *(*death)(struct iw_target *target);
+    /* Before a connection to the peer's listener: starts a peer again that ends after each. 0, or
+     * -1 with one line in `error`. NULL: that is not for this peer. */
+    int (*renew)(struct iw_target *target, char *error, size_t room);
     bool refused; /* set when a connection to the peer's listener fails */
 };
 
@@ -174,6 +178,9 @@ double iw_target_silence(const struct iw_target_spec *spec, double time_scale);
  * no agent. */
 bool iw_target_askable(const struct iw_target_instance *t);
 enum iw_alive iw_target_ask(struct iw_target_instance *t);
+/* Makes a connection with a target that was just started. Returns whether its program has ended
+ * after that, other than by a fault. */
+bool iw_target_ends(struct iw_target_instance *t);
 /* Ends one that hangs. Returns whether it has said where it was (iw_process_abort). */
 bool iw_target_abort(struct iw_target_instance *t, struct iw_crash *place);
 /* Ends it. A line of a sanitizer's report that came with the end goes to `trouble` (else ""). */

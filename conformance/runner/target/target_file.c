@@ -32,10 +32,10 @@ static void expect(lua_State *L, bool good, const char *field, const char *expec
 static void unknown(lua_State *L, const char *field)
 {
     static const char *const fields[] = {
-        "name",    "address", "start",    "station",        "ready",        "connect",
-        "class",   "crc",     "markers",  "revision",       "port",         "agent",
-        "can",     "cannot",  "ask",      "connect_within", "inside",       "token_file",
-        "restart", "console", "coverage", "quirks",         "longest_timer"};
+        "name",    "address", "start",    "station",        "ready",         "connect",
+        "class",   "crc",     "markers",  "revision",       "port",          "agent",
+        "can",     "cannot",  "ask",      "connect_within", "inside",        "token_file",
+        "restart", "console", "coverage", "quirks",         "longest_timer", "ends"};
     struct iw_nearest n;
 
     iw_nearest_begin(&n, field);
@@ -137,6 +137,9 @@ static void take_field(lua_State *L, struct iw_target_spec *spec, const char *fi
         take_port(L, spec);
     else if (!strcmp(field, "connect_within"))
         spec->connect_within = seconds_of(L, field);
+    else if (!strcmp(field, "ends"))
+        expect(L, spec->ends_connection = !strcmp(string_of(L, field), "connection"), field,
+               "\"connection\"");
     else if (!strcmp(field, "longest_timer"))
         spec->longest_timer = seconds_of(L, field);
     else if (!strcmp(field, "agent"))
@@ -175,6 +178,8 @@ static void check_whole(lua_State *L, const struct iw_target_spec *spec)
         luaL_error(L, "expected address and port, connect, or ask");
     if (spec->host != NULL && !spec->port && spec->start == NULL)
         luaL_error(L, "port: missing; only a peer that is started can be given one");
+    if (spec->ends_connection && spec->start == NULL)
+        luaL_error(L, "ends: of use only with start");
     if (spec->ready != NULL && spec->start == NULL)
         luaL_error(L, "ready: of use only with start");
 }

@@ -20,8 +20,12 @@ struct iw_target_instance {
     struct iw_connect connect; /* how the peer is made to connect */
     char station_host[INET6_ADDRSTRLEN];
     char why[256 + 128]; /* nothing connected */
+    bool used;           /* its process has had a connection (renew) */
     char *version;
     json_t *features; /* as the agent's hello says; NULL: no agent */
 };
+
+/* Starts the `start` command, and waits until the peer listens. */
+enum iw_target_opened iw_target_start_peer(struct iw_target_instance *t, char *error, size_t room);
 
 #endif

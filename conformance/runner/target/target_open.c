@@ -17,6 +17,7 @@
 #include "program.h"
 #include "station/station_tcp.h"
 #include "target_can.h"
+#include "target_ends.h"
 #include "target_instance.h"
 
 enum { CRAFTED_PORT = 7471 };             /* of a peer in a namespace of its own */
@@ -158,8 +159,13 @@ static const char *not_called(struct iw_target *target, bool late)
     return t->why;
 }
 
-/* The `start` command, until the peer listens. */
-static enum iw_target_opened start_peer(struct iw_target_instance *t, char *error, size_t room)
+/* Of one that must not lose its only connection to a look. */
+static bool listens(const struct iw_target_instance *t)
+{
+    return iw_program_listens(t->process.pid, t->target.port);
+}
+
+enum iw_target_opened iw_target_start_peer(struct iw_target_instance *t, char *error, size_t room)
 {
     const struct iw_target_spec *spec = t->spec;
     const char *host = t->target.host != NULL ? t->target.host : "127.0.0.1";
@@ -172,17 +178,21 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
     if (iw_connect_shell(&t->process, t->target.tun, spec->start, host, t->target.port, t->log,
                          error, room))
         return IW_TARGET_BROKEN;
-    if (spec->ready == NULL)
+    const char *ready = spec->ready;
+    if (ready == NULL && !spec->ends_connection)
         return IW_TARGET_OPENED;
     uint64_t deadline = after(t, START_SECONDS);
-    while (!iw_process_said(&t->process, spec->ready)) {
+    while (ready != NULL ? !iw_process_said(&t->process, ready) : !listens(t)) {
         if (iw_process_ended(&t->process, iw_transport_now() + AGAIN_NS)) {
-            snprintf(error, room, "%s before it printed '%s'", t->process.ended, spec->ready);
+            snprintf(error, room, "%s before it %s%s%s", t->process.ended,
+                     ready != NULL ? "printed '" : "listened", ready != NULL ? ready : "",
+                     ready != NULL ? "'" : "");
             return IW_TARGET_UNREACHED;
         }
         if (iw_transport_now() >= deadline) {
-            snprintf(error, room, "the command did not print '%s' within %g s", spec->ready,
-                     START_SECONDS * t->scale);
+            snprintf(error, room, "the command did not %s%s%s within %g s",
+                     ready != NULL ? "print '" : "listen", ready != NULL ? ready : "",
+                     ready != NULL ? "'" : "", START_SECONDS * t->scale);
             return IW_TARGET_UNREACHED;
         }
     }
@@ -277,7 +287,7 @@ static const char *death(struct iw_target *target)
     bool lost = t->target.control != NULL && iw_control_lost(t->target.control);
     /* An agent whose connection is gone is ending: a report of a sanitizer takes its time. */
     iw_process_ended(&t->process, lost ? after(t, LEAVE_SECONDS) : IW_PROCESS_AT_ONCE);
-    if (*t->process.ended)
+    if (*t->process.ended && (!t->spec->ends_connection || t->process.crashed))
         return t->process.ended;
     const char *how = iw_connect_crashed(&t->connect, IW_PROCESS_AT_ONCE);
     if (how != NULL)
@@ -290,7 +300,7 @@ static enum iw_target_opened reach(struct iw_target_instance *t, const char *opt
 {
     const struct iw_target_spec *spec = t->spec;
     if (spec->start != NULL) {
-        enum iw_target_opened started = start_peer(t, error, room);
+        enum iw_target_opened started = iw_target_start_peer(t, error, room);
         if (started != IW_TARGET_OPENED)
             return started;
     }
@@ -354,6 +364,7 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
         .connect_within = iw_target_connect_within(spec),
         .death = spec->embedded || spec->start != NULL || spec->connect != NULL ? death : NULL,
         .tun = tun,
+        .renew = spec->ends_connection ? iw_target_renew : NULL,
     };
     if (tun != NULL) {
         t->target.host = IW_TUN_TARGET;
@@ -408,6 +419,7 @@ const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t 
     *trouble = 0;
     /* A program that crashes has ended a moment after its connection. */
     iw_connect_crashed(&t->connect, after(t, crash_seconds));
+    iw_target_await_end(t);
     const char *how = t->target.death != NULL ? t->target.death(&t->target) : NULL;
     iw_connect_stop(&t->connect, trouble, room);
     if (!*trouble && iw_process_trouble(&t->process, trouble, room) && how == NULL &&

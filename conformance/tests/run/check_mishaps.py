@@ -81,6 +81,20 @@ def check_moments(check):
     check.expect("no listener for a moment", [GOOD, "deaf", GOOD, GOOD], [], "", status=0)
 
 
+def check_ends(check):
+    """A peer that ends after each connection: by design, or not."""
+    once = "exec {program} once"
+    check.expect("ends by design", [GOOD, GOOD, GOOD], [], "", status=0, start=once, ends="'connection'")
+    check.expect("crashes none the less", [GOOD, "crashes", GOOD], [2], SEGV, start=once, ends="'connection'")
+    findings = check.play("not by design", [GOOD, GOOD], start=once)["findings"]
+    harness.expect("not by design", len(findings) == 1 and "ended with status 1" in findings[0]["text"], findings)
+    peer = "%s -B %s {port}" % (sys.executable, PEER)
+    for words, found in ((" once", True), ("", False)):
+        target = check.write("raw.lua", "return { address = '127.0.0.1', ready = 'listening on', start = [[exec %s]] }\n" % (peer + words))
+        written = check.run(0, "probe", target, "--time-scale", "0.1").stdout
+        harness.equal("probe%s" % words, 'ends = "connection"' in written, found)
+
+
 def check_leaks(check):
     check.expect("a leak", [GOOD, GOOD, GOOD, "leaks", GOOD, GOOD], [4], "LeakSanitizer: leak in keep_request (peer.c:7)")
     check.expect("a leak in a shell's program", [GOOD, "leaks", GOOD], [2], "LeakSanitizer: leak in keep_request", start="{program}; true")
@@ -93,6 +107,7 @@ def main(conform):
         check_names(check)
         check_hangs(check)
         check_moments(check)
+        check_ends(check)
         check_leaks(check)
     harness.conclude()
 

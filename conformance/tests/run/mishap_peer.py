@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An MPA responder that breaks as the private data of a Request says, for check_mishaps.py.
 
-usage: mishap_peer.py PORT
+usage: mishap_peer.py PORT [once]
+
+once: ends with status 1 after a connection.
 
 One connection after the other. A word in a Request acts once its connection has ended; "now-" in front of it, at once:
 dies (SIGSEGV after 0.1 s), crashes (SIGSEGV), exits (status 3), hangs, deaf (no listener for 0.3 s), slow (no answers for 1.5 s), leaks
@@ -92,13 +94,15 @@ def serve(listener, port):
     return act(listener, word, port)
 
 
-def main(port):
+def main(port, once=None):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGTERM, ended)
     listener = listen(port)
     while True:
         listener = serve(listener, port)
+        if once:
+            sys.exit(1)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), *sys.argv[2:])

@@ -6,6 +6,7 @@ usage: check_suite.py IWARP-CONFORM PROGRAM BUG...
 BUG: numbers of bugs that are switched on together ("0", "2", "2,8,11")
 """
 import os
+import re
 import sys
 import tempfile
 
@@ -30,7 +31,7 @@ def look_at(conform, program, bugs, clean):
     harness.equal(what + ": exit status", done.returncode, 1 if wanted else 0)
     harness.equal(what + ": findings", len(report["findings"]), len(wanted))
     for finding in report["findings"]:
-        named = {function for function in wanted if " in %s " % function in finding["text"]}
+        named = {function for function in wanted if re.search(r"\b%s\b" % function, finding["text"])}
         harness.expect(what + ": a crash, and its function", finding["rule"] is None and len(named) == 1, finding)
         wanted -= named
     crashed = {case for finding in report["findings"] for case in finding["cases"]}
