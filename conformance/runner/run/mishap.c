@@ -121,6 +121,16 @@ bool iw_mishap_same(struct iw_mishap *a, const struct iw_mishap *b)
 
 /* ---- known ones ---- */
 
+/* What several looks at one hang have in common says more than the last one. */
+static void take_names(struct iw_mishap *m, const struct iw_mishap *known)
+{
+    if (known->n_names == 0 || (m->n_names > 0 && strcmp(m->names[0], known->names[0]) == 0))
+        return;
+    memcpy(m->names, known->names, sizeof(m->names));
+    m->n_names = known->n_names;
+    m->place[0] = '\0';
+}
+
 bool iw_mishaps_know(struct iw_mishaps *all, struct iw_mishap *m)
 {
     for (size_t i = 0; i < all->count; i++) {
@@ -128,6 +138,7 @@ bool iw_mishaps_know(struct iw_mishaps *all, struct iw_mishap *m)
             continue;
         free(m->key);
         m->key = iw_text_copy(all->list[i].key);
+        take_names(m, &all->list[i]);
         return true;
     }
     return false;

@@ -52,7 +52,8 @@ struct iw_mishaps {
     struct iw_mishap *list;
     size_t count;
 };
-/* Returns whether it is known; the key of one that is becomes the known one's. */
+/* Returns whether it is known; the key of one that is becomes the known one's, and the place of a
+ * hang what is known of it. */
 bool iw_mishaps_know(struct iw_mishaps *all, struct iw_mishap *m);
 /* Adds it unless it is known; the key of a hang becomes that of the function that it is in now. */
 void iw_mishaps_learn(struct iw_mishaps *all, struct iw_mishap *m);

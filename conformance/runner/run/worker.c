@@ -172,7 +172,7 @@ void iw_worker_play_once(struct iw_worker *w, const struct iw_order *order, bool
     if (pool->play(order->c, iw_target_of(w->target), &options, r))
         set_reason(r, IW_VERDICT_ERROR, iw_text_copy("no memory"));
     remember(w, order);
-    iw_worker_look(w, thorough, r, m);
+    iw_worker_look(w, order->c, thorough, r, m);
     if (pool->target->ends_connection)
         iw_worker_close(w);
     if (pool->options->trace != NULL)
@@ -232,6 +232,7 @@ void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
     iw_worker_close(&w);
     free(w.before.list);
     iw_mishaps_free(&w.known);
+    iw_mishaps_free(&w.joint);
     iw_tun_close(&w.tun);
     free(w.no_tun);
     free(w.log);

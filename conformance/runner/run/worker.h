@@ -30,15 +30,18 @@ struct iw_worker {
     char *log;
     struct iw_target_instance *target; /* NULL: not open */
     char option[sizeof(((struct iw_order *)0)->option)];
-    struct iw_tun tun;     /* of this worker's crafted targets; fd -1: not open */
-    char *no_tun;          /* why it cannot be had; NULL: it can, or was not asked for */
-    struct iw_past past;   /* on the target that is open */
-    struct iw_past before; /* on the one that was ended last */
-    bool settled;          /* it has answered a control exchange since the last of these */
-    bool refusing;         /* ... or accepted none */
-    bool mute;             /* one that was just started gave no answer: silence is no hang */
-    bool blaming;          /* cases are played again only to find out whose doing something is */
-    struct iw_mishaps known;
+    struct iw_tun tun;       /* of this worker's crafted targets; fd -1: not open */
+    char *no_tun;            /* why it cannot be had; NULL: it can, or was not asked for */
+    struct iw_past past;     /* on the target that is open */
+    struct iw_past before;   /* on the one that was ended last */
+    bool settled;            /* it has answered a control exchange since the last of these */
+    bool refusing;           /* ... or accepted none */
+    bool mute;               /* one that was just started gave no answer: silence is no hang */
+    bool blaming;            /* cases are played again only to find out whose doing something is */
+    struct iw_mishaps known; /* those that a case brings about alone, */
+    struct iw_mishaps joint; /* and those that it takes several for */
+    const struct iw_case *heard; /* the last in which the target said something; NULL: none yet */
+    unsigned unheard;            /* cases since then */
 };
 
 /* Sends the parent a line; takes over the reference. */
@@ -63,7 +66,8 @@ void iw_worker_play_once(struct iw_worker *w, const struct iw_order *order, bool
 /* Whether cases are played again to find out whose doing a mishap is. */
 bool iw_worker_blames(const struct iw_worker *w);
 /* After a case: sees what has become of the target. Ends one that has ended or hangs. */
-void iw_worker_look(struct iw_worker *w, bool thorough, struct iw_result *r, struct iw_mishap *m);
+void iw_worker_look(struct iw_worker *w, const struct iw_case *c, bool thorough,
+                    struct iw_result *r, struct iw_mishap *m);
 /* Waits until `deadline` for a late end of a target that has answered. */
 void iw_worker_linger(struct iw_worker *w, uint64_t deadline, struct iw_mishap *m);
 /* The mishap is the finding of this case, and what the case saw of it no further one. */
@@ -71,6 +75,9 @@ void iw_worker_set(const struct iw_worker *w, struct iw_result *r, const struct 
 
 /* ---- worker_blame.c ---- */
 
+/* Charges a case that has its result; `note`: for the reader, or NULL. */
+void iw_worker_charge(const struct iw_worker *w, const struct iw_case *c, const struct iw_mishap *m,
+                      const char *note);
 /* Finds the case whose doing the mishap is: *r, which this may replace by the result of playing the
  * case again, or an earlier one. */
 void iw_worker_blame(struct iw_worker *w, const struct iw_order *order, struct iw_result *r,

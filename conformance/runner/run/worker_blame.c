@@ -40,15 +40,10 @@ static void play_quietly(struct iw_worker *w, const struct iw_order *order, bool
     w->pool = pool;
 }
 
-/* Charges a case that has its result; `during`: the one that saw what it had done. */
-static void charge(const struct iw_worker *w, const struct iw_case *c, const struct iw_mishap *m,
-                   const struct iw_case *during)
+void iw_worker_charge(const struct iw_worker *w, const struct iw_case *c, const struct iw_mishap *m,
+                      const char *note)
 {
-    struct iw_result r = {.verdict = IW_VERDICT_FAIL};
-    if (during != NULL)
-        r.notes = iw_text_format("seen in the case after it, %s; played alone on a target just "
-                                 "started, this one does it",
-                                 during->id);
+    struct iw_result r = {.verdict = IW_VERDICT_FAIL, .notes = iw_text_copy(note)};
     iw_worker_set(w, &r, m);
     iw_worker_say(w, iw_got(json_pack("{s:{s:o, s:o}}", "charge", "id", iw_json_text(c->id),
                                       "result", iw_result_to_json(&r))));
@@ -162,6 +157,14 @@ static const struct iw_case *find_earlier(struct iw_worker *w, const struct iw_p
     return c;
 }
 
+/* It stays with the case in which it was seen. */
+static void set_joint(const struct iw_worker *w, struct iw_result *r, const struct iw_mishap *m)
+{
+    iw_worker_set(w, r, m);
+    iw_text_join(&r->notes, "\n",
+                 "not seen again when cases were played alone on a target just started");
+}
+
 /* Plays the case again, alone, and if it is not its doing, the cases before it. */
 static void find_out(struct iw_worker *w, const struct iw_order *order, const struct iw_past *past,
                      struct iw_result *r, struct iw_mishap *m)
@@ -178,13 +181,16 @@ static void find_out(struct iw_worker *w, const struct iw_order *order, const st
     }
     const struct iw_case *culprit = same ? NULL : find_earlier(w, past, m);
     if (culprit != NULL) {
-        charge(w, culprit, m, order->c);
+        char *note = iw_text_format("seen in the case after it, %s; played alone on a target just "
+                                    "started, this one does it",
+                                    order->c->id);
+        iw_worker_charge(w, culprit, m, note);
+        free(note);
         iw_text_join(&r->notes, "\n",
                      "played again: it had met a target that an earlier case had broken");
     } else if (n.kind == IW_MISHAP_NONE) {
-        iw_worker_set(w, r, m);
-        iw_text_join(&r->notes, "\n",
-                     "not seen again when the case was played alone on a target just started");
+        iw_mishaps_learn(&w->joint, m);
+        set_joint(w, r, m);
     }
     iw_mishap_free(&n);
 }
@@ -206,6 +212,8 @@ void iw_worker_blame(struct iw_worker *w, const struct iw_order *order, struct i
     if (is_plain(w, r, m)) {
         iw_mishaps_learn(&w->known, m);
         iw_worker_set(w, r, m);
+    } else if (iw_mishaps_know(&w->joint, m)) {
+        set_joint(w, r, m);
     } else if (m->kind != IW_MISHAP_HANG || answers_at_first(w, order)) {
         w->blaming = true;
         find_out(w, order, &past, r, m);
@@ -225,7 +233,7 @@ static void blame_any(struct iw_worker *w, struct search *s)
         const struct iw_case *c = find_one(s);
         w->blaming = false;
         iw_mishaps_learn(&w->known, &s->m);
-        charge(w, c != NULL ? c : s->past.list[s->past.count - 1].c, &s->m, NULL);
+        iw_worker_charge(w, c != NULL ? c : s->past.list[s->past.count - 1].c, &s->m, NULL);
     }
     iw_mishap_free(&s->m);
     free(s->past.list);
@@ -245,7 +253,7 @@ void iw_worker_finish(struct iw_worker *w)
     if (w->target == NULL || !iw_worker_blames(w) || w->past.count == 0)
         return;
     iw_worker_more(w, w->past.list[w->past.count - 1].c);
-    iw_worker_look(w, true, &none, &s.m);
+    iw_worker_look(w, w->past.list[w->past.count - 1].c, true, &none, &s.m);
     iw_result_free(&none);
     if (s.m.kind == IW_MISHAP_NONE)
         return;

@@ -9,7 +9,7 @@
 #include "target/crash.h"
 #include "worker.h"
 
-enum { LOOK_MS = 20 };
+enum { LOOK_MS = 20, UNHEARD = 3 /* cases, before one that we cannot start again is asked */ };
 
 bool iw_worker_blames(const struct iw_worker *w)
 {
@@ -46,6 +46,31 @@ static bool settle(struct iw_worker *w)
     return answer == IW_ALIVE_SILENT;
 }
 
+/* One that somebody else has started is not started again: the case that it has answered last has
+ * it on its account, or the one after that. */
+static void look_from_outside(struct iw_worker *w, const struct iw_case *c, bool heard)
+{
+    const struct iw_pool *pool = w->pool;
+    struct iw_mishap m = {.kind = IW_MISHAP_NONE};
+    if (heard)
+        w->heard = c;
+    w->unheard = heard ? 0 : w->unheard + 1;
+    if (w->unheard != UNHEARD || w->heard == NULL || pool->charge == NULL ||
+        !iw_target_askable(w->target))
+        return;
+    iw_worker_more(w, c);
+    if (!settle(w))
+        return;
+    char *text = iw_text_format("it answered nothing on two connections in a row, each for %g s",
+                                iw_target_silence(pool->target, pool->options->time_scale));
+    iw_mishap_hang(&m, NULL, text);
+    iw_worker_charge(w, w->heard, &m,
+                     "the target has answered nothing since; nobody starts it again, so that it "
+                     "may be the doing of the case after this one");
+    iw_mishap_free(&m);
+    free(text);
+}
+
 /* ---- all of it ---- */
 
 static void set_reason(struct iw_result *r, enum iw_verdict verdict, char *reason)
@@ -78,7 +103,8 @@ static void check(struct iw_worker *w, struct iw_result *r, struct iw_mishap *m)
         iw_worker_end_target(w, trouble);
 }
 
-void iw_worker_look(struct iw_worker *w, bool thorough, struct iw_result *r, struct iw_mishap *m)
+void iw_worker_look(struct iw_worker *w, const struct iw_case *c, bool thorough,
+                    struct iw_result *r, struct iw_mishap *m)
 {
     bool odd =
         thorough || !r->heard || (r->verdict != IW_VERDICT_PASS && r->verdict != IW_VERDICT_SKIP);
@@ -88,6 +114,8 @@ void iw_worker_look(struct iw_worker *w, bool thorough, struct iw_result *r, str
     else
         check(w, r, m);
     m->seen = iw_transport_now();
+    if (w->pool->target->start == NULL && w->target != NULL && r->verdict != IW_VERDICT_SKIP)
+        look_from_outside(w, c, r->heard);
 }
 
 void iw_worker_linger(struct iw_worker *w, uint64_t deadline, struct iw_mishap *m)

@@ -174,8 +174,8 @@ enum iw_alive {
 };
 /* Seconds that the target may be silent for: its longest timer, or 5; never less than that. */
 double iw_target_silence(const struct iw_target_spec *spec, double time_scale);
-/* Returns whether iw_target_ask can be asked of it: the runner has started it, it listens, and has
- * no agent. */
+/* Returns whether iw_target_ask can be asked of it: it listens, more than once, and has no agent.
+ */
 bool iw_target_askable(const struct iw_target_instance *t);
 enum iw_alive iw_target_ask(struct iw_target_instance *t);
 /* Makes a connection with a target that was just started. Returns whether its program has ended

@@ -23,8 +23,8 @@ double iw_target_silence(const struct iw_target_spec *spec, double time_scale)
 
 bool iw_target_askable(const struct iw_target_instance *t)
 {
-    return t->spec->start != NULL && t->spec->class != IW_TARGET_AGENT && t->target.port != 0 &&
-           t->target.tun == NULL && t->target.can(&t->target, "reconnect");
+    return t->spec->class != IW_TARGET_AGENT && t->target.port != 0 && t->target.tun == NULL &&
+           t->target.can(&t->target, "reconnect");
 }
 
 /* A Request that the target takes, or that most do. */
@@ -61,6 +61,11 @@ static bool answers(struct iw_target_instance *t, struct iw_tcp *tcp, uint64_t d
     return answered;
 }
 
+static bool has_ended(struct iw_target_instance *t)
+{
+    return t->target.death != NULL && t->target.death(&t->target) != NULL;
+}
+
 enum iw_alive iw_target_ask(struct iw_target_instance *t)
 {
     double scale = t->scale > 1 ? t->scale : 1;
@@ -69,14 +74,14 @@ enum iw_alive iw_target_ask(struct iw_target_instance *t)
     uint64_t present = now + (uint64_t)(absence_seconds * scale * (double)seconds);
     struct iw_tcp tcp;
     char error[256];
-    while (t->target.death == NULL || t->target.death(&t->target) == NULL) {
+    while (!has_ended(t)) {
         if (iw_tcp_connect(&tcp, t->target.host, t->target.port, 0, deadline, error,
                            sizeof(error))) {
             bool answered = answers(t, &tcp, deadline);
             iw_tcp_close(&tcp);
             if (answered)
                 return IW_ALIVE_ANSWERS;
-            return t->target.death(&t->target) != NULL ? IW_ALIVE_ENDED : IW_ALIVE_SILENT;
+            return has_ended(t) ? IW_ALIVE_ENDED : IW_ALIVE_SILENT;
         }
         if (errno != ECONNREFUSED)
             return errno == ETIMEDOUT || errno == EAGAIN || errno == EINPROGRESS ? IW_ALIVE_SILENT

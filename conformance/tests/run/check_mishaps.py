@@ -5,6 +5,7 @@
 usage: check_mishaps.py IWARP-CONFORM
 """
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -77,6 +78,22 @@ def check_hangs(check):
     check.expect("slow", [GOOD, "slow", GOOD], [], "", status=0, scale="1", longest_timer=4)
 
 
+def check_from_outside(check):
+    """A peer that somebody else has started, and that nobody starts again."""
+    check.write("cases/all.lua", CASES % ", ".join('"%s"' % word for word in [GOOD, "hangs", GOOD, GOOD, GOOD, GOOD]))
+    target = check.write("outside.lua", "return { class = 'bare', address = '127.0.0.1', port = %d, longest_timer = 1 }\n")
+    with subprocess.Popen([sys.executable, "-B", PEER, "0"], stdout=subprocess.PIPE, text=True) as peer:
+        port = int(peer.stdout.readline().rsplit(" ", 1)[1])
+        harness.write(target, harness.read(target) % port)
+        done = check.run(None, "run", "--target", target, "--cases", check.at("cases"), "--results", check.at("results"), "--time-scale", "0.3")
+        peer.kill()
+    report = harness.load(check.at("results", "run.json"))
+    harness.equal("outside: exit status", done.returncode, 1)
+    harness.equal("outside: verdicts", [case["verdict"] for case in report["cases"]], ["PASS", "FAIL"] + ["INCONCLUSIVE"] * 4)
+    harness.equal("outside: findings", [(finding["rule"], finding["cases"], finding["text"]) for finding in report["findings"]],
+                  [(None, ["case-2-hangs"], "the target hangs: it answered nothing on two connections in a row, each for 1 s")])
+
+
 def check_moments(check):
     check.expect("no listener for a moment", [GOOD, "deaf", GOOD, GOOD], [], "", status=0)
 
@@ -106,6 +123,7 @@ def main(conform):
         check_deaths(check)
         check_names(check)
         check_hangs(check)
+        check_from_outside(check)
         check_moments(check)
         check_ends(check)
         check_leaks(check)

@@ -37,7 +37,7 @@ def ended(*_):
 
 def listen(port):
     listener = socket.create_server(("127.0.0.1", port), backlog=64)
-    say("listening on %d" % port)
+    say("listening on %d" % listener.getsockname()[1])
     return listener
 
 

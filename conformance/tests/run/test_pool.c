@@ -402,7 +402,7 @@ static void test_an_end_that_two_cases_bring_about(void **state)
     assert_string_equal(charges, "");
     assert_int_equal(results[2].verdict, IW_VERDICT_FAIL);
     assert_string_equal(results[2].deviations[0].text, "the target ended: sh ended with status 3");
-    assert_string_equal(results[2].notes, "not seen again when the case was played alone on a "
+    assert_string_equal(results[2].notes, "not seen again when cases were played alone on a "
                                           "target just started");
     assert_int_equal(results[3].verdict, IW_VERDICT_PASS);
 }

@@ -136,7 +136,7 @@ static void what_is_wrong_with_a_file_is_said(void **state)
          ": longest_timer: expected seconds: a number above 0, at most 3600"},
         {"return { address = 'h', start = 's', ends = 'never' }",
          ": ends: expected \"connection\""},
-        {"return { connect = 'c', ends = 'connection' }", "ends: of use only with start"},
+        {"return { connect = 'c', ends = 'connection' }", ": ends: of use only with start"},
         {"return { connect = 'c', connect_within = 3600.5 }",
          ": connect_within: expected seconds: a number above 0, at most 3600"},
         {"return { connect = 'c', connect_within = '5' }",
