@@ -194,6 +194,7 @@ local function private(f)
 end
 
 local function several(f)
+  if not iw.can("reconnect") then return f:remark("serves one connection") end
   local one = open(f)
   local two, _, why = open(f)
   f:remark("%s", two and "serves two connections at once" or one and "serves one connection at a time: to a second it " .. tostring(why)

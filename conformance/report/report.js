@@ -278,6 +278,7 @@ function whose(c) {
 function rounds(r) {
   return r && Object.entries(r).map(([v, n]) => n + " " + v).join(", ");
 }
+function output(log) { return make("a", { class: "log", href: relative(data.page, log) }, log); }
 function body(c) {
   const more = data.cases[c.id] || { purpose: "", needs: [] }, e = make("div", { class: "body" });
   const rules = make("ul", {}), bad = c.verdict === "FAIL" || c.verdict === "NOTE";
@@ -290,6 +291,7 @@ function body(c) {
     ["observed", c.observed], ["notes", (c.notes || []).join("\n")],
     ["where", c.where || (c.file + (c.line ? ":" + c.line : ""))],
     ["capture", c.pcap && make("a", { class: "capture", href: relative(data.page, c.pcap) }, c.pcap)],
+    ["its output", c.log && output(c.log)],
     ["again", data.again && c.role && command(data.again + c.id)]));
   if (c.exchange && c.exchange.length) e.append(make("h3", {}, "Exchange"), ladder(c.exchange, c));
   if (data.files[c.file]) e.append(script(c));
@@ -326,12 +328,13 @@ function findingView(f) {
   const c = report.cases.find(one => one.id === f.exhibit.case), listed = f.cases.slice(0, 20).flatMap(id => [caseLink(id), " "]);
   const rest = f.cases.length - 20;
   return make("details", { class: "case " + f.verdict, id: "finding-" + f.number, open: f.number === 1 ? "" : null },
-    make("summary", {}, make("span", { class: "badge" }, f.verdict), make("span", { class: "id" }, f.number + ". " + (f.rule || "crash")),
+    make("summary", {}, make("span", { class: "badge" }, f.verdict), make("span", { class: "id" }, f.number + ". " + (f.rule || (f.text.startsWith("the target hangs") ? "hang" : "crash"))),
          make("span", { class: "why" }, f.text + " (" + f.count + (f.count === 1 ? " case" : " cases") + (f.known ? ", as the baseline says" : "") + ")")),
     make("div", { class: "body" }, f.rule && make("ul", {}, ruleLine(f.rule, true)),
       pairs(["expected", expectedSet(f.expected)], ["seen", f.actual && make("span", { class: "mono" }, f.actual)],
             ["shown by", make("span", {}, caseLink(f.exhibit.case), f.exhibit.frame ? ", frame " + f.exhibit.frame + " of " : "",
               f.exhibit.frame && c && c.pcap ? make("a", { href: relative(data.page, c.pcap) }, c.pcap.split("/").pop()) : "")],
+            ["its output", f.log && output(f.log)],
             ["again", data.again ? command(data.again + f.exhibit.case) : ""],
             ["cases", make("span", {}, ...listed, rest > 0 ? "and " + rest + " more" : "")])));
 }

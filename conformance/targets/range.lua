@@ -4,7 +4,8 @@
 return {
   class = "bare",
   address = "127.0.0.1",
-  start = "exec iwarp-range --bug \"${IW_RANGE_BUG:-0}\" --port {port}",
+  -- Says where it is when it is ended because it hangs.
+  start = "ASAN_OPTIONS=handle_abort=1:${ASAN_OPTIONS:-} exec iwarp-range --bug \"${IW_RANGE_BUG:-0}\" --port {port}",
   ready = "listening on",
   crc = "on",
   markers = "off",

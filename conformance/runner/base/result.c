@@ -33,6 +33,7 @@ void iw_result_free(struct iw_result *r)
     free(r->expected);
     free(r->actual);
     free(r->pcap);
+    free(r->log);
     free(r->where);
     free(r->observed);
     free(r->notes);
@@ -97,6 +98,7 @@ json_t *iw_result_to_json(const struct iw_result *r)
         json_object_set_new(object, "blocked_by", json_integer((json_int_t)r->blocked_by));
     add(object, "where", r->where);
     add(object, "pcap", r->pcap);
+    add(object, "log", r->log);
     if (r->frames)
         json_object_set_new(object, "frames", json_integer((json_int_t)r->frames));
     if (r->exchange != NULL)
@@ -184,6 +186,7 @@ bool iw_result_from_json(const json_t *object, struct iw_result *out)
         .blocked = text_of(object, "blocked"),
         .where = text_of(object, "where"),
         .pcap = text_of(object, "pcap"),
+        .log = text_of(object, "log"),
         .exchange = exchange != NULL ? iw_got(json_dumps(exchange, JSON_COMPACT)) : NULL,
         .frames = (uint64_t)json_integer_value(json_object_get(object, "frames")),
     };

@@ -40,6 +40,7 @@ struct iw_result {
     char *expected; /* one-line syntax; members of a set separated by " or " */
     char *actual;
     char *pcap;     /* path of the capture */
+    char *log;      /* path of what the target has printed, where that is evidence */
     char *where;    /* "file:line" of the case that decided */
     char *observed; /* recorded observations, "name=value; name=value"; equal for equal peers */
     char *notes;    /* remarks, one a line; not compared */
@@ -57,7 +58,7 @@ void iw_result_free(struct iw_result *result);
 void iw_result_drop_deviations(struct iw_result *result);
 
 /* Returns a new object of the members that say something: verdict, rule, seconds, heard, reason,
- * expected, actual, observed, notes (a list), where, pcap, frames, exchange, deviations. */
+ * expected, actual, observed, notes (a list), where, pcap, log, frames, exchange, deviations. */
 json_t *iw_result_to_json(const struct iw_result *result);
 /* Fills in *out from such an object, except id and role. Returns false if `object` is no result. */
 bool iw_result_from_json(const json_t *object, struct iw_result *out);

@@ -70,10 +70,31 @@ static void show_log(const char *log)
     free(text);
 }
 
+/* Whether the program that was started ends after a connection; one that does so twice does so by
+ * design. */
+static bool ends(const struct iw_command *c, const struct iw_target_spec *spec, const char *log)
+{
+    char text[1024];
+    bool all = spec->start != NULL && !spec->ends_connection;
+    for (int i = 0; i < 2 && all; i++) {
+        struct iw_target_instance *instance = NULL;
+        all = iw_target_open(spec, NULL, log, c->head.time_scale, &instance, text, sizeof(text)) ==
+              IW_TARGET_OPENED;
+        if (instance == NULL)
+            break;
+        all = iw_target_ends(instance);
+        iw_target_close(instance, text, sizeof(text));
+    }
+    return all;
+}
+
 /* Opens the target and has every question asked that fits its role. */
 static int probe(const struct iw_command *c, const struct iw_setup *s, const struct iw_case *cases,
                  const char *log, struct iw_probed *f)
 {
+    f->ends = ends(c, s->target, log);
+    if (f->ends)
+        s->target->ends_connection = true;
     struct iw_run_options options = s->options;
     struct iw_target_instance *instance = NULL;
     char text[1024];

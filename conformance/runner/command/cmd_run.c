@@ -103,6 +103,15 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
     show_progress(run, job->c->id);
 }
 
+static void charge(void *context, const char *id, struct iw_result *result)
+{
+    struct run *run = context;
+    struct iw_entry *entry = iw_record_entry(&run->record, id);
+    iw_journal_charge(run->journal, id, result);
+    if (iw_record_charge(&run->record, &run->baseline, entry, result))
+        show_progress(run, id);
+}
+
 static void trouble(void *context, const char *line)
 {
     struct run *run = context;
@@ -303,6 +312,7 @@ static int play_all(struct run *run)
         .next = next,
         .done = done,
         .trouble = trouble,
+        .charge = charge,
     };
     char error[1024] = "";
     if (c->capture != NULL && (pool.live = open_live(run)) == NULL)
@@ -346,6 +356,12 @@ static void restore(void *context, struct iw_entry *entry, unsigned round, struc
     take(run, entry, result);
 }
 
+static void restore_charge(void *context, struct iw_entry *entry, struct iw_result *result)
+{
+    struct run *run = context;
+    iw_record_charge(&run->record, &run->baseline, entry, result);
+}
+
 /* The journal of this run: a new one, or that of the run that goes on. */
 static int begin_journal(struct run *run)
 {
@@ -355,8 +371,10 @@ static int begin_journal(struct run *run)
     head.n_select = c->n_select;
     run->journal =
         c->journal != NULL ? c->journal : iw_journal_create(run->dir, &head, &run->record);
+    const struct iw_journal_reader reader = {
+        .context = run, .take = restore, .charge = restore_charge};
     if (c->journal != NULL)
-        return iw_journal_replay(run->journal, &run->record, restore, run);
+        return iw_journal_replay(run->journal, &run->record, &reader);
     return run->journal != NULL ? 0 : IW_EXIT_TESTER;
 }
 

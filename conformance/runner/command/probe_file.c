@@ -98,6 +98,11 @@ void iw_probed_write(FILE *out, const struct iw_target_spec *spec, const struct 
         fprintf(out, "  port = %u,\n", spec->port);
     put_text(out, "start", spec->start);
     put_text(out, "ready", spec->ready);
+    if (f->ends)
+        fputs("  -- its program ended after a connection, twice, and was started again\n", out);
+    put_text(out, "ends", spec->ends_connection ? "connection" : NULL);
+    if (spec->longest_timer > 0)
+        fprintf(out, "  longest_timer = %g,\n", spec->longest_timer);
     put_text(out, "connect", spec->connect);
     put_text(out, "ask", spec->ask);
     if (spec->connect_within > 0)

@@ -15,6 +15,7 @@ enum { IW_FOUND_LINES, IW_FOUND_CAN, IW_FOUND_CANNOT, IW_FOUND_LISTS };
 /* Initialise with zeros. */
 struct iw_probed {
     char **lists[IW_FOUND_LISTS]; /* each ends with NULL */
+    bool ends;                    /* the program that was started ends after each connection */
 };
 
 /* Takes the notes of a case, in the words of lib/probe.lua; NULL: none. */

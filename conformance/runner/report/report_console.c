@@ -170,6 +170,7 @@ static void finding(FILE *out, const struct iw_record *record, const struct iw_f
     field(out, "what", d->text);
     field(out, "expected", d->expected);
     field(out, "actual", d->actual);
+    field(out, "output", r->log);
     cases(out, record, f);
     size_t blocked = iw_blocked_count(record, (unsigned)(f - record->findings.list) + 1);
     if (blocked > 0)

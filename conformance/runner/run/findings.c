@@ -115,7 +115,7 @@ static bool places_wrongly(const struct iw_deviation *d)
 
 const char *iw_finding_name(const struct iw_finding *f)
 {
-    return f->rule != NULL ? f->rule->id : "crash";
+    return f->rule != NULL ? f->rule->id : f->hangs ? "hang" : "crash";
 }
 
 const struct iw_deviation *iw_finding_deviation(const struct iw_finding *f,
@@ -269,8 +269,12 @@ void iw_findings_build(struct iw_findings *out, const struct iw_record *record)
     *out = (struct iw_findings){0};
     add_all(out, record, false);
     add_all(out, record, true);
-    for (size_t i = 0; i < out->count; i++)
-        out->list[i].rule = accused(&out->list[i], record);
+    for (size_t i = 0; i < out->count; i++) {
+        struct iw_finding *f = &out->list[i];
+        f->rule = accused(f, record);
+        f->hangs = f->rule == NULL &&
+                   strncmp(iw_finding_deviation(f, record)->how, IW_HANG, strlen(IW_HANG)) == 0;
+    }
     if (out->count > 0)
         qsort(out->list, out->count, sizeof(*out->list), compare);
 }

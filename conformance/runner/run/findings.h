@@ -13,9 +13,13 @@
 
 struct iw_record;
 
+/* What the key of a deviation begins with that is about a target that hangs. */
+#define IW_HANG "hang"
+
 struct iw_finding {
     const struct iw_rule *rule; /* that most of its cases accuse; NULL: the target's program crashed
-                                   or ended */
+                                   or ended, or hangs */
+    bool hangs;                 /* the latter */
     enum iw_verdict verdict;    /* FAIL or NOTE */
     bool known;                 /* every case of it is as the baseline says */
     size_t *cases;              /* indices of the record's entries, in its order */
@@ -35,7 +39,7 @@ struct iw_findings {
 void iw_findings_build(struct iw_findings *out, const struct iw_record *record);
 void iw_findings_free(struct iw_findings *f);
 
-/* Returns the id of the rule that a finding accuses, or "crash". */
+/* Returns the id of the rule that a finding accuses, or "crash", or "hang". */
 const char *iw_finding_name(const struct iw_finding *f);
 /* Returns the deviation that shows a finding. */
 const struct iw_deviation *iw_finding_deviation(const struct iw_finding *f,

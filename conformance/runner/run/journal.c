@@ -133,10 +133,43 @@ static bool is_round(const json_t *round, unsigned repeat)
                              json_integer_value(round) < (json_int_t)repeat);
 }
 
+/* A line {"charge":ID,"result":{...}}. Returns whether it is good. */
+static bool replay_charge(const json_t *object, const struct iw_record *record,
+                          const struct iw_journal_reader *reader)
+{
+    const char *id = json_string_value(json_object_get(object, "charge"));
+    struct iw_entry *entry = id != NULL ? iw_record_entry(record, id) : NULL;
+    struct iw_result result;
+    if (entry == NULL || entry->handed == 0 ||
+        !iw_result_from_json(json_object_get(object, "result"), &result))
+        return false;
+    if (reader->charge != NULL)
+        reader->charge(reader->context, entry, &result);
+    else
+        iw_result_free(&result);
+    return true;
+}
+
+/* The line of a case that ended. Returns whether it is good. */
+static bool replay_result(const json_t *object, const struct iw_record *record,
+                          const struct iw_journal_reader *reader)
+{
+    const char *id = json_string_value(json_object_get(object, "id"));
+    const json_t *round = json_object_get(object, "round"); /* missing: as they came */
+    struct iw_entry *entry = id != NULL ? iw_record_entry(record, id) : NULL;
+    struct iw_result result;
+    if (entry == NULL || entry->handed >= record->repeat || !is_round(round, record->repeat) ||
+        !iw_result_from_json(object, &result))
+        return false;
+    result.id = iw_text_copy(id);
+    result.role = entry->c->role;
+    reader->take(reader->context, entry,
+                 round != NULL ? (unsigned)json_integer_value(round) : entry->handed, &result);
+    return true;
+}
+
 int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
-                      void (*take)(void *context, struct iw_entry *entry, unsigned round,
-                                   struct iw_result *result),
-                      void *context)
+                      const struct iw_journal_reader *reader)
 {
     const char *suite = member(j, "suite");
     json_t *object;
@@ -147,19 +180,13 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
     }
     json_array_foreach(j->results, i, object)
     {
-        const char *id = json_string_value(json_object_get(object, "id"));
-        const json_t *round = json_object_get(object, "round"); /* missing: as they came */
-        struct iw_entry *entry = id != NULL ? iw_record_entry(record, id) : NULL;
-        struct iw_result result;
-        if (entry == NULL || entry->handed >= record->repeat || !is_round(round, record->repeat) ||
-            !iw_result_from_json(object, &result)) {
+        bool good = json_object_get(object, "charge") != NULL
+                        ? replay_charge(object, record, reader)
+                        : replay_result(object, record, reader);
+        if (!good) {
             iw_complain("%s:%zu: expected the result of a case", j->path, i + 2);
             return IW_EXIT_USAGE;
         }
-        result.id = iw_text_copy(id);
-        result.role = entry->c->role;
-        take(context, entry, round != NULL ? (unsigned)json_integer_value(round) : entry->handed,
-             &result);
     }
     return 0;
 }
@@ -175,6 +202,12 @@ bool iw_journal_add(struct iw_journal *j, const struct iw_result *result, unsign
     json_object_set_new(object, "id", iw_json_text(result->id));
     json_object_set_new(object, "round", iw_got(json_integer(round)));
     return add_line(j, object);
+}
+
+bool iw_journal_charge(struct iw_journal *j, const char *id, const struct iw_result *charge)
+{
+    return add_line(j, iw_got(json_pack("{s:o, s:o}", "charge", iw_json_text(id), "result",
+                                        iw_result_to_json(charge))));
 }
 
 void iw_journal_close(struct iw_journal *j)
@@ -199,9 +232,11 @@ char *iw_journal_begun(const char *path, double *seconds)
     while (f != NULL && (got = getline(&line, &size, f)) > 0 && line[got - 1] == '\n') {
         json_t *object = json_loadb(line, (size_t)got, 0, NULL);
 
-        free(id);
-        id = iw_text_copy(json_string_value(json_object_get(object, "begun")));
-        *seconds = json_number_value(json_object_get(object, "deadline"));
+        if (json_object_get(object, "charge") == NULL) { /* that of an earlier case */
+            free(id);
+            id = iw_text_copy(json_string_value(json_object_get(object, "begun")));
+            *seconds = json_number_value(json_object_get(object, "deadline"));
+        }
         json_decref(object);
     }
     free(line);

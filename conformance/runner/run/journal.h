@@ -27,18 +27,25 @@ struct iw_journal *iw_journal_create(const char *dir, const struct iw_journal_he
 /* Opens the journal in `dir` and fills in *head, which borrows from the journal. A last line that
  * was cut off is dropped. Returns NULL after printing an error, with the exit status in *status. */
 struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *head, int *status);
-/* Hands out what had been done, in order: a result, the entry and the round that it belongs to.
- * Returns 0, or an exit status after printing an error: suite or target are not the same any more.
- */
+/* Who takes what had been done. */
+struct iw_journal_reader {
+    void *context;
+    /* A round of a case that ended. */
+    void (*take)(void *context, struct iw_entry *entry, unsigned round, struct iw_result *result);
+    /* What was charged to a case after that; NULL: it is left out. */
+    void (*charge)(void *context, struct iw_entry *entry, struct iw_result *result);
+};
+/* Hands out what had been done, in order. Returns 0, or an exit status after printing an error:
+ * suite or target are not the same any more. */
 int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
-                      void (*take)(void *context, struct iw_entry *entry, unsigned round,
-                                   struct iw_result *result),
-                      void *context);
+                      const struct iw_journal_reader *reader);
 /* Adds that a case begins, for who looks on from outside. Returns false after printing an error
  * (once). */
 bool iw_journal_begin(struct iw_journal *j, const struct iw_case *c);
 /* Adds a round of a case that ended. Returns as above. */
 bool iw_journal_add(struct iw_journal *j, const struct iw_result *result, unsigned round);
+/* Adds what is charged to a case that ended (iw_record_charge). Returns as above. */
+bool iw_journal_charge(struct iw_journal *j, const char *id, const struct iw_result *charge);
 void iw_journal_close(struct iw_journal *j);
 
 /* From outside: returns the case under way as the last whole line has it, with its own deadline in

@@ -194,13 +194,26 @@ static void take_reached(struct iw_pool *pool, const json_t *object)
     snprintf(pool->why_not, sizeof(pool->why_not), "%s", why != NULL ? why : "unknown");
 }
 
+static void take_charge(struct iw_pool *pool, const json_t *charge)
+{
+    const char *id = json_string_value(json_object_get(charge, "id"));
+    struct iw_result result;
+    if (id != NULL && iw_result_from_json(json_object_get(charge, "result"), &result))
+        pool->charge(pool->context, id, &result);
+}
+
 static void take_line(struct worker *w, const char *line)
 {
     struct iw_pool *pool = w->parent->pool;
     json_t *object = iw_got(json_loads(line, 0, NULL));
     const char *trouble = json_string_value(json_object_get(object, "trouble"));
     const json_t *group = json_object_get(object, "group");
+    const json_t *more = json_object_get(object, "more");
     struct iw_result result;
+    if (more != NULL)
+        give_time(w, json_number_value(more));
+    if (pool->charge != NULL)
+        take_charge(pool, json_object_get(object, "charge"));
     if (group != NULL)
         w->group = (pid_t)json_integer_value(group);
     if (trouble != NULL)

@@ -41,6 +41,10 @@ struct iw_pool {
                  struct iw_result *result);
     /* A line about what happened outside of any case: a leak at a target's end ... */
     void (*trouble)(void *context, const char *line);
+    /* What became of the target after a case was done was that case's doing: it has failed, by
+     * result->deviations. *result becomes the callee's. NULL: nothing is found out after a case is
+     * done, and no case is played again for it. */
+    void (*charge)(void *context, const char *id, struct iw_result *result);
 
     const char *no_mpa; /* why no case is played, in one line: the target speaks no MPA; NULL: it
                            may */
@@ -79,8 +83,9 @@ int iw_pool_run(struct iw_pool *pool, char *error, size_t room);
 int iw_pool_run_before(struct iw_pool *pool, struct iw_pool *first, char *error, size_t room);
 
 /* worker.c: the child's side. Takes orders from `fd` and answers with JSON lines: {"group":PID},
- * {"trouble":TEXT}, {"reached":BOOL,"version":TEXT,"why":TEXT}, {"result":{...}}. Returns when the
- * parent closes its end. */
+ * {"trouble":TEXT}, {"reached":BOOL,"version":TEXT,"why":TEXT}, {"more":SECONDS} for who plays
+ * cases again, {"charge":{"id":TEXT,"result":{...}}}, {"result":{...}}. Returns when the parent
+ * closes its end. */
 struct iw_order {
     const struct iw_case *c; /* parent and child share the suite, which was there before the fork */
     unsigned round;

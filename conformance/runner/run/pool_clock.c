@@ -7,6 +7,7 @@ enum {
     PATIENCE = 3,       /* seconds that an expectation waits unless the run says otherwise, */
     PATIENCES = 4,      /* and how many of them the end of a case may take */
     GRACE_SECONDS = 10, /* for the end of a case, and for starting a target */
+    HANG_SECONDS = 10,  /* for ending a target that hangs */
     CLOSE_SECONDS = 20, /* for a worker to end its target */
     BUSY_SECONDS = 600, /* more for a worker that works and gets too little of the processors */
 };
@@ -29,6 +30,9 @@ double iw_pool_case_seconds(const struct iw_pool *pool, const struct iw_case *c)
         limit += CALLS * iw_target_connect_within(pool->target);
     if (pool->grace > 0)
         return scale * (limit + pool->grace);
+    /* Two connections that a target may leave without an answer, and its end. */
+    if (pool->target->start != NULL)
+        limit += 2 * iw_target_silence(pool->target, scale) + HANG_SECONDS;
     /* What we do ourselves is not the faster for less patience with the peer. */
     double own = scale < 1 ? GRACE_SECONDS * (1 - scale) : 0;
     return scale * (limit + GRACE_SECONDS + PATIENCES * patience) + own;

@@ -152,17 +152,9 @@ static void explain(const struct iw_entry *entry, struct iw_result *result)
     };
 }
 
-void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
-                    struct iw_result *result)
+/* How a case that has had all of its rounds stands to what is known. */
+static void judge(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry)
 {
-    explain(entry, result);
-    unsigned rounds = 0;
-    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
-        rounds += entry->rounds[i];
-    entry->rounds[result->verdict]++;
-    keep(entry, rounds == 0, result);
-    if (rounds + 1 < r->repeat)
-        return;
     entry->unreached = starts(&entry->result, IW_UNREACHED) || starts(&entry->result, IW_NO_MPA) ||
                        starts(&entry->result, IW_SILENT);
     const struct iw_pin *pin = iw_baseline_find(b, entry->c->id);
@@ -173,6 +165,68 @@ void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_
     if (r->baseline == NULL)
         entry->pinned = IW_PINNED_NOT;
     count(r, entry);
+}
+
+void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
+                    struct iw_result *result)
+{
+    explain(entry, result);
+    unsigned rounds = 0;
+    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
+        rounds += entry->rounds[i];
+    entry->rounds[result->verdict]++;
+    keep(entry, rounds == 0, result);
+    if (rounds + 1 >= r->repeat)
+        judge(r, b, entry);
+}
+
+static bool shows_already(const struct iw_result *result, const struct iw_result *charge)
+{
+    for (size_t i = 0; i < charge->n_deviations; i++)
+        for (size_t k = 0; k < result->n_deviations; k++)
+            if (iw_deviations_alike(&result->deviations[k], &charge->deviations[i]))
+                return true;
+    return false;
+}
+
+/* What the case saw of a target that it has broken is no further finding. */
+static void put_charge(struct iw_result *to, struct iw_result *charge)
+{
+    iw_result_drop_deviations(to);
+    to->deviations = charge->deviations;
+    to->n_deviations = charge->n_deviations;
+    charge->deviations = NULL;
+    charge->n_deviations = 0;
+    free(to->reason);
+    free(to->log);
+    to->reason = charge->reason;
+    to->log = charge->log;
+    charge->reason = charge->log = NULL;
+    to->verdict = IW_VERDICT_FAIL;
+    to->rule = NULL;
+    if (charge->notes != NULL)
+        iw_text_join(&to->notes, "\n", charge->notes);
+}
+
+bool iw_record_charge(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
+                      struct iw_result *charge)
+{
+    enum iw_verdict before = entry->result.verdict;
+    bool news = !shows_already(&entry->result, charge);
+    if (news) {
+        if (entry->rounds[before] > 0) {
+            entry->rounds[before]--;
+            entry->rounds[IW_VERDICT_FAIL]++;
+        }
+        put_charge(&entry->result, charge);
+    }
+    if (news && entry->done) {
+        r->verdicts[before]--;
+        r->pinned[entry->pinned]--;
+        judge(r, b, entry);
+    }
+    iw_result_free(charge);
+    return news;
 }
 
 void iw_record_conclude(struct iw_record *r)

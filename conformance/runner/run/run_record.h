@@ -108,6 +108,12 @@ size_t iw_record_done(const struct iw_record *r);
 void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
                     struct iw_result *result);
 
+/* What became of the target after a case was done was the case's doing: it has failed, and the
+ * deviations of *charge are what it shows. Takes over *charge. Returns whether that is news: false
+ * if the case shows it already. */
+bool iw_record_charge(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
+                      struct iw_result *charge);
+
 /* Makes the findings once no more rounds are to come. The rule of a case is then that of its
  * gravest finding: the reports accuse no other. */
 void iw_record_conclude(struct iw_record *r);

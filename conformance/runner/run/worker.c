@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A worker: one case at a time, against a target of its own. */
+#include "worker.h"
+#include "pool_clock.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,25 +11,13 @@
 
 #include "base/text_tools.h"
 #include "host/text.h"
-#include "pool.h"
-
-enum { LINE = 1024 };
-
-struct worker {
-    const struct iw_pool *pool;
-    FILE *out; /* to the parent */
-    char *log;
-    struct iw_target_instance *target; /* NULL: not open */
-    char option[sizeof(((struct iw_order *)0)->option)];
-    struct iw_tun tun; /* of this worker's crafted targets; fd -1: not open */
-    char *no_tun;      /* why it cannot be had; NULL: it can, or was not asked for */
-};
+#include "iwarp/transport.h"
 
 static const struct iw_tun not_open = {.fd = -1, .net_ns = -1, .user_ns = -1};
 
 /* ---- talking to the parent ---- */
 
-static void say(const struct worker *w, json_t *object)
+void iw_worker_say(const struct iw_worker *w, json_t *object)
 {
     bool failed = json_dumpf(object, w->out, JSON_COMPACT);
     putc('\n', w->out);
@@ -35,26 +26,52 @@ static void say(const struct worker *w, json_t *object)
     json_decref(object);
 }
 
-static void say_group(const struct worker *w)
+static void say_group(const struct iw_worker *w)
 {
-    say(w, iw_got(json_pack("{s:I}", "group",
+    iw_worker_say(
+        w, iw_got(json_pack("{s:I}", "group",
                             (json_int_t)(w->target != NULL ? iw_target_group(w->target) : 0))));
 }
 
 /* ---- the target ---- */
 
-static void close_target(struct worker *w)
+static void forget(struct iw_worker *w)
 {
-    char trouble[LINE];
+    free(w->before.list);
+    w->before = w->past;
+    w->past = (struct iw_past){.count = 0};
+    w->settled = w->refusing = false;
+}
+
+void iw_worker_end_target(struct iw_worker *w, char trouble[static IW_WORKER_LINE])
+{
+    trouble[0] = '\0';
     if (w->target == NULL)
         return;
-    iw_target_close(w->target, trouble, sizeof(trouble));
+    forget(w);
+    iw_target_close(w->target, trouble, IW_WORKER_LINE);
     w->target = NULL;
-    char *text = iw_text_format("%s%s%s", w->option, *w->option ? ": " : "", trouble);
-    if (*trouble)
-        say(w, iw_got(json_pack("{s:o}", "trouble", iw_json_text(text))));
-    free(text);
     say_group(w);
+}
+
+void iw_worker_more(const struct iw_worker *w, const struct iw_case *c)
+{
+    iw_worker_say(w, iw_got(json_pack("{s:f}", "more", iw_pool_case_seconds(w->pool, c))));
+}
+
+void iw_worker_close(struct iw_worker *w)
+{
+    char trouble[IW_WORKER_LINE];
+    iw_worker_end_target(w, trouble);
+    if (trouble[0] == '\0' || w->blaming)
+        return;
+    if (iw_worker_blames(w) && w->before.count > 0) {
+        iw_worker_blame_end(w, trouble);
+        return;
+    }
+    char *text = iw_text_format("%s%s%s", w->option, *w->option ? ": " : "", trouble);
+    iw_worker_say(w, iw_got(json_pack("{s:o}", "trouble", iw_json_text(text))));
+    free(text);
 }
 
 static bool is_crafted(const struct iw_case *c)
@@ -66,9 +83,9 @@ static bool is_crafted(const struct iw_case *c)
 }
 
 /* Why crafted segments cannot be had here; NULL if they can. The first call makes the device. */
-static const char *why_not_crafted(struct worker *w)
+static const char *why_not_crafted(struct iw_worker *w)
 {
-    char error[LINE];
+    char error[IW_WORKER_LINE];
     if (w->tun.fd < 0 && w->no_tun == NULL) {
         const char *why = iw_target_uncraftable(w->pool->target);
         if (why == NULL && iw_tun_open(&w->tun, error, sizeof(error)))
@@ -78,14 +95,16 @@ static const char *why_not_crafted(struct worker *w)
     return w->no_tun;
 }
 
-/* False with the verdict in *out if the target is not to be had. A crafted one is another one. */
-static bool open_target(struct worker *w, const char *option, bool crafted, struct iw_result *out)
+/* A crafted one is another one. */
+bool iw_worker_open(struct iw_worker *w, const struct iw_order *order, struct iw_result *out)
 {
     const struct iw_pool *pool = w->pool;
-    char error[LINE];
+    const char *option = order->option;
+    bool crafted = is_crafted(order->c);
+    char error[IW_WORKER_LINE];
     if (w->target != NULL &&
         (strcmp(w->option, option) != 0 || (iw_target_of(w->target)->tun == NULL) == crafted))
-        close_target(w);
+        iw_worker_close(w);
     if (w->target != NULL)
         return true;
     snprintf(w->option, sizeof(w->option), "%s", option);
@@ -94,13 +113,13 @@ static bool open_target(struct worker *w, const char *option, bool crafted, stru
         crafted ? &w->tun : NULL, &w->target, error, sizeof(error));
     if (opened == IW_TARGET_OPENED) {
         say_group(w);
-        say(w, iw_got(json_pack("{s:b, s:o}", "reached", 1, "version",
-                                iw_json_text(iw_target_version(w->target)))));
+        iw_worker_say(w, iw_got(json_pack("{s:b, s:o}", "reached", 1, "version",
+                                          iw_json_text(iw_target_version(w->target)))));
         return true;
     }
     out->verdict = opened == IW_TARGET_UNREACHED ? IW_VERDICT_INCONCLUSIVE : IW_VERDICT_ERROR;
     out->reason = iw_text_format(IW_UNREACHED "%s", error);
-    say(w, iw_got(json_pack("{s:b, s:o}", "reached", 0, "why", iw_json_text(error))));
+    iw_worker_say(w, iw_got(json_pack("{s:b, s:o}", "reached", 0, "why", iw_json_text(error))));
     return false;
 }
 
@@ -113,97 +132,92 @@ static void set_reason(struct iw_result *r, enum iw_verdict verdict, char *reaso
     r->reason = reason;
 }
 
-/* The target's program has crashed or ended: that is the finding, and what the case saw of it no
- * further one. `key`: what tells this end from another. */
-static void set_crash(const struct worker *w, struct iw_result *r, const char *key, char *reason)
+static void remember(struct iw_worker *w, const struct iw_order *order)
 {
-    char *text = w->log != NULL ? iw_text_format("%s; its output: %s", reason, w->log)
-                                : iw_text_copy(reason);
-    iw_result_drop_deviations(r);
-    r->deviations = iw_got(calloc(1, sizeof(*r->deviations)));
-    r->deviations[r->n_deviations++] = (struct iw_deviation){
-        .verdict = IW_VERDICT_FAIL, .how = iw_text_copy(key), .text = reason, .connection = -1};
-    r->rule = NULL;
-    set_reason(r, IW_VERDICT_FAIL, text);
+    w->past.list = iw_got(realloc(w->past.list, (w->past.count + 1) * sizeof(*w->past.list)));
+    w->past.list[w->past.count++] =
+        (struct iw_played){.c = order->c, .round = order->round, .ended = iw_transport_now()};
 }
 
-/* A report without the place in the source: kind and function tell one cause from another. */
-static const char *cause_of(const char *report, char cause[LINE])
+/* Why the case is not for this target; NULL: it is. The caller frees it. */
+static char *unfit(const struct iw_worker *w, const struct iw_case *c)
 {
-    const char *place = strstr(report, " (");
-    int length = place != NULL ? (int)(place - report) : (int)strlen(report);
-    snprintf(cause, LINE, "%.*s", length, report);
-    return cause;
+    return iw_case_tagged(c, "hazard") && !w->pool->options->hazards
+               ? iw_text_copy("a hazard: it could wedge the target; see --allow-hazard")
+               : iw_target_lacks(iw_target_of(w->target), c);
 }
 
-/* What became of the target counts above what the case itself saw. A fault of our own agent is the
- * tester's. */
-static void look_after(struct worker *w, struct iw_result *r)
-{
-    char trouble[LINE], cause[LINE];
-    const char *how = iw_target_check(w->target, trouble, sizeof(trouble));
-    if (*trouble != '\0' && w->pool->target->embedded)
-        set_reason(r, IW_VERDICT_ERROR,
-                   iw_text_format("a sanitizer stopped the target: %s%s%s", trouble,
-                                  w->log != NULL ? "; all of it: " : "",
-                                  w->log != NULL ? w->log : ""));
-    else if (*trouble != '\0')
-        set_crash(w, r, cause_of(trouble, cause), iw_text_format("the target broke: %s", trouble));
-    else if (how != NULL && r->verdict != IW_VERDICT_ERROR)
-        set_crash(w, r, how, iw_text_format("the target ended: %s", how));
-    if (how != NULL)
-        close_target(w);
-}
-
-static void play_once(struct worker *w, const struct iw_order *order, struct iw_result *r)
+void iw_worker_play_once(struct iw_worker *w, const struct iw_order *order, bool thorough,
+                         struct iw_result *r, struct iw_mishap *m)
 {
     const struct iw_pool *pool = w->pool;
     struct iw_run_options options = *pool->options;
-    bool crafted = is_crafted(order->c);
     *r = (struct iw_result){0};
-    if (crafted && why_not_crafted(w) != NULL) {
+    *m = (struct iw_mishap){.kind = IW_MISHAP_NONE};
+    if (is_crafted(order->c) && why_not_crafted(w) != NULL) {
         set_reason(r, IW_VERDICT_SKIP, iw_text_format("needs crafted TCP segments: %s", w->no_tun));
         return;
     }
-    if (!open_target(w, order->option, crafted, r))
+    if (!iw_worker_open(w, order, r))
         return;
-    char *lacking = iw_case_tagged(order->c, "hazard") && !pool->options->hazards
-                        ? iw_text_copy("a hazard: it could wedge the target; see --allow-hazard")
-                        : iw_target_lacks(iw_target_of(w->target), order->c);
+    char *lacking = unfit(w, order->c);
     if (lacking != NULL) {
         set_reason(r, IW_VERDICT_SKIP, lacking);
         return;
     }
     options.round = order->round;
     iw_target_of(w->target)->refused = false;
+    m->alone = w->past.count == 0;
+    m->settled = w->settled;
     if (pool->play(order->c, iw_target_of(w->target), &options, r))
         set_reason(r, IW_VERDICT_ERROR, iw_text_copy("no memory"));
-    look_after(w, r);
+    remember(w, order);
+    iw_worker_look(w, order->c, thorough, r, m);
+    if (pool->target->ends_connection)
+        iw_worker_close(w);
     if (pool->options->trace != NULL)
         fflush(pool->options->trace);
 }
 
+/* Whether the case has seen no more of the target than that it accepts no connections. */
+static bool missed(const struct iw_worker *w, const struct iw_result *r)
+{
+    return r->verdict == IW_VERDICT_INCONCLUSIVE ||
+           (w->refusing && !r->heard && r->verdict == IW_VERDICT_PASS);
+}
+
 /* A peer that lives but has lost its listener is started again, where that is the runner's
- * business. A case that has seen no more of it than that is played once more. */
-static void play(struct worker *w, const struct iw_order *order, struct iw_result *r)
+ * business; one that has it back is not. A case that has seen no more of it than that is played
+ * once more. */
+static void play(struct iw_worker *w, const struct iw_order *order, struct iw_result *r)
 {
     const struct iw_target_spec *spec = w->pool->target;
-    play_once(w, order, r);
-    if (w->target == NULL || !iw_target_of(w->target)->refused || spec->start == NULL ||
-        spec->class == IW_TARGET_AGENT)
-        return;
-    close_target(w);
-    if (r->verdict != IW_VERDICT_INCONCLUSIVE)
-        return;
-    iw_result_free(r);
-    play_once(w, order, r);
-    iw_text_join(&r->notes, "\n",
-                 "the target no longer accepted connections and was started again");
+    struct iw_mishap m;
+    iw_worker_play_once(w, order, false, r, &m);
+    if (m.kind == IW_MISHAP_NONE && w->target != NULL && iw_target_of(w->target)->refused &&
+        spec->start != NULL && spec->class != IW_TARGET_AGENT) {
+        bool again = missed(w, r), back = w->settled;
+        if (!back)
+            iw_worker_close(w);
+        if (again) {
+            iw_result_free(r);
+            iw_worker_more(w, order->c);
+            iw_worker_play_once(w, order, false, r, &m);
+            iw_text_join(&r->notes, "\n",
+                         back ? "the target accepted no connections for a moment: played again"
+                              : "the target no longer accepted connections and was started again");
+        }
+    }
+    if (m.kind != IW_MISHAP_NONE && iw_worker_blames(w))
+        iw_worker_blame(w, order, r, &m);
+    else if (m.kind != IW_MISHAP_NONE)
+        iw_worker_set(w, r, &m);
+    iw_mishap_free(&m);
 }
 
 void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
 {
-    struct worker w = {.pool = pool, .out = fdopen(fd, "w"), .tun = not_open};
+    struct iw_worker w = {.pool = pool, .out = fdopen(fd, "w"), .tun = not_open};
     struct iw_order order;
     iw_got(w.out);
     if (pool->log_dir != NULL)
@@ -211,10 +225,14 @@ void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
     while (recv(fd, &order, sizeof(order), MSG_WAITALL) == (ssize_t)sizeof(order)) {
         struct iw_result result;
         play(&w, &order, &result);
-        say(&w, iw_got(json_pack("{s:o}", "result", iw_result_to_json(&result))));
+        iw_worker_say(&w, iw_got(json_pack("{s:o}", "result", iw_result_to_json(&result))));
         iw_result_free(&result);
     }
-    close_target(&w);
+    iw_worker_finish(&w);
+    iw_worker_close(&w);
+    free(w.before.list);
+    iw_mishaps_free(&w.known);
+    iw_mishaps_free(&w.joint);
     iw_tun_close(&w.tun);
     free(w.no_tun);
     free(w.log);

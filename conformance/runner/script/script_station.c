@@ -83,13 +83,15 @@ static int l_connect(lua_State *L)
     const char *host = luaL_checkstring(L, 1);
     uint16_t port = (uint16_t)luaL_checkinteger(L, 2);
     struct iw_craft_options options = iw_script_craft_options(L, 3);
-    char error[256];
-    struct iw_conn *c = iw_station_connect(station_of(L), host, port, &options, deadline_of(L, 4),
-                                           error, sizeof(error));
-
+    struct iw_target *target = iw_script_of(L)->target;
+    char error[512];
+    struct iw_conn *c = NULL;
+    if (target->renew == NULL || !target->renew(target, error, sizeof(error)))
+        c = iw_station_connect(station_of(L), host, port, &options, deadline_of(L, 4), error,
+                               sizeof(error));
     if (c == NULL) {
         iw_script_check_time(L);
-        iw_script_of(L)->target->refused = true;
+        target->refused = true;
         return iw_script_push_failure(L, error);
     }
     push(L, c, CONN);

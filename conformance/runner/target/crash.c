@@ -303,11 +303,29 @@ static void set_place(struct iw_crash *c, const struct frame *f)
         copy(c->place, sizeof(c->place), name, end);
 }
 
+static void add_caller(struct iw_crash_reader *r, const struct frame *f)
+{
+    char *callers = r->report.callers;
+    size_t length = strlen(callers), room = sizeof(r->report.callers) - length;
+    if (r->callers == IW_CRASH_CALLERS || f->name_length + sizeof(", ") > room)
+        return;
+    snprintf(callers + length, room, "%s%.*s", length > 0 ? ", " : "", (int)f->name_length,
+             f->name);
+    r->callers++;
+}
+
 static void take_frame(struct iw_crash_reader *r, const char *line)
 {
     struct frame f;
-    if (r->framed || !read_frame(line, &f) || !is_own(&f))
+    bool frame = read_frame(line, &f);
+    if (!frame)
+        r->left = r->left || r->framed;
+    if (!frame || r->left || !is_own(&f))
         return;
+    if (r->framed) {
+        add_caller(r, &f);
+        return;
+    }
     r->framed = true;
     copy(r->report.function, sizeof(r->report.function), f.name, f.name_length);
     set_place(&r->report, &f);
@@ -324,8 +342,8 @@ bool iw_crash_line(struct iw_crash_reader *r, const char *line, struct iw_crash 
         return false;
     }
     bool ended = iw_crash_end(r, done);
-    *r =
-        (struct iw_crash_reader){.report = next, .begun = true, .framed = next.function[0] != '\0'};
+    bool named = next.function[0] != '\0';
+    *r = (struct iw_crash_reader){.report = next, .begun = true, .framed = named, .left = named};
     return ended;
 }
 

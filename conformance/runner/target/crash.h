@@ -11,19 +11,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { IW_CRASH_TEXT = 384 }; /* room for iw_crash_text() */
+enum { IW_CRASH_TEXT = 384 /* room for iw_crash_text() */, IW_CRASH_CALLERS = 3 };
 
 struct iw_crash {
     char by[32];       /* "AddressSanitizer" */
     char kind[96];     /* "heap-buffer-overflow" */
     char function[80]; /* the first of the program's own; "": the report names none */
     char place[120];   /* "file.c:12", without folders; "": none */
+    char callers[240]; /* those that have called it, "inner, outer, ...", IW_CRASH_CALLERS at most;
+                          "": none is named */
 };
 
 /* Reads a log line by line. Initialise with zeros but for `report`, or by iw_crash_begin(). */
 struct iw_crash_reader {
     struct iw_crash report; /* the one under way */
     bool begun, framed;     /* there is one; its own frame was found */
+    bool left;              /* the stack of that frame has ended */
+    unsigned callers;       /* so many of that stack were found */
 };
 
 /* Returns whether the line begins a report. */

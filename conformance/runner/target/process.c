@@ -17,11 +17,13 @@
 
 #include "crash.h"
 #include "iwarp/transport.h"
+#include "program.h"
 #include "station/station_tcp.h"
 #include "station/tun.h"
 
 enum { LINE_ROOM = 1024, LOOK_MS = 10 /* between two looks, without a descriptor */ };
-static const double term_seconds = 2; /* from SIGTERM to SIGKILL */
+/* From SIGTERM to SIGKILL: LeakSanitizer looks at all of a program's memory at its end. */
+static const double term_seconds = 5, abort_seconds = 1;
 /* For the rest of a report, of a program that writes it slowly; without an octet for a pause it is
  * all. */
 static const double report_seconds = 30, report_pause = 0.5;
@@ -180,11 +182,15 @@ int iw_process_start(struct iw_process *p, const struct iw_tun *tun, char *const
 
 /* ---- ending ---- */
 
-/* A shell says so by a status. */
-static bool is_fault(const siginfo_t *end)
+/* The signal that has ended it, or the program of a shell that says so by its status; 0: none. */
+static int signal_of(const siginfo_t *end)
+{
+    return end->si_code == CLD_EXITED ? end->si_status - 128 : end->si_status;
+}
+
+static bool is_fault(int number)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
-    int number = end->si_code == CLD_EXITED ? end->si_status - 128 : end->si_status;
     for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
         if (signals[i] == number)
             return true;
@@ -212,14 +218,25 @@ static void take_name(struct iw_process *p)
  * group as well, is nobody else's until then. */
 static void take_end(struct iw_process *p, const siginfo_t *end)
 {
+    char shell[sizeof(p->ended)];
+    int number = signal_of(end);
+    bool other = p->program > 0 && p->program != p->pid;
     p->failed = end->si_code != CLD_EXITED || end->si_status != 0;
-    p->crashed = is_fault(end);
+    p->crashed = is_fault(number);
     take_name(p);
     if (end->si_code == CLD_EXITED)
-        snprintf(p->ended, sizeof(p->ended), "%s ended with status %d", p->name, end->si_status);
+        snprintf(shell, sizeof(shell), "%s ended with status %d", p->name, end->si_status);
     else
-        snprintf(p->ended, sizeof(p->ended), "%s was killed by signal %d (%s)", p->name,
-                 end->si_status, strsignal(end->si_status));
+        snprintf(shell, sizeof(shell), "%s was killed by signal %d (%s)%s", p->name, number,
+                 strsignal(number), end->si_code == CLD_DUMPED ? " and left a core" : "");
+    if (!other)
+        snprintf(p->ended, sizeof(p->ended), "%s", shell);
+    else if (p->crashed && end->si_code == CLD_EXITED)
+        snprintf(p->ended, sizeof(p->ended), "%s was killed by signal %d (%s): %.*s", p->called,
+                 number, strsignal(number), (int)sizeof(p->name), shell);
+    else
+        snprintf(p->ended, sizeof(p->ended), "%s ended: %.*s", p->called, (int)sizeof(p->name) + 64,
+                 shell);
 }
 
 static void look(struct iw_process *p)
@@ -255,35 +272,6 @@ static uint64_t after(double seconds)
     return iw_transport_now() + (uint64_t)(seconds * 1e9);
 }
 
-void iw_process_stop(struct iw_process *p, double patience)
-{
-    pid_t group = p->pid;
-    if (group <= 0)
-        return;
-    if (!iw_process_ended(p, after(patience))) {
-        kill(-group, SIGTERM);
-        iw_process_ended(p, after(term_seconds));
-    }
-    kill(-group, SIGKILL); /* also what it left behind */
-    iw_process_ended(p, UINT64_MAX);
-    end_guard(p);
-    TEMP_FAILURE_RETRY(waitpid(group, NULL, 0));
-    if (p->pidfd >= 0)
-        close(p->pidfd);
-    p->pidfd = -1;
-    p->pid = 0;
-}
-
-void iw_process_free(struct iw_process *p)
-{
-    struct stat at;
-    iw_process_stop(p, IW_PROCESS_AT_ONCE);
-    if (p->log != NULL && !stat(p->log, &at) && at.st_size == 0)
-        unlink(p->log);
-    free(p->log);
-    *p = (struct iw_process){.pidfd = -1};
-}
-
 /* ---- the log ---- */
 
 /* The log from where it was last read on; NULL: there is none. */
@@ -312,6 +300,18 @@ static bool reports(const struct iw_process *p, long *size)
     return found;
 }
 
+/* Waits for the end of all of the group. Returns whether nothing of it runs. */
+static bool await_group(struct iw_process *p, uint64_t deadline)
+{
+    iw_process_ended(p, deadline);
+    while (p->pid > 0 && iw_program_runs(p->pid)) {
+        if (iw_transport_now() >= deadline)
+            return false;
+        poll(NULL, 0, LOOK_MS);
+    }
+    return true;
+}
+
 /* Who writes a report ends soon, or goes on and writes no more. */
 static void await_report(struct iw_process *p)
 {
@@ -319,26 +319,94 @@ static void await_report(struct iw_process *p)
     uint64_t guard = after(report_seconds);
     while (reports(p, &size) && size != before && iw_transport_now() < guard) {
         before = size;
-        if (iw_process_ended(p, after(report_pause)))
+        if (await_group(p, after(report_pause)))
             return;
     }
 }
 
-bool iw_process_trouble(struct iw_process *p, char *line, size_t room)
+/* ---- the program, and its end ---- */
+
+void iw_process_look_at(struct iw_process *p, uint16_t port)
 {
-    char text[LINE_ROOM], said[IW_CRASH_TEXT];
+    if (runs(p))
+        p->program = iw_program_find(p->pid, port, p->called, sizeof(p->called));
+}
+
+bool iw_process_forsaken(struct iw_process *p)
+{
+    bool gone = runs(p) && p->program > 0 && p->program != p->pid && !iw_program_lives(p->program);
+    if (gone)
+        snprintf(p->ended, sizeof(p->ended), "%s ended, and %s, which started it, goes on",
+                 p->called, p->name);
+    return gone;
+}
+
+void iw_process_abort(struct iw_process *p)
+{
+    if (p->pid <= 0)
+        return;
+    kill(-p->pid, SIGABRT);
+    await_group(p, after(abort_seconds));
+    await_report(p);
+}
+
+void iw_process_stop(struct iw_process *p, double patience)
+{
+    pid_t group = p->pid;
+    if (group <= 0)
+        return;
+    if (!iw_process_ended(p, after(patience)))
+        await_report(p);
+    if (iw_program_runs(group)) {
+        kill(-group, SIGTERM);
+        await_group(p, after(term_seconds));
+        await_report(p);
+    }
+    kill(-group, SIGKILL); /* also what it left behind */
+    iw_process_ended(p, UINT64_MAX);
+    end_guard(p);
+    TEMP_FAILURE_RETRY(waitpid(group, NULL, 0));
+    if (p->pidfd >= 0)
+        close(p->pidfd);
+    p->pidfd = -1;
+    p->pid = 0;
+}
+
+void iw_process_free(struct iw_process *p)
+{
+    struct stat at;
+    iw_process_stop(p, IW_PROCESS_AT_ONCE);
+    if (p->log != NULL && !stat(p->log, &at) && at.st_size == 0)
+        unlink(p->log);
+    free(p->log);
+    *p = (struct iw_process){.pidfd = -1};
+}
+
+/* ---- what the log says ---- */
+
+bool iw_process_report(struct iw_process *p, struct iw_crash *first)
+{
+    char text[LINE_ROOM];
     struct iw_crash_reader reader = {.begun = false};
-    struct iw_crash first = {.by = ""}, next;
+    struct iw_crash next;
     bool found = false;
     await_report(p);
     FILE *f = open_rest(p);
     if (f == NULL)
         return false;
     while (fgets(text, sizeof(text), f) != NULL)
-        found = iw_crash_line(&reader, text, found ? &next : &first) || found;
-    found = iw_crash_end(&reader, found ? &next : &first) || found;
+        found = iw_crash_line(&reader, text, found ? &next : first) || found;
+    found = iw_crash_end(&reader, found ? &next : first) || found;
     p->scanned = ftell(f);
     fclose(f);
+    return found;
+}
+
+bool iw_process_trouble(struct iw_process *p, char *line, size_t room)
+{
+    char said[IW_CRASH_TEXT];
+    struct iw_crash first;
+    bool found = iw_process_report(p, &first);
     if (found) {
         iw_crash_text(&first, said);
         snprintf(line, room, "%s", said);

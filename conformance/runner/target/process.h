@@ -22,7 +22,9 @@ struct iw_process {
     pid_t pid; /* and process group; 0: never started, or stopped */
     int pidfd; /* readable once it has ended; valid while pid > 0 */
     char name[64];
-    char ended[128]; /* one line on how it ended; empty: it did not yet, or never started */
+    pid_t program;   /* that a shell runs in its group, see iw_process_look_at; 0: not known */
+    char called[64]; /* its name */
+    char ended[256]; /* one line on how it ended; empty: it did not yet, or never started */
     bool failed;     /* it ended otherwise than with status 0 */
     bool crashed;    /* ... by a signal that a fault in it raises */
     char *log;       /* path; NULL: none was wanted */
@@ -31,6 +33,7 @@ struct iw_process {
     int guard_end;   /* closed, it makes the guard end the group */
 };
 
+struct iw_crash;
 struct iw_tun;
 
 /* Returns a descriptor that is readable once this process, a child of ours, has ended; -1: the
@@ -47,18 +50,33 @@ int iw_process_descriptor(pid_t pid);
 int iw_process_start(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
                      int inherit, bool guarded, const char *log, char *error, size_t room);
 
+/* Finds the program that it is about where it is a shell that starts one: that which listens at
+ * `port` (0: at none). Lines on its end name that program from then on. */
+void iw_process_look_at(struct iw_process *p, uint16_t port);
+/* Returns whether the program that iw_process_look_at has found is gone while its shell goes on:
+ * then `ended` says so. */
+bool iw_process_forsaken(struct iw_process *p);
+
 /* Waits for its end until `deadline` (iw_transport_now()). Returns true if it is not running (any
  * more); what it has left in its group may be. */
 bool iw_process_ended(struct iw_process *p, uint64_t deadline);
 
 /* Ends it: with `patience` seconds for an end of its own accord (0: none), then by SIGTERM, then,
- * 2 s later, by SIGKILL for all of its group. */
+ * once all of its group has ended, or 5 s later, by SIGKILL for all of its group. Who writes a
+ * report (crash.h) may go on with it for as long as iw_process_trouble would wait. */
 void iw_process_stop(struct iw_process *p, double patience);
+
+/* Has it say where it is: SIGABRT for all of its group, on which a program with AddressSanitizer
+ * (ASAN_OPTIONS=handle_abort=1) reports its stack. Waits a second for its end, and for the rest of
+ * a report that has begun. */
+void iw_process_abort(struct iw_process *p);
 
 /* Finds the first report of a fault that the log has got since the last call (crash.h). Of one that
  * is still being written, waits for the rest: for the program's end, or until it writes no more,
  * 30 s at most. Writes it to `line` as iw_crash_text() does. Returns false if there is none. */
 bool iw_process_trouble(struct iw_process *p, char *line, size_t room);
+/* The same, with all that is known of the report. */
+bool iw_process_report(struct iw_process *p, struct iw_crash *first);
 
 /* Returns whether some line that the log has got since the start, or since the last call of
  * iw_process_trouble, contains `text`. */

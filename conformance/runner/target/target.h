@@ -13,6 +13,7 @@
 #include "station/tun.h"
 
 struct iw_control;
+struct iw_crash;
 
 enum iw_target_class { IW_TARGET_BARE, IW_TARGET_RPING, IW_TARGET_AGENT };
 
@@ -40,9 +41,11 @@ struct iw_target_spec {
     char *station_host;    /* where the station listens; NULL: the address that faces the peer */
     char *start;           /* shell command with {host} and {port}; NULL: somebody else starts it */
     char *ready;           /* text in a line of the command's output that says that it listens */
+    bool ends_connection;  /* its program ends after each connection, by design */
     char *connect;         /* shell command that has the peer connect to {host} and {port} */
     char *ask;             /* what a person is asked to do for that, in its place */
     double connect_within; /* seconds that this may take; 0: not said */
+    double longest_timer;  /* seconds that it may be silent for by right; 0: not said */
     char *inside;          /* shell command that runs {command}, this program, where the peer is */
     char *restart;         /* with `inside`: shell command that brings back what has ended there */
     char *console;         /* with `inside`: shell command that prints what it has said */
@@ -122,6 +125,9 @@ struct iw_target {
     /* NULL while the peer's own process (if the runner started one) is alive, else one line on
      * how it ended ("iwarp-agent was killed by signal 11"). NULL function: not known. */
     const char *(*death)(struct iw_target *target);
+    /* Before a connection to the peer's listener: starts a peer again that ends after each. 0, or
+     * -1 with one line in `error`. NULL: that is not for this peer. */
+    int (*renew)(struct iw_target *target, char *error, size_t room);
     bool refused; /* set when a connection to the peer's listener fails */
 };
 
@@ -156,12 +162,34 @@ struct iw_target *iw_target_of(struct iw_target_instance *instance);
 const char *iw_target_version(const struct iw_target_instance *instance);
 /* Returns the process group that the runner started for it; 0: none. */
 pid_t iw_target_group(const struct iw_target_instance *instance);
+/* Returns the name of the program that the runner started for it, not that of its shell; "the
+ * target" if it started none. */
+const char *iw_target_program(const struct iw_target_instance *t);
 /* Returns whether a command that was to have the peer connect still runs. */
 bool iw_target_calling(struct iw_target_instance *t);
 /* Between cases: ends what a case had the peer start, and looks after the peer. Returns NULL if it
  * is fit for another case, else how it ended; a line of a sanitizer's report goes to `trouble`
  * (else ""). */
 const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t room);
+/* Result of a control exchange: a connection and a Request of our own. */
+enum iw_alive {
+    IW_ALIVE_ANSWERS, /* an octet, or the end of the connection */
+    IW_ALIVE_ENDED,   /* its program has ended */
+    IW_ALIVE_REFUSES, /* it lives and accepts no connection, for a second */
+    IW_ALIVE_SILENT   /* nothing, for as long as it may be silent */
+};
+/* Returns the seconds that the target may be silent for: its longest timer, at least 5. */
+double iw_target_silence(const struct iw_target_spec *spec, double time_scale);
+/* Returns whether iw_target_ask can be asked of it: it listens, more than once, and has no agent.
+ */
+bool iw_target_askable(const struct iw_target_instance *t);
+/* Makes a control exchange with it. */
+enum iw_alive iw_target_ask(struct iw_target_instance *t);
+/* Makes a connection with a target that was just started. Returns whether its program has ended
+ * after that, other than by a fault. */
+bool iw_target_ends(struct iw_target_instance *t);
+/* Ends one that hangs. Returns whether it has said where it was (iw_process_abort). */
+bool iw_target_abort(struct iw_target_instance *t, struct iw_crash *place);
 /* Ends it. A line of a sanitizer's report that came with the end goes to `trouble` (else ""). */
 void iw_target_close(struct iw_target_instance *t, char *trouble, size_t room);
 

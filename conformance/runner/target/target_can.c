@@ -118,6 +118,8 @@ bool iw_target_can(const struct iw_target_spec *spec, const json_t *features, co
         if (!strcmp(*said, "!read") && !strcmp(question, "empty_read"))
             return false;
     }
+    if (spec->ends_connection && !strcmp(question, "reconnect"))
+        return false;
     if (class_can(spec->class, question))
         return true;
     if (spec->class != IW_TARGET_AGENT)

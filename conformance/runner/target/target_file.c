@@ -32,10 +32,10 @@ static void expect(lua_State *L, bool good, const char *field, const char *expec
 static void unknown(lua_State *L, const char *field)
 {
     static const char *const fields[] = {
-        "name",    "address", "start",    "station",        "ready",  "connect",
-        "class",   "crc",     "markers",  "revision",       "port",   "agent",
-        "can",     "cannot",  "ask",      "connect_within", "inside", "token_file",
-        "restart", "console", "coverage", "quirks"};
+        "name",    "address", "start",    "station",        "ready",         "connect",
+        "class",   "crc",     "markers",  "revision",       "port",          "agent",
+        "can",     "cannot",  "ask",      "connect_within", "inside",        "token_file",
+        "restart", "console", "coverage", "quirks",         "longest_timer", "ends"};
     struct iw_nearest n;
 
     iw_nearest_begin(&n, field);
@@ -74,12 +74,11 @@ static void take_port(lua_State *L, struct iw_target_spec *spec)
     spec->port = (uint16_t)port;
 }
 
-static void take_connect_within(lua_State *L, struct iw_target_spec *spec)
+static double seconds_of(lua_State *L, const char *field)
 {
     double seconds = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
-    expect(L, seconds > 0 && seconds <= 3600, "connect_within",
-           "seconds: a number above 0, at most 3600");
-    spec->connect_within = seconds;
+    expect(L, seconds > 0 && seconds <= 3600, field, "seconds: a number above 0, at most 3600");
+    return seconds;
 }
 
 static void take_agent(lua_State *L, struct iw_target_spec *spec)
@@ -137,7 +136,12 @@ static void take_field(lua_State *L, struct iw_target_spec *spec, const char *fi
     else if (!strcmp(field, "port"))
         take_port(L, spec);
     else if (!strcmp(field, "connect_within"))
-        take_connect_within(L, spec);
+        spec->connect_within = seconds_of(L, field);
+    else if (!strcmp(field, "ends"))
+        expect(L, spec->ends_connection = !strcmp(string_of(L, field), "connection"), field,
+               "\"connection\"");
+    else if (!strcmp(field, "longest_timer"))
+        spec->longest_timer = seconds_of(L, field);
     else if (!strcmp(field, "agent"))
         take_agent(L, spec);
     else if (!strcmp(field, "quirks"))
@@ -174,6 +178,8 @@ static void check_whole(lua_State *L, const struct iw_target_spec *spec)
         luaL_error(L, "expected address and port, connect, or ask");
     if (spec->host != NULL && !spec->port && spec->start == NULL)
         luaL_error(L, "port: missing; only a peer that is started can be given one");
+    if (spec->ends_connection && spec->start == NULL)
+        luaL_error(L, "ends: of use only with start");
     if (spec->ready != NULL && spec->start == NULL)
         luaL_error(L, "ready: of use only with start");
 }

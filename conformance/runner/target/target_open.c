@@ -14,28 +14,16 @@
 #include "host/text.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
+#include "program.h"
 #include "station/station_tcp.h"
-#include "target.h"
 #include "target_can.h"
+#include "target_ends.h"
+#include "target_instance.h"
 
 enum { CRAFTED_PORT = 7471 };             /* of a peer in a namespace of its own */
 static const double crash_seconds = 0.05; /* from the end of a program's connection to its own */
 
 enum { START_SECONDS = 10, CONNECT_SECONDS = 5, LEAVE_SECONDS = 5, AGAIN_NS = 20000000 };
-
-struct iw_target_instance {
-    struct iw_target target; /* first: the seam's view */
-    const struct iw_target_spec *spec;
-    char *log;
-    char *its_output; /* "; its output: " and the log */
-    double scale;
-    struct iw_process process; /* the agent, or the `start` command */
-    struct iw_connect connect; /* how the peer is made to connect */
-    char station_host[INET6_ADDRSTRLEN];
-    char why[256 + 128]; /* nothing connected */
-    char *version;
-    json_t *features; /* as the agent's hello says; NULL: no agent */
-};
 
 static uint64_t after(const struct iw_target_instance *t, double seconds)
 {
@@ -171,8 +159,13 @@ static const char *not_called(struct iw_target *target, bool late)
     return t->why;
 }
 
-/* The `start` command, until the peer listens. */
-static enum iw_target_opened start_peer(struct iw_target_instance *t, char *error, size_t room)
+/* Of one that must not lose its only connection to a look. */
+static bool listens(const struct iw_target_instance *t)
+{
+    return iw_program_listens(t->process.pid, t->target.port);
+}
+
+enum iw_target_opened iw_target_start_peer(struct iw_target_instance *t, char *error, size_t room)
 {
     const struct iw_target_spec *spec = t->spec;
     const char *host = t->target.host != NULL ? t->target.host : "127.0.0.1";
@@ -185,17 +178,21 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
     if (iw_connect_shell(&t->process, t->target.tun, spec->start, host, t->target.port, t->log,
                          error, room))
         return IW_TARGET_BROKEN;
-    if (spec->ready == NULL)
+    const char *ready = spec->ready;
+    if (ready == NULL && !spec->ends_connection)
         return IW_TARGET_OPENED;
     uint64_t deadline = after(t, START_SECONDS);
-    while (!iw_process_said(&t->process, spec->ready)) {
+    while (ready != NULL ? !iw_process_said(&t->process, ready) : !listens(t)) {
         if (iw_process_ended(&t->process, iw_transport_now() + AGAIN_NS)) {
-            snprintf(error, room, "%s before it printed '%s'", t->process.ended, spec->ready);
+            snprintf(error, room, "%s before it %s%s%s", t->process.ended,
+                     ready != NULL ? "printed '" : "listened", ready != NULL ? ready : "",
+                     ready != NULL ? "'" : "");
             return IW_TARGET_UNREACHED;
         }
         if (iw_transport_now() >= deadline) {
-            snprintf(error, room, "the command did not print '%s' within %g s", spec->ready,
-                     START_SECONDS * t->scale);
+            snprintf(error, room, "the command did not %s%s%s within %g s",
+                     ready != NULL ? "print '" : "listen", ready != NULL ? ready : "",
+                     ready != NULL ? "'" : "", START_SECONDS * t->scale);
             return IW_TARGET_UNREACHED;
         }
     }
@@ -290,7 +287,7 @@ static const char *death(struct iw_target *target)
     bool lost = t->target.control != NULL && iw_control_lost(t->target.control);
     /* An agent whose connection is gone is ending: a report of a sanitizer takes its time. */
     iw_process_ended(&t->process, lost ? after(t, LEAVE_SECONDS) : IW_PROCESS_AT_ONCE);
-    if (*t->process.ended)
+    if (*t->process.ended && (!t->spec->ends_connection || t->process.crashed))
         return t->process.ended;
     const char *how = iw_connect_crashed(&t->connect, IW_PROCESS_AT_ONCE);
     if (how != NULL)
@@ -303,7 +300,7 @@ static enum iw_target_opened reach(struct iw_target_instance *t, const char *opt
 {
     const struct iw_target_spec *spec = t->spec;
     if (spec->start != NULL) {
-        enum iw_target_opened started = start_peer(t, error, room);
+        enum iw_target_opened started = iw_target_start_peer(t, error, room);
         if (started != IW_TARGET_OPENED)
             return started;
     }
@@ -367,6 +364,7 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
         .connect_within = iw_target_connect_within(spec),
         .death = spec->embedded || spec->start != NULL || spec->connect != NULL ? death : NULL,
         .tun = tun,
+        .renew = spec->ends_connection ? iw_target_renew : NULL,
     };
     if (tun != NULL) {
         t->target.host = IW_TUN_TARGET;
@@ -381,6 +379,9 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
     }
     if (t->target.station_host == NULL)
         find_station_host(t);
+    if (spec->start != NULL)
+        iw_process_look_at(&t->process,
+                           spec->class == IW_TARGET_AGENT ? spec->agent_port : t->target.port);
     *out = t;
     return IW_TARGET_OPENED;
 }
@@ -400,6 +401,13 @@ pid_t iw_target_group(const struct iw_target_instance *instance)
     return instance->process.pid;
 }
 
+const char *iw_target_program(const struct iw_target_instance *t)
+{
+    return t->process.program > 0 ? t->process.called
+           : t->process.pid > 0   ? t->process.name
+                                  : "the target";
+}
+
 bool iw_target_calling(struct iw_target_instance *t)
 {
     bool failed;
@@ -411,6 +419,7 @@ const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t 
     *trouble = 0;
     /* A program that crashes has ended a moment after its connection. */
     iw_connect_crashed(&t->connect, after(t, crash_seconds));
+    iw_target_await_end(t);
     const char *how = t->target.death != NULL ? t->target.death(&t->target) : NULL;
     iw_connect_stop(&t->connect, trouble, room);
     if (!*trouble && iw_process_trouble(&t->process, trouble, room) && how == NULL &&

@@ -114,7 +114,7 @@ static void assert_file(const struct iw_target_spec *spec, const struct iw_probe
 
 static void notes_are_taken_by_their_first_word(void **state)
 {
-    struct iw_probed f = {{0}};
+    struct iw_probed f = {.ends = false};
 
     (void)state;
     iw_probed_take(&f, NULL);
@@ -142,13 +142,19 @@ static void what_the_user_said_is_kept(void **state)
                                   .class = IW_TARGET_RPING};
 
     (void)state;
-    assert_file(&spec, &(const struct iw_probed){{0}},
+    assert_file(&spec, &(const struct iw_probed){.ends = false},
                 "  address = \"10.0.0.1\",\n  port = 7471,\n"
                 "  start = \"go \\\"x\\\\y\\\"\\010\\127.\",\n  ready = \"up\",\n"
                 "  connect = \"call\",\n  ask = \"press\",\n  connect_within = 0.5,\n"
                 "  station = \"10.0.0.2\",\n  class = \"rping\",\n}\n");
     spec = (struct iw_target_spec){.class = IW_TARGET_BARE};
-    assert_file(&spec, &(const struct iw_probed){{0}}, "}\n");
+    assert_file(&spec, &(const struct iw_probed){.ends = false}, "}\n");
+    spec = (struct iw_target_spec){.ends_connection = true, .longest_timer = 7.5};
+    assert_file(&spec, &(const struct iw_probed){.ends = false},
+                "  ends = \"connection\",\n  longest_timer = 7.5,\n}\n");
+    assert_file(&spec, &(const struct iw_probed){.ends = true},
+                "  -- its program ended after a connection, twice, and was started again\n"
+                "  ends = \"connection\",\n  longest_timer = 7.5,\n}\n");
 }
 
 /* A value that the user gave stands, and what was seen is a remark. */
@@ -162,7 +168,7 @@ static void what_was_seen_does_not_overrule_the_user(void **state)
                    (char[]){"ird.16"},
                    NULL};
     struct iw_target_spec spec = {.can = can};
-    struct iw_probed f = {{0}};
+    struct iw_probed f = {.ends = false};
 
     (void)state;
     iw_probed_take(&f, "file: crc = \"off\",\nfile: crcs = 1,\nfile: markers = \"on\",\n"
@@ -179,7 +185,7 @@ static void what_was_seen_does_not_overrule_the_user(void **state)
     spec.class = IW_TARGET_RPING;
     spec.can = NULL;
     iw_probed_free(&f);
-    f = (struct iw_probed){{0}};
+    f = (struct iw_probed){.ends = false};
     iw_probed_take(&f, "file: class = \"bare\",\nfile: classes = 1,\nfile: crc = \"on\",\n"
                        "can: ird.4\n");
     assert_file(&spec, &f,

@@ -80,6 +80,13 @@ def outputs(run, cases):
     report = run.play("baselined", 2, *mine, "--baseline", "known", "--select", "[a-d]-*")
     check([c.get("baseline") for c in report["cases"]] == ["stale", "expected", "new", "new"], "it has a baseline", report["cases"])
     run.play("unreached", 3, *mine, "--target", "tcp:127.0.0.1:1,class=rping", "a-good", "--pcap-dir", "pcaps")
+    # A peer that says something at its end: its case is charged after it has ended.
+    run.write("leak/a.lua", "return { case { id = 'leak', purpose = 'p', rules = { 'MPA-8-02' }, role = 'responder',\n"
+              "  run = function(t) t:connect { private = 'leaks' } end } }\n")
+    peer = run.write("leaks.lua", "return { class = 'bare', address = '127.0.0.1', ready = 'listening', start = [[exec %s -B %s {port}]] }\n" %
+                     (sys.executable, os.path.join(HERE, "..", "run", "mishap_peer.py")))
+    report = run.play("charged", 1, "--cases", run.at("leak"), "--target", peer)
+    check(report["findings"][0]["log"] == report["cases"][0]["log"] and "charge" in journal(run.at("charged"))[-1], "it has a charge", report)
     run.run(70, "run", "--resume", "every-verdict")
     fits("run", "a run that went on", load(run.folder, "every-verdict", "run.json"))
     bad = harness.write(os.path.join(cases, "bad.lua"), "return {\n")

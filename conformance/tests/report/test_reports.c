@@ -444,7 +444,7 @@ static void test_findings(void **state)
         "[{\"number\":1,\"rule\":\"MPA-4.4-11\",\"verdict\":\"FAIL\",\"text\":\"a wrong CRC & "
         "more\",\"expected\":\"0x1\",\"actual\":\"0x2\",\"count\":1,\"cases\":[\"crc-bad\"],"
         "\"exhibit\":{\"case\":\"crc-bad\",\"frame\":7,\"pcap\":\"out/crc-bad.pcapng\"},"
-        "\"known\":false,\"blocks\":0}]\n"
+        "\"log\":null,\"known\":false,\"blocks\":0}]\n"
         "[1]MPA-4.4-11\n");
 }
 

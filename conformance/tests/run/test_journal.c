@@ -196,12 +196,53 @@ static void test_taken(void **state)
     assert_int_equal(head.n_select, 2);
     assert_string_equal(head.select[0], "mpa-*");
     assert_string_equal(head.select[1], "x");
-    assert_int_equal(iw_journal_replay(j, &record, take, &head), 0);
+    assert_int_equal(
+        iw_journal_replay(j, &record, &(struct iw_journal_reader){.context = &head, .take = take}),
+        0);
     assert_string_equal(taken, "one/2/PASS/0.5/- two/0/FAIL/0.25/no two/1/FAIL/0.25/no ");
     /* It goes on where the last whole line ends. */
     assert_true(iw_journal_begin(j, &cases[0]));
     has(s, HEAD BEGUN ONE TWO TWO BEGUN);
     iw_journal_close(j);
+}
+
+static void take_charge(void *context, struct iw_entry *entry, struct iw_result *result)
+{
+    size_t n = strlen(taken);
+
+    assert_ptr_equal(context, &head);
+    snprintf(taken + n, sizeof(taken) - n, "%s: %s ", entry->c->id, result->reason);
+    iw_result_free(result);
+}
+
+/* A charge is about a case that ended; nobody need take it. */
+static void test_charged(void **state)
+{
+    struct folder *s = *state;
+    static const char charge[] = "{\"charge\":\"two\",\"result\":{\"verdict\":\"FAIL\",\"seconds\":"
+                                 "0.0,\"reason\":\"late\"}}\n";
+    struct iw_journal_reader reader = {.context = &head, .take = take, .charge = take_charge};
+    struct iw_result late = {.verdict = IW_VERDICT_FAIL, .reason = (char[]){"late"}};
+
+    for (int i = 0; i < 2; i++) {
+        struct iw_journal *j;
+        int status = 0;
+
+        fill();
+        char *text = iw_text_format("%s%s%s%s", HEAD, ONE, TWO, charge);
+        put(s, text);
+        j = iw_journal_resume(s->path, &head, &status);
+        assert_int_equal(iw_journal_replay(j, &record, &reader), 0);
+        assert_string_equal(taken, i == 0 ? "one/2/PASS/0.5/- two/0/FAIL/0.25/no two: late "
+                                          : "one/2/PASS/0.5/- two/0/FAIL/0.25/no ");
+        assert_true(iw_journal_charge(j, "two", &late));
+        iw_journal_close(j);
+        char *twice = iw_text_format("%s%s", text, charge);
+        has(s, twice);
+        reader.charge = NULL;
+        free(text);
+        free(twice);
+    }
 }
 
 /* ---- refused ---- */
@@ -248,7 +289,9 @@ static void no_result(struct folder *s, const char *lines, const char *expected)
     j = iw_journal_resume(s->path, &head, &status);
     assert_non_null(j);
     listen();
-    assert_int_equal(iw_journal_replay(j, &record, take, &head), 64);
+    assert_int_equal(
+        iw_journal_replay(j, &record, &(struct iw_journal_reader){.context = &head, .take = take}),
+        64);
     complained(s, expected);
     iw_journal_close(j);
     free(text);
@@ -269,6 +312,9 @@ static void test_no_results(void **state)
     no_result(s, RESULT("\"id\":\"one\"", ",\"round\":-1"), second);
     no_result(s, RESULT("\"id\":\"one\"", ",\"round\":0.5"), second);
     no_result(s, "{\"id\":\"one\"}\n", second);
+    no_result(s, "{\"charge\":\"one\",\"result\":{\"verdict\":\"FAIL\"}}\n",
+              second); /* not ended */
+    no_result(s, "{\"charge\":1}\n", second);
     no_result(s, ONE ONE ONE ONE,
               "iwarp-conform: {FOLDER}/journal.jsonl:5: expected the result of a case\n");
 }
@@ -283,7 +329,9 @@ static void other_suite(struct folder *s, const char *text)
     j = iw_journal_resume(s->path, &head, &status);
     assert_non_null(j);
     listen();
-    assert_int_equal(iw_journal_replay(j, &record, take, &head), 64);
+    assert_int_equal(
+        iw_journal_replay(j, &record, &(struct iw_journal_reader){.context = &head, .take = take}),
+        64);
     complained(s, "iwarp-conform: {FOLDER}/journal.jsonl: the cases have changed since that run; "
                   "begin a new one\n");
     iw_journal_close(j);
@@ -350,6 +398,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_written, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_room, recording_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_charged, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_taken, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_journal, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_results, recording_setup, teardown),

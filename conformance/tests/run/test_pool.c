@@ -28,6 +28,8 @@ static const char *options_of[MOST];
 static size_t n_jobs, next_job, n_done, n_trouble;
 static struct iw_result results[MOST];
 static char troubles[512];
+static char charges[512]; /* ids and reasons, in order */
+static bool charging;
 static struct iw_run_options run_options;
 static struct folder folder;
 static struct iw_pool pool;
@@ -62,6 +64,18 @@ static void trouble(void *context, const char *line)
     (void)context;
     n_trouble++;
     snprintf(troubles, sizeof(troubles), "%s", line);
+}
+
+static void charge(void *context, const char *id, struct iw_result *result)
+{
+    size_t n = strlen(charges);
+
+    (void)context;
+    assert_int_equal(result->verdict, IW_VERDICT_FAIL);
+    assert_int_equal(result->n_deviations, 1);
+    assert_non_null(result->log);
+    snprintf(charges + n, sizeof(charges) - n, "%s: %s\n", id, result->deviations[0].text);
+    iw_result_free(result);
 }
 
 /* Cases with these ids; an id is an order to the play function. */
@@ -142,6 +156,13 @@ static int play(const struct iw_case *c, struct iw_target *target,
         memset(out->observed, 'x', 1000000);
         out->observed[1000000] = 0;
     }
+    if (!strcmp(c->id, "spoil")) /* which only a later case sees */
+        kill(iw_target_group((struct iw_target_instance *)target), SIGUSR1);
+    if (!strcmp(c->id, "see")) {
+        kill(iw_target_group((struct iw_target_instance *)target), SIGUSR2);
+        for (int i = 0; i < 20 && target->death(target) == NULL; i++)
+            usleep(10000);
+    }
     if (!strcmp(c->id, "odd"))
         out->actual = iw_text_copy("\xff\x01\"\n");
     if (!strcmp(c->id, "kill")) {
@@ -161,6 +182,8 @@ static int set_up(void **state)
     (void)state;
     n_jobs = next_job = n_done = n_trouble = 0;
     memset(results, 0, sizeof(results));
+    charges[0] = '\0';
+    charging = false;
     memset(options_of, 0, sizeof(options_of));
     run_options = (struct iw_run_options){0};
     pool = (struct iw_pool){0};
@@ -194,7 +217,8 @@ static void run_against(const char *spec, unsigned workers)
                             .play = play,
                             .next = next,
                             .done = done,
-                            .trouble = trouble};
+                            .trouble = trouble,
+                            .charge = charging ? charge : NULL};
     assert_int_equal(iw_pool_run(&pool, error, sizeof(error)), 0);
     iw_target_free(target);
 }
@@ -340,6 +364,47 @@ static void test_sanitizer_report_at_the_end_is_trouble(void **state)
     assert_result(0, IW_VERDICT_PASS, "pass by peer");
     assert_int_equal(n_trouble, 1);
     assert_string_equal(troubles, "UndefinedBehaviorSanitizer: odd (x.c:1)");
+}
+
+#define AT_THE_END                                                                                 \
+    "odd=; trap 'odd=1' USR1; trap '${odd:+exit 3}' USR2; "                                        \
+    "trap '${odd:+echo \"x.c:1: runtime error: odd\"}; exit 0' TERM; "                             \
+    "echo ready; while :; do sleep 0.01; done"
+
+/* What a sanitizer says at the end of a target is the doing of the case that makes it say so. */
+static void test_the_end_is_charged_to_a_case(void **state)
+{
+    (void)state;
+    charging = true;
+    add("pass");
+    add("spoil");
+    for (int i = 0; i < 3; i++)
+        add("pass");
+    run_against_command(AT_THE_END, 1);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(results[i].verdict, IW_VERDICT_PASS);
+    assert_string_equal(charges, "spoil: the target broke: UndefinedBehaviorSanitizer: odd "
+                                 "(x.c:1); when it was ended\n");
+    assert_int_equal(n_trouble, 0);
+}
+
+/* It ended under a case that alone does it no harm, nor does the one before: it stays with the
+ * case. */
+static void test_an_end_that_two_cases_bring_about(void **state)
+{
+    (void)state;
+    charging = true;
+    add("pass");
+    add("spoil");
+    add("see");
+    add("see");
+    run_against_command(AT_THE_END, 1);
+    assert_string_equal(charges, "");
+    assert_int_equal(results[2].verdict, IW_VERDICT_FAIL);
+    assert_string_equal(results[2].deviations[0].text, "the target ended: sh ended with status 3");
+    assert_string_equal(results[2].notes, "not seen again when cases were played alone on a "
+                                          "target just started");
+    assert_int_equal(results[3].verdict, IW_VERDICT_PASS);
 }
 
 static void test_unreached_is_given_up(void **state)
@@ -630,6 +695,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sanitizer_report_is_a_failure, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sanitizer_report_at_the_end_is_trouble, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_the_end_is_charged_to_a_case, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_end_that_two_cases_bring_about, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unreached_is_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_options_of_the_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_interrupted, set_up, tear_down),

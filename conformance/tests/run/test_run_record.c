@@ -182,6 +182,52 @@ static void without_a_baseline_nothing_is_new(void **state)
 }
 
 /* Only the two that were selected. */
+static struct iw_result charge_of(const char *how)
+{
+    struct iw_result charge = {.verdict = IW_VERDICT_FAIL,
+                               .reason = iw_text_copy("it ended"),
+                               .log = iw_text_copy("target-1.log"),
+                               .notes = iw_text_copy("seen later"),
+                               .n_deviations = 1};
+    charge.deviations = iw_got(calloc(1, sizeof(*charge.deviations)));
+    charge.deviations[0] = (struct iw_deviation){
+        .verdict = IW_VERDICT_FAIL, .how = iw_text_copy(how), .connection = -1};
+    return charge;
+}
+
+/* What comes out after a case is done counts as if it had come out in it, once. */
+static void a_case_is_charged_after_its_end(void **state)
+{
+    struct iw_pin pins[] = {{.id = (char[]){"one"}, .verdict = IW_VERDICT_FAIL}};
+    const struct iw_baseline known = {.pins = pins, .count = 1};
+
+    (void)state;
+    r.baseline = "b";
+    take(3, &known, IW_VERDICT_PASS, NULL, NULL);
+    assert_int_equal(r.entries[3].pinned, IW_PINNED_STALE);
+    for (int i = 0; i < 2; i++) {
+        struct iw_result charge = charge_of("killed");
+        assert_int_equal(iw_record_charge(&r, &known, &r.entries[3], &charge), i == 0);
+        assert_null(charge.reason);
+        assert_int_equal(r.verdicts[IW_VERDICT_PASS], 0);
+        assert_int_equal(r.verdicts[IW_VERDICT_FAIL], 1);
+        assert_int_equal(r.entries[3].rounds[IW_VERDICT_PASS], 0);
+        assert_int_equal(r.entries[3].rounds[IW_VERDICT_FAIL], 1);
+        assert_int_equal(r.pinned[IW_PINNED_STALE], 0);
+        assert_int_equal(r.pinned[IW_PINNED_EXPECTED], 1);
+        assert_int_equal(iw_record_done(&r), 3);
+    }
+    const struct iw_result *result = &r.entries[3].result;
+    assert_string_equal(result->reason, "it ended");
+    assert_string_equal(result->log, "target-1.log");
+    assert_string_equal(result->notes, "seen later");
+    assert_int_equal(result->n_deviations, 1);
+    assert_string_equal(result->id, "x");
+    iw_record_conclude(&r);
+    assert_int_equal(r.findings.count, 1);
+    assert_null(r.findings.list[0].rule);
+}
+
 static int status_of(enum iw_verdict one, enum iw_verdict three, const char *reason, bool reached)
 {
     static const struct iw_suite empty;
@@ -279,6 +325,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_target_that_was_not_reached, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_target_that_speaks_no_mpa, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_reason_is_none_of_reach, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_case_is_charged_after_its_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_baseline_nothing_is_new, set_up, tear_down),
         cmocka_unit_test(what_a_skipped_case_shows_is_known_with_its_pin),
         cmocka_unit_test_setup_teardown(a_status_is_that_of_the_gravest, set_up, tear_down),

@@ -143,6 +143,35 @@ static void test_several(void **state)
     assert_false(iw_crash_begins("    #0 0x1 in one a.c:1:2\n"));
 }
 
+/* Of the stack of the fault alone, and of the program's own functions. */
+static void test_callers(void **state)
+{
+    struct iw_crash c;
+    char said[IW_CRASH_TEXT];
+    (void)state;
+    assert_true(iw_crash_find("==1==ERROR: AddressSanitizer: ABRT on unknown address 0x1 (pc 0x2)\n"
+                              "    #0 0x1 in __GI_raise ../sysdeps/raise.c:51\n"
+                              "    #1 0x1 in leaf /src/leaf.c:7:3\n"
+                              "    #2 0x2 in loop /src/loop.c:8\n"
+                              "    #3 0x3 in memcpy (/lib/libc.so.6+0x1)\n"
+                              "    #4 0x3 in serve /src/loop.c:9\n"
+                              "    #5 0x3 in turn /src/loop.c:10\n"
+                              "    #6 0x3 in main /src/main.c:11\n"
+                              "\n"
+                              "allocated by:\n"
+                              "    #0 0x3 in other /src/main.c:11\n",
+                              &c));
+    iw_crash_text(&c, said);
+    assert_string_equal(said, "AddressSanitizer: ABRT in leaf (leaf.c:7)");
+    assert_string_equal(c.callers, "loop, serve, turn");
+    assert_true(iw_crash_find("==1==ERROR: LeakSanitizer: detected memory leaks\n"
+                              "    #0 0x1 in keep a.c:7\n"
+                              "SUMMARY: x\n"
+                              "    #1 0x1 in main a.c:9\n",
+                              &c));
+    assert_string_equal(c.callers, "");
+}
+
 /* Nothing in a log is trusted. */
 static void test_long_lines(void **state)
 {
@@ -167,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_assertion_and_library),
         cmocka_unit_test(test_none),
         cmocka_unit_test(test_several),
+        cmocka_unit_test(test_callers),
         cmocka_unit_test(test_long_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

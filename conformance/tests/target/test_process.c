@@ -19,6 +19,7 @@
 #include "folder.h"
 #include "host/text.h"
 #include "target/connect_command.h"
+#include "target/crash.h"
 #include "target/process.h"
 
 static struct folder folder;
@@ -232,6 +233,99 @@ static void an_end_is_told_in_one_line(void **state)
         iw_process_free(&p);
         free(command);
     }
+}
+
+/* As tail, which is not the shell that starts it. */
+static void start_tail(struct iw_process *p, const char *command)
+{
+    start(p, command, -1, false);
+    while (strcmp(p->called, "tail") != 0) {
+        iw_process_look_at(p, 0);
+        assert_false(iw_process_ended(p, 0));
+    }
+}
+
+static void a_shell_is_not_named_for_its_program(void **state)
+{
+    static const struct {
+        const char *command, *ended;
+        int signal;
+        bool crashed;
+    } rows[] = {
+        {"tail -f /dev/null; exit $?",
+         "tail was killed by signal 11 (Segmentation fault): sh ended with status 139", SIGSEGV,
+         true},
+        {"tail -f /dev/null; exit 3", "tail ended: sh ended with status 3", SIGSEGV, false},
+        {"tail -f /dev/null; kill -KILL $$", "tail ended: sh was killed by signal 9 (Killed)",
+         SIGTERM, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct iw_process p;
+        char *command = iw_text_format("ulimit -c 0; %s", rows[i].command);
+
+        start_tail(&p, command);
+        assert_false(iw_process_forsaken(&p));
+        kill(p.program, rows[i].signal);
+        assert_true(iw_process_ended(&p, UINT64_MAX));
+        assert_string_equal(p.ended, rows[i].ended);
+        assert_int_equal(p.crashed, rows[i].crashed);
+        iw_process_free(&p);
+        free(command);
+    }
+}
+
+static void a_program_may_leave_its_shell(void **state)
+{
+    struct iw_process p;
+
+    (void)state;
+    start_tail(&p, "tail -f /dev/null & while :; do read line <&0 || :; wait; done");
+    assert_false(iw_process_forsaken(&p));
+    kill(p.program, SIGKILL);
+    while (!iw_process_forsaken(&p))
+        assert_true(strlen(p.ended) == 0);
+    assert_string_equal(p.ended, "tail ended, and sh, which started it, goes on");
+    iw_process_free(&p);
+}
+
+/* Also where its shell has ended before: what it says then is worth the wait. */
+static void a_program_may_say_something_at_its_end(void **state)
+{
+    struct iw_process p;
+    char line[256];
+
+    (void)state;
+    start(
+        &p,
+        "(trap 'kill $!; echo \"==1==ERROR: LeakSanitizer: detected memory leaks\"; exit 3' TERM; "
+        "tail -f /dev/null & echo here; wait); true",
+        -1, false);
+    while (!iw_process_said(&p, "here"))
+        assert_false(iw_process_ended(&p, 0));
+    iw_process_stop(&p, IW_PROCESS_AT_ONCE);
+    assert_true(iw_process_trouble(&p, line, sizeof(line)));
+    assert_string_equal(line, "LeakSanitizer: leak");
+    iw_process_free(&p);
+}
+
+static void one_that_hangs_says_where(void **state)
+{
+    struct iw_process p;
+    struct iw_crash crash;
+
+    (void)state;
+    start(&p,
+          "trap 'echo \"==1==ERROR: AddressSanitizer: ABRT on address\"; echo \"    #0 0x1 in loop "
+          "a.c:7\"; exit 1' ABRT; trap '' TERM; echo here; while :; do :; done",
+          -1, false);
+    while (!iw_process_said(&p, "here"))
+        assert_false(iw_process_ended(&p, 0));
+    iw_process_abort(&p);
+    assert_true(iw_process_report(&p, &crash));
+    assert_string_equal(crash.function, "loop");
+    iw_process_free(&p);
 }
 
 static void one_that_runs_is_asked_to_end(void **state)
@@ -494,6 +588,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_started_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_program_is_found_in_the_path, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_end_is_told_in_one_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_shell_is_not_named_for_its_program, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_program_may_leave_its_shell, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_program_may_say_something_at_its_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_that_hangs_says_where, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_that_runs_is_asked_to_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_end_is_found_without_a_descriptor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(patience_leaves_one_alone, set_up, tear_down),

@@ -12,6 +12,7 @@
 #include "folder.h"
 #include "host/text.h"
 #include "target/target.h"
+#include "target/target_can.h"
 
 static struct folder folder;
 static char error[1024];
@@ -73,9 +74,20 @@ static void each_field_is_kept(void **state)
                             "'rtr.send' } }");
     assert_string_equal(spec->connect, "c");
     assert_true(spec->connect_within == 0.25);
+    assert_false(spec->ends_connection);
+    assert_true(spec->longest_timer == 0 && iw_target_silence(spec, 1) == 5);
     assert_string_equal(spec->can[0], "read");
     assert_string_equal(spec->can[1], "rtr.send");
     assert_null(spec->can[2]);
+    iw_target_free(spec);
+    spec = read_as("x.lua", "return { address = 'a', start = 's', ends = 'connection', "
+                            "longest_timer = 2.5 }");
+    assert_true(spec->ends_connection);
+    assert_false(iw_target_can(spec, NULL, "reconnect"));
+    assert_true(iw_target_silence(spec, 1) == 2.5);
+    assert_true(iw_target_silence(spec, 2) == 5);
+    assert_true(iw_target_silence(spec, 0.1) == 2.5);
+    assert_true(iw_target_silence(spec, 0) == 2.5);
     iw_target_free(spec);
     spec = read_as("x.lua", "return { address = 'a', port = 1, cannot = { 'read' } }");
     assert_int_equal(spec->port, 1);
@@ -120,6 +132,11 @@ static void what_is_wrong_with_a_file_is_said(void **state)
         {"return { revision = '2' }", ": revision: expected 1 or 2"},
         {"return { connect = 'c', connect_within = 0 }",
          ": connect_within: expected seconds: a number above 0, at most 3600"},
+        {"return { connect = 'c', longest_timer = 0 }",
+         ": longest_timer: expected seconds: a number above 0, at most 3600"},
+        {"return { address = 'h', start = 's', ends = 'never' }",
+         ": ends: expected \"connection\""},
+        {"return { connect = 'c', ends = 'connection' }", ": ends: of use only with start"},
         {"return { connect = 'c', connect_within = 3600.5 }",
          ": connect_within: expected seconds: a number above 0, at most 3600"},
         {"return { connect = 'c', connect_within = '5' }",
