@@ -289,6 +289,7 @@ bool iw_hunt_world_call(struct iw_hunt_world *w)
 
 enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w)
 {
+    iw_hunt_reports_begin(&w->reports, w->log);
     enum iw_target_opened opened =
         iw_target_open(w->spec, NULL, w->log, w->scale, &w->instance, w->error, sizeof(w->error));
 
@@ -324,6 +325,12 @@ void iw_hunt_world_close(struct iw_hunt_world *w)
     if (!*w->trouble)
         memcpy(w->trouble, trouble, sizeof(trouble));
     w->instance = NULL;
+    iw_hunt_world_read(w);
+}
+
+void iw_hunt_world_read(struct iw_hunt_world *w)
+{
+    iw_hunt_reports_read(&w->reports, w->log);
 }
 
 void iw_hunt_world_kill(struct iw_hunt_world *w)
@@ -345,6 +352,7 @@ const char *iw_hunt_world_death(struct iw_hunt_world *w)
     how = iw_target_check(w->instance, trouble, sizeof(trouble));
     if (*trouble)
         memcpy(w->trouble, trouble, sizeof(trouble));
+    iw_hunt_world_read(w);
     if (how != NULL && iw_hunt_called(w->side)) {
         snprintf(w->dead, sizeof(w->dead), "%s", how);
         how = w->dead;

@@ -31,6 +31,9 @@ void __wrap_iw_hunt_close(struct iw_hunt *h);
 void __wrap_iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f);
 bool __wrap_iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
 void __wrap_iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
+void __wrap_iw_hunt_write_row(struct iw_hunt *h, struct iw_hunt_finding *f,
+                              struct iw_hunt_input *const *suspects, size_t n, unsigned number);
+void __wrap_iw_hunt_unwrite(struct iw_hunt_finding *f);
 void __wrap_iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f);
 uint64_t __wrap_iw_transport_now(void);
 
@@ -112,6 +115,21 @@ void __wrap_iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f,
     (void)h;
     (void)f;
     note(" unplayed %u", number);
+}
+
+void __wrap_iw_hunt_write_row(struct iw_hunt *h, struct iw_hunt_finding *f,
+                              struct iw_hunt_input *const *suspects, size_t n, unsigned number)
+{
+    (void)h;
+    (void)f;
+    (void)suspects;
+    note(" row %u of %zu", number, n);
+}
+
+void __wrap_iw_hunt_unwrite(struct iw_hunt_finding *f)
+{
+    (void)f;
+    note(" unwrite");
 }
 
 void __wrap_iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
@@ -333,8 +351,9 @@ static void nothing_does_it(void **state)
     (void)state;
     happens = of_none;
     does(IW_HUNT_CRASH, NULL, 2,
-         " open 0:02- 0:01- 1:02- 1:01- 1:01,02- 1:01,02- 1:01,02- 1:02- 1:01- report[unexplained "
-         "crash the text|the text|55|2.5|1||-|]");
+         " open 0:02- 0:01- 1:02- 1:01- 1:01,02- 1:01,02- 1:01,02- 1:02- 1:01- unplayed 1 row 1 of "
+         "2 "
+         "report[unexplained crash the text|the text|55|2.5|1|01,02|-|]");
     does(IW_HUNT_CRASH, NULL, 0, " open");
     assert_int_equal(hunt.findings->times, 2);
     does(IW_HUNT_CRASH, NULL, 0, " open");
@@ -349,7 +368,7 @@ static void a_peer_that_is_gone(void **state)
     happens = of_none;
     opened = 3;
     does(IW_HUNT_CRASH, NULL, 70,
-         " open unplayed 1 report[unexplained crash the text|the "
+         " open unplayed 1 row 1 of 70 report[unexplained crash the text|the "
          "text|55|2.5|1|07,08,09,0a,0b,0c,0d,0e,46=64|-|]");
     assert_int_equal(hunt.findings->n_inputs, 64);
     assert_int_equal(first_octet(hunt.findings->inputs[0]), 7);
@@ -362,10 +381,11 @@ static void a_signal(void **state)
     happens = of_any;
     stop = 15;
     does(IW_HUNT_CRASH, NULL, 3,
-         " close unplayed 1 report[unexplained crash the text|the text|55|2.5|1|01,02,03|-|]");
+         " close unplayed 1 row 1 of 3 report[unexplained crash the text|the "
+         "text|55|2.5|1|01,02,03|-|]");
     hunt.outside = true;
     does(IW_HUNT_HANG, NULL, 2,
-         " unplayed 2 report[unexplained hang the text|the text|55|2.5|1|01,02|-|]");
+         " unplayed 2 row 2 of 2 report[unexplained hang the text|the text|55|2.5|1|01,02|-|]");
 }
 
 /* The key names the last thing sent. */
@@ -391,12 +411,12 @@ static void keys(void **state)
          " open 0:4d+ shrink case 6 report[rule mpa-rev|as it was|55|2.5|1|4d|-|]");
     does(IW_HUNT_RULE, (const char *[]){REQUEST}, 1, "");
     assert_int_equal(hunt.findings->next->next->next->next->next->times, 2);
-    shown = false;
-    does_all(IW_HUNT_HANG, (const char *[]){REQUEST " " SEND}, 1,
-             " open 0:4d+ shrink case 7 report[hang as it was, after opcode 3|as it "
-             "was|55|2.5|1|4d|-| 140 3]",
-             "iwarp-fuzz: finding 7 (hang as it was, after opcode 3) could not be shown again by "
-             "its case\n");
+    shown = false; /* neither minimised nor as it was: what was sent before is kept */
+    does_all(
+        IW_HUNT_HANG, (const char *[]){REQUEST " " SEND}, 1,
+        " open 0:4d+ shrink case 7 case 7 unwrite unplayed 7 row 7 of 1 report[unexplained hang "
+        "the text|the text|55|2.5|1|4d|-|]",
+        "");
 }
 
 static void becomes_another(struct iw_hunt_finding *f)
