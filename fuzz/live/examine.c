@@ -63,6 +63,7 @@ static _Noreturn void look_into(struct iw_hunt *h, const struct iw_hunt_pending 
         _exit(IW_EXIT_TESTER);
     iw_hunt_board_inherit(h->board); /* the targets of the parent are not ours to close */
     h->examining = iw_hunt_board_examining(h->board, h->member, p->slot);
+    h->event = p;
     h->world =
         (struct iw_hunt_world){.spec = h->spec,
                                .log = iw_text_format("%s/target-again-%u.log", h->dir, number),
@@ -168,7 +169,8 @@ void iw_hunt_examine(struct iw_hunt *h, const struct iw_hunt_event *event,
         iw_hunt_board_release(h->board, key, false);
         return;
     }
-    *p = (struct iw_hunt_pending){.event = *event};
+    *p =
+        (struct iw_hunt_pending){.event = *event, .number = h->over, .seconds = iw_hunt_elapsed(h)};
     p->inputs = iw_got(calloc(n + 1, sizeof(struct iw_hunt_input *)));
     for (; p->n < n; p->n++)
         p->inputs[p->n] = iw_hunt_input_copy(suspects[p->n]);

@@ -197,21 +197,25 @@ static void quiesce(struct iw_hunt *h)
 static void triage(struct iw_hunt *h, const struct iw_hunt_event *e)
 {
     struct iw_hunt_input *list[IW_HUNT_RECENT];
-    if (e != NULL && e->kind == IW_HUNT_HANG)
-        iw_hunt_world_kill(&h->world);
+    struct iw_hunt_event what = {.kind = IW_HUNT_NOTHING};
+    if (e != NULL)
+        what = *e;
+    if (what.kind == IW_HUNT_HANG)
+        iw_hunt_end_hanging(h, &what);
     iw_hunt_close(h);
     struct iw_hunt_reports reports = h->world.reports;
     h->world.reports.n = 0;
-    if (e == NULL && !reports.n)
+    if (!what.kind && !reports.n)
         return;
-    size_t n =
-        iw_hunt_recent_copy(&h->recent, e != NULL && e->kind == IW_HUNT_STRAY ? h->well : 0, list);
-    if (e != NULL)
-        iw_hunt_examine(h, e, list, n);
+    size_t n = iw_hunt_recent_copy(&h->recent, what.kind == IW_HUNT_STRAY ? h->well : 0, list);
+    if (what.kind == IW_HUNT_HANG)
+        n = iw_hunt_recent_before_silence(list, n, h->world.slots);
+    if (what.kind)
+        iw_hunt_examine(h, &what, list, n);
     for (size_t i = 0; i < reports.n; i++) {
         struct iw_hunt_event other = iw_hunt_reported(&reports.list[i]);
 
-        if (e == NULL || !iw_hunt_same(e, &other))
+        if (!iw_hunt_same(&what, &other))
             iw_hunt_examine(h, &other, list, n);
     }
     iw_hunt_inputs_free(list, n);

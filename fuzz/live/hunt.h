@@ -97,6 +97,8 @@ struct iw_hunt_pending {
     size_t n;
     pid_t pid;           /* of the child that does it; 0: none */
     unsigned slot;       /* ... among those at a time */
+    uint64_t number;     /* of sequences that were over when it happened ... */
+    double seconds;      /* ... and the time of the hunt then */
     unsigned times;      /* that it was looked into, in vain */
     uint64_t not_before; /* ns */
 };
@@ -137,6 +139,7 @@ struct iw_hunt {
     struct iw_hunt_board *board; /* NULL: there is one process, and one instance of the peer */
     unsigned member;             /* this process: a hunter, from 0 */
     struct iw_hunt_examining *examining; /* this process looks into an event; NULL: it hunts */
+    const struct iw_hunt_pending *event; /* ... into this one */
     struct iw_hunt_pending pending[IW_HUNT_PENDING];
     unsigned taken;      /* sequences of others that were looked at */
     unsigned lines;      /* of findings.jsonl that are in `findings`, or were */
@@ -183,6 +186,9 @@ const char *iw_hunt_kind_name(enum iw_hunt_kind kind);
  * again if needed. Returns what happened first. */
 struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n,
                                  const struct iw_hunt_event *wanted, bool *requested);
+/* Ends a peer that hangs. Adds to the event where it was, if it says so (a sanitizer's report on
+ * SIGABRT). */
+void iw_hunt_end_hanging(struct iw_hunt *h, struct iw_hunt_event *e);
 /* Checks whether the peer is well: it answers a correct Request, and memory is unchanged.
  * `hanging`: a missing answer is no sign of its end. */
 struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging);

@@ -51,6 +51,7 @@ static void finish(struct iw_hunt_slot *s)
     struct iw_hunt_done done = s->done;
 
     done.input->ended = iw_transport_now();
+    done.input->answered = s->answered;
 
     if (s->fd >= 0)
         close(s->fd); /* takes it out of the epoll set */
@@ -224,6 +225,8 @@ static void readable(struct iw_hunt_slot *s)
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
+    if (n >= 0)
+        s->answered = iw_transport_now();
     if (n <= 0) {
         if (n < 0 && !s->done.connected)
             refused(s);
@@ -390,7 +393,7 @@ bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uin
     s->at = s->mark = s->unit = s->out_length = s->out_sent = 0;
     s->said = IW_SAID_NOTHING;
     s->shut = s->blocked = s->asking = false;
-    s->sent = s->received = s->asked = 0;
+    s->sent = s->received = s->asked = s->answered = 0;
     arm(s, CONNECT);
     l->busy++;
     iw_hunt_plan_make(&s->plan, input);

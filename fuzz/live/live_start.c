@@ -248,6 +248,17 @@ static int hunt(struct iw_hunt *h)
     return status;
 }
 
+/* Has peers with AddressSanitizer report where they are when they abort, or are made to. What is
+ * said already counts. */
+static void ask_for_reports(void)
+{
+    const char *before = getenv("ASAN_OPTIONS");
+    char *options = iw_text_format("handle_abort=1:%s", before != NULL ? before : "");
+
+    setenv("ASAN_OPTIONS", options, true);
+    free(options);
+}
+
 int iw_hunt_main(int argc, char **argv)
 {
     struct iw_hunt_options o;
@@ -256,6 +267,7 @@ int iw_hunt_main(int argc, char **argv)
     if (status < 0) {
         h.stop = iw_shell_signals();
         signal(SIGPIPE, SIG_IGN);
+        ask_for_reports();
         status = prepare(&h);
         if (!status)
             status = hunt(&h);

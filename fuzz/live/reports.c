@@ -3,8 +3,11 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "host/text.h"
 
 enum { LINE = 1024 };
 
@@ -25,18 +28,35 @@ const struct iw_hunt_report *iw_hunt_reports_find(const struct iw_hunt_reports *
     return NULL;
 }
 
+/* Copies a text as valid UTF-8, cut off if it is too long. */
+static void put(char *to, size_t room, const char *text)
+{
+    char *clean = iw_text_clean(text);
+    size_t n = strlen(clean);
+
+    if (n >= room)
+        for (n = room - 1; (clean[n] & 0xc0) == 0x80;)
+            n--; /* no character in two */
+    memcpy(to, clean, n);
+    to[n] = 0;
+    free(clean);
+}
+
 /* Kind and function tell one cause from another; where there is no function, the place does. */
 static void take(struct iw_hunt_reports *r, const struct iw_crash *crash)
 {
     struct iw_hunt_report report;
+    char text[IW_CRASH_TEXT];
     struct iw_crash without = *crash;
 
+    if (!strcmp(crash->kind, "ABRT") && r->n)
+        return; /* what was reported before has led to it */
     if (*without.function)
         *without.place = 0;
-    iw_crash_text(crash, report.text);
-    char text[IW_CRASH_TEXT];
+    iw_crash_text(crash, text);
+    put(report.text, sizeof(report.text), text);
     iw_crash_text(&without, text);
-    snprintf(report.cause, sizeof(report.cause), "%.*s", (int)sizeof(report.cause) - 1, text);
+    put(report.cause, sizeof(report.cause), text);
     const struct iw_hunt_report *known = iw_hunt_reports_find(r, report.cause);
     if (known == NULL && r->n < IW_HUNT_REPORTS) {
         r->last = r->n;

@@ -26,6 +26,7 @@ struct iw_hunt_slot {
     uint8_t said;
     bool shut, blocked, asking; /* asking: the start-up frame is in `out` */
     uint64_t deadline, sent, received;
+    uint64_t answered; /* when the peer said the last thing; 0: nothing */
     uint64_t asked; /* when all of our start-up frame was sent, or the peer connected; 0: not yet */
     enum iw_side own, peer;
     struct iw_observer *observer;

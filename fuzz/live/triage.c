@@ -47,19 +47,35 @@ static bool reproduce(struct search *s, struct iw_hunt_input *const *inputs, siz
     return true;
 }
 
+/* Tries these on a target that has seen nothing else: what came before may have been part of it. */
+static bool fresh(struct search *s, struct iw_hunt_input *const *inputs, size_t n)
+{
+    if (!s->h->outside)
+        iw_hunt_close(s->h);
+    return reproduce(s, inputs, n);
+}
+
+/* The same, a few times: chance may prevent it. */
+static bool confirm(struct search *s, struct iw_hunt_input *const *inputs, size_t n)
+{
+    bool found = false;
+
+    for (int i = 0; i < AGAIN && !found && !*s->h->stop; i++)
+        found = fresh(s, inputs, n);
+    return found;
+}
+
 /* Halves the row of suspects as long as one of the halves reproduces the event. Returns false if
  * the whole row does not. */
 static bool halve(struct search *s, size_t *from, size_t *count)
 {
-    bool found = false;
-    for (int i = 0; i < AGAIN && !found && !*s->h->stop; i++)
-        found = reproduce(s, s->suspects + *from, *count);
+    bool found = confirm(s, s->suspects + *from, *count);
     while (found && *count > 1 && !*s->h->stop) {
         size_t half = *count / 2;
-        if (reproduce(s, s->suspects + *from + half, *count - half)) {
+        if (fresh(s, s->suspects + *from + half, *count - half)) {
             *from += half;
             *count -= half;
-        } else if (reproduce(s, s->suspects + *from, half)) {
+        } else if (fresh(s, s->suspects + *from, half)) {
             *count = half;
         } else {
             break; /* it takes both */
@@ -73,7 +89,7 @@ static bool find_one(struct search *s, size_t *from)
 {
     bool found = false;
     for (*from = s->n; *from > 0 && s->n - *from < NEWEST && !found && !*s->h->stop;)
-        found = reproduce(s, s->suspects + --*from, 1);
+        found = reproduce(s, s->suspects + --*from, 1) && confirm(s, s->suspects + *from, 1);
     return found;
 }
 
@@ -100,8 +116,8 @@ static struct iw_hunt_finding *finding_of(struct iw_hunt *h, const struct iw_hun
     struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f)));
 
     f->event = *event;
-    f->number = h->over;
-    f->seconds = iw_hunt_elapsed(h);
+    f->number = h->event != NULL ? h->event->number : h->over;
+    f->seconds = h->event != NULL ? h->event->seconds : iw_hunt_elapsed(h);
     f->times = 1;
     f->inputs = iw_got(calloc(n + 1, sizeof(*f->inputs)));
     f->requested = iw_got(calloc(n + 1, sizeof(*f->requested)));

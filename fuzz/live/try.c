@@ -59,6 +59,8 @@ void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room)
         snprintf(text, room, "rule %s", iw_check_info(e->check)->name);
     else if (*e->cause)
         snprintf(text, room, "%s %s", iw_hunt_kind_name(e->kind), e->cause);
+    else if (e->kind == IW_HUNT_HANG) /* where it was stopped is chance */
+        snprintf(text, room, "hang %.*s", (int)strcspn(e->text, ":"), e->text);
     else
         snprintf(text, room, "%s %s", iw_hunt_kind_name(e->kind), e->text);
     plain(text);
@@ -222,12 +224,30 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging)
         return iw_hunt_event_of(how != NULL ? IW_HUNT_STRAY : IW_HUNT_NOTHING,
                                 how != NULL ? how : "");
     }
-    bool connected = h->trial.connected;
+    /* A peer that hangs accepts nothing either once its backlog is full, but refuses nothing. */
+    bool connected = h->trial.connected || first(&h->trial.row) == IW_ANSWER_SILENCE;
     how = hanging && connected ? NULL : dying(h, connected);
     if (how != NULL)
         return crashed(h, how);
     return iw_hunt_event_of(connected ? IW_HUNT_HANG : IW_HUNT_REFUSAL,
                             unanswered[h->world.side][connected]);
+}
+
+void iw_hunt_end_hanging(struct iw_hunt *h, struct iw_hunt_event *e)
+{
+    struct iw_hunt_reports *r = &h->world.reports;
+
+    r->n = 0;
+    iw_hunt_world_kill(&h->world);
+    iw_hunt_world_read(&h->world);
+    const char *in = r->n ? strstr(r->list[r->last].text, " in ") : NULL;
+    if (in != NULL) {
+        char *text = iw_text_format("%s: it was%s", e->text, in);
+
+        *e = iw_hunt_event_of(e->kind, text);
+        free(text);
+    }
+    r->n = 0; /* that report is our doing */
 }
 
 /* Returns what the peer has reported until its end: this cause if that is among it. */
@@ -297,7 +317,7 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
         return e;
     e = iw_hunt_look(h, wanted->kind == IW_HUNT_HANG);
     if (e.kind == IW_HUNT_HANG)
-        iw_hunt_world_kill(&h->world);
+        iw_hunt_end_hanging(h, &e);
     if (e.kind || wanted->kind == IW_HUNT_REPORT)
         iw_hunt_close(h);
     if (wanted->kind == IW_HUNT_REPORT && (!e.kind || e.kind == IW_HUNT_REPORT))

@@ -72,7 +72,8 @@ enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w);
 /* Describes its memories as they would be, without making any. */
 void iw_hunt_world_describe(struct iw_hunt_world *w);
 void iw_hunt_world_close(struct iw_hunt_world *w);
-/* Kills what was started, if it would not end when asked to. */
+/* Kills what was started, if it would not end when asked to: first by SIGABRT, on which a program
+ * with a sanitizer reports where it is. */
 void iw_hunt_world_kill(struct iw_hunt_world *w);
 /* Returns in one line how the target ended, or NULL while it lives, as far as is known. Cheap. */
 const char *iw_hunt_world_death(struct iw_hunt_world *w);

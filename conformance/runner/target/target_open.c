@@ -21,7 +21,13 @@
 enum { CRAFTED_PORT = 7471 };             /* of a peer in a namespace of its own */
 static const double crash_seconds = 0.05; /* from the end of a program's connection to its own */
 
-enum { START_SECONDS = 10, CONNECT_SECONDS = 5, LEAVE_SECONDS = 5, AGAIN_NS = 20000000 };
+enum {
+    START_SECONDS = 10,
+    CONNECT_SECONDS = 5,
+    LEAVE_SECONDS = 5,
+    AGAIN_NS = 20000000,
+    SOON_NS = 1000000
+};
 
 struct iw_target_instance {
     struct iw_target target; /* first: the seam's view */
@@ -187,9 +193,11 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
         return IW_TARGET_BROKEN;
     if (spec->ready == NULL)
         return IW_TARGET_OPENED;
-    uint64_t deadline = after(t, START_SECONDS);
+    uint64_t deadline = after(t, START_SECONDS), pause = SOON_NS;
     while (!iw_process_said(&t->process, spec->ready)) {
-        if (iw_process_ended(&t->process, iw_transport_now() + AGAIN_NS)) {
+        bool over = iw_process_ended(&t->process, iw_transport_now() + pause);
+        pause = 2 * pause < AGAIN_NS ? 2 * pause : AGAIN_NS;
+        if (over) {
             snprintf(error, room, "%s before it printed '%s'", t->process.ended, spec->ready);
             return IW_TARGET_UNREACHED;
         }
