@@ -195,7 +195,7 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging);
 /* Returns an event with its text as reported: valid UTF-8, cut off if it is too long. */
 struct iw_hunt_event iw_hunt_event_of(enum iw_hunt_kind kind, const char *text);
 enum { IW_HUNT_KEY = 700 };
-/* Writes what tells this event from others: its kind and its cause, or its text. */
+/* Writes what tells this event from others: its cause, or its kind and its text. */
 void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room);
 /* Returns the event of a report. */
 struct iw_hunt_event iw_hunt_reported(const struct iw_hunt_report *r);

@@ -58,7 +58,7 @@ void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room)
     if (e->kind == IW_HUNT_RULE)
         snprintf(text, room, "rule %s", iw_check_info(e->check)->name);
     else if (*e->cause)
-        snprintf(text, room, "%s %s", iw_hunt_kind_name(e->kind), e->cause);
+        snprintf(text, room, "%s", e->cause);
     else if (e->kind == IW_HUNT_HANG) /* where it was stopped is chance */
         snprintf(text, room, "hang %.*s", (int)strcspn(e->text, ":"), e->text);
     else
