@@ -100,6 +100,7 @@ static void start(struct iw_hunt *h, struct iw_hunt_pending *p)
         return;
     p->slot = slot;
     *iw_hunt_board_examining(h->board, h->member, slot) = (struct iw_hunt_examining){.busy = true};
+    iw_hunt_load_findings(h); /* the child is to know what is found */
     fflush(NULL); /* what is in buffers is the parent's */
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)
