@@ -13,7 +13,8 @@ enum {
     FEW = 3 /* that are compared */,
     OTHERS = 30 /* before a deadly one is taken */,
     OPENED_TRIES = 3,
-    LOOK_NS = 1000000000
+    LOOK_NS = 1000000000,
+    MEMBER = 1000003 /* between the random choices of two hunters */
 };
 
 /* ---- the target ---- */
@@ -48,7 +49,17 @@ static void keep(struct iw_hunt *h, const struct iw_hunt_done *d)
         h->corpus[h->n_corpus] =
             (struct iw_hunt_kept){.input = iw_hunt_input_copy(d->input), .row = d->row};
         iw_hunt_save_kept(h, h->n_corpus++);
+        if (h->o->targets > 1)
+            iw_hunt_board_post(h->board, h->member, d->input, &d->row);
     }
+}
+
+static void count(struct iw_hunt *h, struct iw_hunt_finding *f)
+{
+    if (h->board != NULL)
+        iw_hunt_board_count(h->board, f->key);
+    else
+        f->times++;
 }
 
 /* Counts a broken rule that needs no look: it is known, or waits for one. Returns false for others.
@@ -58,7 +69,7 @@ static bool count_known(struct iw_hunt *h, enum iw_check check)
     for (struct iw_hunt_finding *f = h->findings; f != NULL; f = f->next)
         if (f->event.kind == IW_HUNT_RULE && f->event.check == check &&
             (f->times >= IW_HUNT_OFTEN || strncmp(f->key, "unexplained ", 12) != 0)) {
-            f->times++;
+            count(h, f);
             return true;
         }
     for (size_t i = 0; i < h->n_broken; i++)
@@ -181,14 +192,50 @@ static void quiesce(struct iw_hunt *h)
     iw_hunt_loop_abort(h->loop);
 }
 
+/* Ends the peer, and looks into what has happened (NULL: nothing has) and into all else that it has
+ * reported until its end. */
 static void triage(struct iw_hunt *h, const struct iw_hunt_event *e)
 {
     struct iw_hunt_input *list[IW_HUNT_RECENT];
-    size_t n = iw_hunt_recent_copy(&h->recent, e->kind == IW_HUNT_STRAY ? h->well : 0, list);
+    struct iw_hunt_event what = {.kind = IW_HUNT_NOTHING};
+    if (e != NULL)
+        what = *e;
+    if (what.kind == IW_HUNT_HANG)
+        iw_hunt_end_hanging(h, &what);
     iw_hunt_close(h);
-    iw_hunt_triage(h, e, list, n);
+    struct iw_hunt_reports reports = h->world.reports;
+    h->world.reports.n = 0;
+    if (!what.kind && !reports.n)
+        return;
+    size_t n = iw_hunt_recent_copy(&h->recent, what.kind == IW_HUNT_STRAY ? h->well : 0, list);
+    if (what.kind == IW_HUNT_HANG)
+        n = iw_hunt_recent_before_silence(list, n, h->world.slots);
+    if (what.kind)
+        iw_hunt_examine(h, &what, list, n);
+    for (size_t i = 0; i < reports.n; i++) {
+        struct iw_hunt_event other = iw_hunt_reported(&reports.list[i]);
+
+        if (!iw_hunt_same(&what, &other))
+            iw_hunt_examine(h, &other, list, n);
+    }
     iw_hunt_inputs_free(list, n);
     iw_hunt_recent_clear(&h->recent); /* what came before has been looked into */
+}
+
+/* Counts a report whose cause is known, and that has not ended the peer. */
+static bool count_report(struct iw_hunt *h, const struct iw_hunt_event *e)
+{
+    char key[IW_HUNT_KEY];
+
+    iw_hunt_key(e, key, sizeof(key));
+    for (struct iw_hunt_finding *f = h->findings; f != NULL && e->kind == IW_HUNT_REPORT;
+         f = f->next)
+        if (!strcmp(f->key, key)) {
+            count(h, f);
+            h->world.reports.n = 0;
+            return true;
+        }
+    return false;
 }
 
 static void look_after(struct iw_hunt *h)
@@ -198,7 +245,7 @@ static void look_after(struct iw_hunt *h)
     h->look_at = iw_transport_now() + LOOK_NS;
     h->suspicious = false;
     struct iw_hunt_event e = iw_hunt_look(h, false);
-    if (e.kind)
+    if (e.kind && !count_report(h, &e))
         triage(h, &e);
     h->well = h->started;
 }
@@ -218,14 +265,15 @@ static void glance(struct iw_hunt *h)
 
 static void look_into_broken(struct iw_hunt *h)
 {
-    quiesce(h);
+    if (h->board == NULL)
+        quiesce(h); /* it is looked into over the same connections */
     for (size_t i = 0; i < h->n_broken; i++) {
         struct iw_hunt_event e = {.kind = IW_HUNT_RULE, .check = h->broken[i].check};
         const struct iw_check_info *info = iw_check_info(e.check);
 
         snprintf(e.text, sizeof(e.text), "%s (%s): %s", info->name,
                  iw_check_sender_rule(e.check)->id, info->text);
-        iw_hunt_triage(h, &e, &h->broken[i].input, 1);
+        iw_hunt_examine(h, &e, &h->broken[i].input, 1);
         iw_hunt_input_free(h->broken[i].input);
     }
     h->n_broken = 0;
@@ -235,7 +283,8 @@ static void look_into_broken(struct iw_hunt *h)
 
 bool iw_hunt_is_over(const struct iw_hunt *h)
 {
-    return *h->stop || (h->o->count && h->over >= h->o->count) ||
+    return *h->stop || (h->board != NULL && iw_hunt_board_ended(h->board)) ||
+           (h->o->count && iw_hunt_total(h) >= h->o->count) ||
            (h->o->time > 0 && iw_hunt_elapsed(h) >= h->o->time) ||
            (h->o->findings && iw_hunt_counted(h, false) >= h->o->findings);
 }
@@ -244,11 +293,14 @@ bool iw_hunt_is_over(const struct iw_hunt *h)
 static uint64_t allowed(const struct iw_hunt *h)
 {
     double seconds = iw_hunt_elapsed(h);
-    uint64_t most = h->o->count ? h->o->count : UINT64_MAX;
+    uint64_t most = h->o->count ? h->o->count : UINT64_MAX, started = h->started;
 
     if (h->o->rate > 0 && seconds * h->o->rate + 1 < (double)most)
         most = (uint64_t)(seconds * h->o->rate) + 1;
-    return most > h->started ? most - h->started : 0;
+    if (h->o->targets > 1)
+        started +=
+            iw_hunt_board_sum(h->board).started - iw_hunt_board_share(h->board, h->member)->started;
+    return most > started ? most - started : 0;
 }
 
 static void start_some(struct iw_hunt *h)
@@ -266,19 +318,24 @@ static int begin(struct iw_hunt *h)
     if (status)
         return status;
     struct iw_hunt_event e = iw_hunt_look(h, false);
-    if (!e.kind)
+    if (!e.kind || e.kind == IW_HUNT_REPORT)
         return 0;
     iw_hunt_close(h);
     return iw_complain_exit(IW_EXIT_UNREACHED, "--target %s: %s", h->spec->text,
                             e.kind == IW_HUNT_REFUSAL && *h->world.why ? h->world.why : e.text);
 }
 
+void iw_hunt_make_loop(struct iw_hunt *h)
+{
+    h->loop = iw_hunt_loop_new(&h->world, done, h);
+}
+
 void iw_hunt_make_parts(struct iw_hunt *h)
 {
-    h->random.state = h->o->seed;
+    h->random.state = h->o->seed + h->member * MEMBER;
     h->corpus = iw_got(calloc(IW_HUNT_CORPUS, sizeof(*h->corpus)));
     h->mutator = iw_hunt_mutator_new();
-    h->loop = iw_hunt_loop_new(&h->world, done, h);
+    iw_hunt_make_loop(h);
     h->graph = iw_hunt_graph_new();
     h->began = iw_transport_now();
     h->patience = h->world.scale * IW_HUNT_PATIENCE_MS / 1e3;
@@ -304,13 +361,19 @@ int iw_hunt_go(struct iw_hunt *h)
         if (h->suspicious || h->over - h->last_look >= IW_HUNT_LOOK ||
             iw_transport_now() > h->look_at || iw_hunt_world_death(&h->world) != NULL)
             look_after(h);
+        iw_hunt_share(h);
         iw_hunt_progress(h, false);
     }
     if (!status && h->world.instance != NULL)
         look_after(h);
+    triage(h, NULL); /* it ends, and may report what it has lost */
+    if (h->board != NULL)
+        iw_hunt_look_last(h);
+    iw_hunt_share(h);
     if (status && h->over) /* report earlier findings all the same */
         status = iw_hunt_counted(h, false) ? IW_EXIT_FAILURE : status;
-    iw_hunt_close(h);
+    if (h->world.instance != NULL)
+        iw_hunt_close(h);
     iw_hunt_progress(h, true);
     return status;
 }

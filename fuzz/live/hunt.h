@@ -4,6 +4,7 @@
 
 /* iwarp-fuzz: what its parts share. */
 
+#include "board.h"
 #include "host/complain.h"
 #include "iwarp/transport.h"
 #include "live_loop.h"
@@ -19,7 +20,9 @@ enum {
     IW_HUNT_PATTERN = 64,
     IW_HUNT_PATIENCE_MS = 500, /* of what is tried, at most */
     IW_HUNT_TRIES = 600,       /* runs to minimise one finding, at most */
-    IW_HUNT_OFTEN = 3          /* times that an unexplained event is looked into */
+    IW_HUNT_OFTEN = 3,         /* times that an unexplained event is looked into */
+    IW_HUNT_PENDING = 8,       /* events that are looked into, or wait for that, at most */
+    IW_HUNT_ASIDE = 8          /* other causes that the search for one meets, at most */
 };
 
 struct iw_hunt_options {
@@ -32,6 +35,8 @@ struct iw_hunt_options {
     double rate; /* sequences a second; 0: no limit */
     unsigned jobs;
     unsigned findings; /* ends the hunt; 0: no limit */
+    unsigned targets;  /* at a time */
+    double minimise;   /* seconds for each finding */
     double time_scale;
     bool hazards, blind, coverage, resume;
     const char *try; /* inside: a file with sequences to be tried once */
@@ -41,11 +46,13 @@ struct iw_hunt_options {
 
 enum iw_hunt_kind {
     IW_HUNT_NOTHING,
-    IW_HUNT_CRASH,  /* the peer's process ended */
-    IW_HUNT_HANG,   /* a connection, but no answer to a right Request */
-    IW_HUNT_STRAY,  /* memory has changed that nobody may write to */
-    IW_HUNT_RULE,   /* the observer found a MUST broken */
-    IW_HUNT_REFUSAL /* no connection */
+    IW_HUNT_CRASH,   /* the peer's process ended */
+    IW_HUNT_HANG,    /* a connection, but no answer to a right Request */
+    IW_HUNT_STRAY,   /* memory has changed that nobody may write to */
+    IW_HUNT_RULE,    /* the observer found a MUST broken */
+    IW_HUNT_REFUSAL, /* no connection */
+    IW_HUNT_REPORT,  /* a sanitizer reported what did not end the peer, or what it saw at its end */
+    IW_HUNT_KINDS
 };
 
 /* What happened to the peer; `text` is one line for people. */
@@ -53,6 +60,7 @@ struct iw_hunt_event {
     enum iw_hunt_kind kind;
     enum iw_check check; /* RULE */
     char text[640];
+    char cause[IW_HUNT_CAUSE]; /* as the peer's own report names it; "": there is none */
 };
 
 struct iw_hunt_finding {
@@ -64,7 +72,8 @@ struct iw_hunt_finding {
     uint64_t number;   /* of the sequence under way */
     double seconds;    /* since the hunt began */
     uint64_t times;    /* seen */
-    char *file, *pcap; /* the case, and its capture; NULL: it could not be shown again */
+    char *file, *pcap; /* the case, and its capture */
+    char *row;         /* it could not be shown again: all that was sent before, and when */
     char *verdict;     /* of the case */
     char *suppressed;  /* reason; NULL: it counts */
     /* CRASH, HANG: what a sequence says that shows it; those are kept out of from then on. */
@@ -79,6 +88,19 @@ struct iw_hunt_kept {
     struct iw_hunt_input *input;
     struct iw_hunt_row row;
     uint64_t chosen;
+};
+
+/* An event that is looked into beside the hunt, or waits for that. */
+struct iw_hunt_pending {
+    struct iw_hunt_event event;
+    struct iw_hunt_input **inputs; /* suspects; NULL: there is no such event */
+    size_t n;
+    pid_t pid;           /* of the child that does it; 0: none */
+    unsigned slot;       /* ... among those at a time */
+    uint64_t number;     /* of sequences that were over when it happened ... */
+    double seconds;      /* ... and the time of the hunt then */
+    unsigned times;      /* that it was looked into, in vain */
+    uint64_t not_before; /* ns */
 };
 
 /* How far a hunt got: of its graph, of its corpus, and in the peer (--coverage). */
@@ -106,10 +128,23 @@ struct iw_hunt {
     uint64_t began, next_line, next_save, look_at;
     struct iw_hunt_finding *findings;
     double patience;           /* seconds that a step of what is tried waits; 0: as in the hunt */
-    uint64_t waited;           /* ns in vain for an end of the target */
     bool suspicious;           /* a connection was refused, or left open */
     struct iw_hunt_done trial; /* the last sequence that was tried */
-    int lasting;               /* see save.c: descriptor of the sequences under way; -1: none */
+    struct {
+        struct iw_hunt_event event;
+        struct iw_hunt_input **inputs;
+        size_t n;
+    } aside[IW_HUNT_ASIDE]; /* what was tried for something else, and led to this */
+    size_t n_aside;
+    struct iw_hunt_board *board; /* NULL: there is one process, and one instance of the peer */
+    unsigned member;             /* this process: a hunter, from 0 */
+    struct iw_hunt_examining *examining; /* this process looks into an event; NULL: it hunts */
+    const struct iw_hunt_pending *event; /* ... into this one */
+    struct iw_hunt_pending pending[IW_HUNT_PENDING];
+    unsigned taken;      /* sequences of others that were looked at */
+    unsigned lines;      /* of findings.jsonl that are in `findings`, or were */
+    uint64_t next_share; /* ns */
+    int lasting;         /* see save.c: descriptor of the sequences under way; -1: none */
     struct {
         struct iw_hunt_input
             *input; /* a sequence after which a rule was broken, to be looked into */
@@ -140,6 +175,8 @@ bool iw_hunt_is_over(const struct iw_hunt *h);
 int iw_hunt_go(struct iw_hunt *h);
 /* Makes the loop and all else that a hunt, or one try, has. */
 void iw_hunt_make_parts(struct iw_hunt *h);
+/* Makes the loop alone. */
+void iw_hunt_make_loop(struct iw_hunt *h);
 /* Opens the target if it is not open. Returns 0, or the exit status after printing an error. */
 int iw_hunt_open(struct iw_hunt *h);
 void iw_hunt_close(struct iw_hunt *h);
@@ -149,6 +186,9 @@ const char *iw_hunt_kind_name(enum iw_hunt_kind kind);
  * again if needed. Returns what happened first. */
 struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n,
                                  const struct iw_hunt_event *wanted, bool *requested);
+/* Ends a peer that hangs. Adds to the event where it was, if it says so (a sanitizer's report on
+ * SIGABRT). */
+void iw_hunt_end_hanging(struct iw_hunt *h, struct iw_hunt_event *e);
 /* Checks whether the peer is well: it answers a correct Request, and memory is unchanged.
  * `hanging`: a missing answer is no sign of its end. Returns what is wrong, or an event of the kind
  * IW_HUNT_NOTHING. */
@@ -156,7 +196,10 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging);
 /* Returns an event with its text as reported: valid UTF-8, cut off if it is too long. */
 struct iw_hunt_event iw_hunt_event_of(enum iw_hunt_kind kind, const char *text);
 enum { IW_HUNT_KEY = 700 };
+/* Writes what tells this event from others: its cause, or its kind and its text. */
 void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room);
+/* Returns the event of a report. */
+struct iw_hunt_event iw_hunt_reported(const struct iw_hunt_report *r);
 /* Returns true if a try led to the event that is looked into. */
 bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b);
 
@@ -170,6 +213,24 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
 void iw_hunt_unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
                          struct iw_hunt_input *const *suspects, size_t n);
 
+/* examine.c: looks into an event of the hunt: beside it if the peer can be started once more. */
+void iw_hunt_examine(struct iw_hunt *h, const struct iw_hunt_event *event,
+                     struct iw_hunt_input *const *suspects, size_t n);
+/* Takes what came of that, and starts what waits. */
+void iw_hunt_look_beside(struct iw_hunt *h);
+/* Ends it: waits for what is under way, and tries once more what could not be shown; for a minute
+ * (times the time scale) at most. */
+void iw_hunt_look_last(struct iw_hunt *h);
+/* Says that an event was looked into. */
+void iw_hunt_settle(struct iw_hunt *h, const struct iw_hunt_event *event);
+
+/* crew.c: runs the hunt with several targets. Returns the exit status. */
+int iw_hunt_crew(struct iw_hunt *h);
+/* Tells the others how far this hunter is, and now and then takes what they have. */
+void iw_hunt_share(struct iw_hunt *h);
+/* Returns the sequences of all hunters. */
+uint64_t iw_hunt_total(const struct iw_hunt *h);
+
 /* avoid.c: describes a sequence roughly, one code per frame. Returns the number of codes. */
 size_t iw_hunt_pattern(const struct iw_hunt_input *in, uint16_t *out, size_t room);
 /* Returns true if the sequence has a pattern that is known to end the peer: nothing can be learnt
@@ -179,10 +240,20 @@ bool iw_hunt_deadly(struct iw_hunt *h, const struct iw_hunt_input *in);
 /* shrink.c: minimises a finding's sequences. */
 void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f);
 
-/* live_case.c: writes the case of a finding and plays it. Returns whether that worked. */
+/* live_case.c: writes the case of a finding and plays it. Returns whether that showed the finding.
+ */
 bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
 /* The same for a peer that is not there any more. */
 void iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
+
+/* row.c: writes the whole row of suspects of a finding that could not be shown again. */
+void iw_hunt_write_row(struct iw_hunt *h, struct iw_hunt_finding *f,
+                       struct iw_hunt_input *const *suspects, size_t n, unsigned number);
+
+/* Removes the files that iw_hunt_write_case wrote. */
+void iw_hunt_unwrite(struct iw_hunt_finding *f);
+/* Returns the number of the next finding, from 1. */
+unsigned iw_hunt_number(struct iw_hunt *h);
 
 /* live_report.c */
 void iw_hunt_progress(struct iw_hunt *h, bool end);

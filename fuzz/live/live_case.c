@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/places.h"
 #include "base/text_tools.h"
@@ -341,8 +342,10 @@ static bool write_file(struct iw_hunt *h, struct iw_hunt_finding *f, const char 
 
 /* ---- played ---- */
 
-/* Returns the verdict that iwarp-conform would give, in words; NULL without one. */
-static char *play(struct iw_hunt *h, const char *path, const char *folder, char **pcap)
+/* Returns the verdict that iwarp-conform would give, in words; NULL without one. Leaves what the
+ * target has reported in *reports. */
+static char *play(struct iw_hunt *h, const char *path, const char *folder, char **pcap,
+                  struct iw_hunt_reports *reports)
 {
     char *library = iw_library(), *text = NULL;
     struct iw_run_options options = {
@@ -350,8 +353,9 @@ static char *play(struct iw_hunt *h, const char *path, const char *folder, char 
     struct iw_case *cases = NULL;
     struct iw_target_instance *instance = NULL;
     struct iw_result r;
-    char error[1024], trouble[512];
+    char error[1024], trouble[512] = "", late[512];
     size_t n = 0;
+    iw_hunt_reports_begin(reports, h->world.log);
     if (iw_case_load(path, &options, &cases, &n, error, sizeof(error)) ||
         iw_target_open(h->spec, NULL, h->world.log, h->world.scale, &instance, error,
                        sizeof(error)) != IW_TARGET_OPENED) {
@@ -360,8 +364,7 @@ static char *play(struct iw_hunt *h, const char *path, const char *folder, char 
         iw_script_run_case(&cases[0], iw_target_of(instance), &options, &r);
         const char *how = iw_target_check(instance, trouble, sizeof(trouble));
 
-        text = *trouble ? iw_text_format("ERROR a sanitizer stopped the target: %s", trouble)
-               : how != NULL
+        text = how != NULL
                    ? iw_text_format("FAIL the target ended: %s", how)
                    : iw_text_format("%s%s%s", iw_verdict_name(r.verdict),
                                     r.reason != NULL ? " " : "", r.reason != NULL ? r.reason : "");
@@ -369,14 +372,34 @@ static char *play(struct iw_hunt *h, const char *path, const char *folder, char 
         iw_result_free(&r);
     }
     if (instance != NULL)
-        iw_target_close(instance, trouble, sizeof(trouble));
+        iw_target_close(instance, *trouble ? late : trouble, sizeof(trouble));
+    iw_hunt_reports_read(reports, h->world.log);
+    if (text != NULL && reports->n)
+        snprintf(trouble, sizeof(trouble), "%s", reports->list[reports->last].text);
+    if (text != NULL && *trouble) {
+        free(text);
+        text = iw_text_format("%s: %s",
+                              h->spec->embedded ? "ERROR a sanitizer stopped the target"
+                                                : "FAIL the target broke",
+                              trouble);
+    }
     iw_case_free_all(cases, n);
     free(library);
     return text;
 }
 
+/* Returns whether what the case showed is the finding. */
+static bool is_own(const struct iw_hunt *h, const struct iw_hunt_finding *f,
+                   const struct iw_hunt_reports *reports)
+{
+    if (*f->event.cause && !h->outside)
+        return iw_hunt_reports_find(reports, f->event.cause) != NULL;
+    return !strncmp(f->verdict, "FAIL", 4) || !strncmp(f->verdict, "ERROR a san", 11);
+}
+
 bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number)
 {
+    struct iw_hunt_reports reports = {.n = 0};
     /* Run them again to see which Requests are accepted. */
     iw_hunt_try(h, f->inputs, f->n_inputs, &f->event, f->requested);
     if (!h->outside && iw_hunt_open(h)) {
@@ -393,12 +416,25 @@ bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned n
         f->verdict = iw_hunt_play_inside(h, f->file, folder, &f->pcap);
     } else if (f->file != NULL) {
         iw_hunt_close(h); /* the case has the target for itself */
-        f->verdict = play(h, f->file, folder, &f->pcap);
+        f->verdict = play(h, f->file, folder, &f->pcap, &reports);
     }
     free(id);
     free(folder);
-    return f->verdict != NULL &&
-           (!strncmp(f->verdict, "FAIL", 4) || !strncmp(f->verdict, "ERROR a san", 11));
+    return f->verdict != NULL && is_own(h, f, &reports);
+}
+
+unsigned iw_hunt_number(struct iw_hunt *h)
+{
+    return h->board != NULL ? iw_hunt_board_number(h->board)
+                            : (unsigned)iw_hunt_counted(h, true) + 1;
+}
+
+void iw_hunt_unwrite(struct iw_hunt_finding *f)
+{
+    if (f->file != NULL)
+        unlink(f->file);
+    if (f->pcap != NULL)
+        unlink(f->pcap);
 }
 
 void iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number)

@@ -50,6 +50,9 @@ struct iw_hunt_input *iw_hunt_input_copy(const struct iw_hunt_input *in)
     struct iw_hunt_input *copy = iw_hunt_input_new();
 
     memcpy(copy->settings, in->settings, sizeof(copy->settings));
+    copy->began = in->began;
+    copy->ended = in->ended;
+    copy->answered = in->answered;
     for (size_t i = 0; i < in->n; i++)
         iw_hunt_add(copy, in->steps[i].kind, in->steps[i].octets, in->steps[i].length);
     return copy;

@@ -44,6 +44,8 @@ struct iw_hunt_step {
 
 struct iw_hunt_input {
     uint8_t settings[IW_FUZZ_SETTINGS];
+    uint64_t began, ended; /* ns, iw_transport_now(): of its run; 0: it had none */
+    uint64_t answered;     /* ... when the peer said the last thing in it; 0: nothing */
     size_t n;
     struct iw_hunt_step steps[IW_HUNT_STEPS];
 };

@@ -36,22 +36,7 @@ static uint64_t most(uint64_t a, uint64_t b)
 
 static void arm(struct iw_hunt_slot *s, uint64_t ns)
 {
-    s->armed = iw_transport_now();
-    s->deadline = s->armed + ns;
-    s->waited = s->loop->waited;
-}
-
-/* Counts the wait of a deadline that has passed. Simultaneous waits count once: all time since
- * `armed` was spent waiting, even if another slot was armed meanwhile. */
-static void in_vain(struct iw_hunt_slot *s)
-{
-    struct iw_hunt_loop *l = s->loop;
-
-    for (struct iw_hunt_slot *other = l->slots; other < l->slots + IW_HUNT_SLOTS; other++)
-        if (other->armed > s->armed)
-            other->waited =
-                most(other->waited, s->waited + least(other->armed, s->deadline) - s->armed);
-    l->waited = most(l->waited, s->waited + s->deadline - s->armed);
+    s->deadline = iw_transport_now() + ns;
 }
 
 static void watch(struct iw_hunt_slot *s, uint32_t events)
@@ -64,6 +49,9 @@ static void watch(struct iw_hunt_slot *s, uint32_t events)
 static void finish(struct iw_hunt_slot *s)
 {
     struct iw_hunt_done done = s->done;
+
+    done.input->ended = iw_transport_now();
+    done.input->answered = s->answered;
 
     if (s->fd >= 0)
         close(s->fd); /* takes it out of the epoll set */
@@ -237,6 +225,8 @@ static void readable(struct iw_hunt_slot *s)
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
+    if (n >= 0)
+        s->answered = iw_transport_now();
     if (n <= 0) {
         if (n < 0 && !s->done.connected)
             refused(s);
@@ -278,7 +268,6 @@ static void give_up_call(struct iw_hunt_slot *s, bool late)
 
 static void late(struct iw_hunt_slot *s)
 {
-    in_vain(s);
     if (s->phase == CALLED) {
         give_up_call(s, true);
     } else if (s->phase == WAITING) {
@@ -397,13 +386,14 @@ bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uin
         (!calls && !reach(s, &l->world->to[i])))
         return false;
     s->done = (struct iw_hunt_done){.input = input, .number = number};
+    input->began = iw_transport_now();
     s->known = (struct iw_hunt_known){.world = l->world};
     s->own = l->world->side;
     s->peer = (enum iw_side)(1 - s->own);
     s->at = s->mark = s->unit = s->out_length = s->out_sent = 0;
     s->said = IW_SAID_NOTHING;
     s->shut = s->blocked = s->asking = false;
-    s->sent = s->received = s->asked = 0;
+    s->sent = s->received = s->asked = s->answered = 0;
     arm(s, CONNECT);
     l->busy++;
     iw_hunt_plan_make(&s->plan, input);
@@ -494,9 +484,4 @@ uint64_t iw_hunt_loop_lingered(const struct iw_hunt_loop *l)
 uint64_t iw_hunt_loop_answer_time(const struct iw_hunt_loop *l)
 {
     return l->answered ? l->answer_time : 0;
-}
-
-uint64_t iw_hunt_loop_waited(const struct iw_hunt_loop *l)
-{
-    return l->waited;
 }

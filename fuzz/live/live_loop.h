@@ -50,9 +50,6 @@ void iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds, double linger
 /* Returns a running mean of the time from the end of a Request to its Reply, in ns; 0: there was
  * none yet. */
 uint64_t iw_hunt_loop_answer_time(const struct iw_hunt_loop *l);
-/* Returns the ns spent waiting in vain, by the deadlines that have passed, however slow the machine
- * is. Simultaneous waits of several connections count once. */
-uint64_t iw_hunt_loop_waited(const struct iw_hunt_loop *l);
 /* Returns how many connections the peer left open. */
 uint64_t iw_hunt_loop_lingered(const struct iw_hunt_loop *l);
 

@@ -40,6 +40,10 @@ static const struct iw_option options[] = {
     {"findings", 0, "N", "end after N findings", 0, COUNT(findings, 1, 1000000)},
     {"seed", 0, "N", "seed of the random choices (default: the clock)", 0,
      COUNT(seed, 0, INT64_MAX)},
+    {"targets", 0, "N", "targets at a time, each a process with a port of its own, 1 to 16 (1)", 0,
+     COUNT(targets, 1, IW_HUNT_TARGETS)},
+    {"minimise", 0, "SECONDS", "minimise each finding for at most SECONDS, beside the hunt (10)", 0,
+     MEASURE(minimise, 1e6)},
     {"rate", 0, "N", "begin at most N sequences a second", 0, MEASURE(rate, 1e9)},
     {"jobs", 'j', "N", "connections at a time, 1 to 32 (default: 32 on this host, else 8)", 0,
      COUNT(jobs, 1, IW_HUNT_SLOTS)},
@@ -72,6 +76,8 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
     clock_gettime(CLOCK_REALTIME, &now);
     *o = (struct iw_hunt_options){.target = "embedded",
                                   .time_scale = 1,
+                                  .targets = 1,
+                                  .minimise = 10,
                                   .seed = (uint64_t)now.tv_sec * 1000 +
                                           (uint64_t)now.tv_nsec / 1000000};
     int first;

@@ -38,7 +38,24 @@ static double rate(const struct iw_hunt *h)
 {
     double seconds = iw_hunt_elapsed(h);
 
-    return seconds > 0 ? (double)h->over / seconds : 0;
+    return seconds > 0 ? (double)iw_hunt_total(h) / seconds : 0;
+}
+
+/* What is looked into beside the hunt. */
+static void put_beside(const struct iw_hunt *h)
+{
+    unsigned busy = 0, minimising = 0, tries = 0;
+
+    for (unsigned i = 0; h->board != NULL && i < h->o->targets * IW_HUNT_EXAMINERS; i++) {
+        const struct iw_hunt_examining *e =
+            iw_hunt_board_examining(h->board, i / IW_HUNT_EXAMINERS, i % IW_HUNT_EXAMINERS);
+
+        busy += e->busy;
+        minimising += e->minimising;
+        tries += e->tries;
+    }
+    if (busy)
+        fprintf(stderr, "; looks into %u (minimises %u), %u tries", busy, minimising, tries);
 }
 
 static void screen(const struct iw_hunt *h, bool first)
@@ -53,16 +70,18 @@ static void screen(const struct iw_hunt *h, bool first)
         fprintf(stderr, "\033[%dA", ROWS);
     fprintf(stderr, "\033[K  target     %s\n", h->spec->text);
     fprintf(stderr, "\033[K  sequences  %" PRIu64 ", %.0f a second, %.0f s, seed %" PRIu64 "\n",
-            h->over, rate(h), iw_hunt_elapsed(h), h->o->seed);
+            iw_hunt_total(h), rate(h), iw_hunt_elapsed(h), h->o->seed);
     fprintf(stderr, "\033[K  states     %zu, %zu edges", c.states, c.edges);
     if (h->o->coverage)
         fprintf(stderr, ", %zu places in the peer", c.places);
     fprintf(stderr, "\n\033[K  kept       %zu sequences, %zu seeds\n", h->n_corpus, h->seeds.n);
     fprintf(stderr, "\033[K  target     started %u times, %zu KiB\n", h->world.starts,
             iw_hunt_world_resident(&h->world));
-    fprintf(stderr, "\033[K  findings   %zu, %zu of them known%s%.60s\n", all,
+    fprintf(stderr, "\033[K  findings   %zu, %zu of them known%s%.60s", all,
             all - iw_hunt_counted(h, false), last != NULL ? "; last: " : "",
             last != NULL ? last->key : "");
+    put_beside(h);
+    fputc('\n', stderr);
 }
 
 static void line(const struct iw_hunt *h)
@@ -70,10 +89,12 @@ static void line(const struct iw_hunt *h)
     struct iw_hunt_counts c = iw_hunt_counts(h);
 
     fprintf(stderr, "%.0f s: %" PRIu64 " sequences (%.0f/s), %zu states, %zu edges",
-            iw_hunt_elapsed(h), h->over, rate(h), c.states, c.edges);
+            iw_hunt_elapsed(h), iw_hunt_total(h), rate(h), c.states, c.edges);
     if (h->o->coverage)
         fprintf(stderr, ", %zu places", c.places);
-    fprintf(stderr, ", %zu findings\n", iw_hunt_counted(h, true));
+    fprintf(stderr, ", %zu findings", iw_hunt_counted(h, true));
+    put_beside(h);
+    fputc('\n', stderr);
 }
 
 void iw_hunt_progress(struct iw_hunt *h, bool end)
@@ -81,6 +102,10 @@ void iw_hunt_progress(struct iw_hunt *h, bool end)
     uint64_t now = iw_transport_now();
     bool terminal = isatty(2);
 
+    if (h->examining != NULL)
+        h->examining->tries++;
+    if (h->examining != NULL || h->member)
+        return;
     if (end || now >= h->next_save) {
         iw_hunt_save_progress(h);
         h->next_save = now + SAVE_NS;
@@ -105,24 +130,35 @@ static size_t steps_of(const struct iw_hunt_finding *f)
 
 void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
 {
-    const char *const known[][2] = {
-        {"case", f->file}, {"capture", f->pcap}, {"verdict", f->verdict}, {"known", f->suppressed}};
+    size_t connections = f->before ? f->told_inputs : f->n_inputs;
+    const char *const known[][2] = {{"case", f->file},
+                                    {"row", f->row},
+                                    {"capture", f->pcap},
+                                    {"verdict", f->verdict},
+                                    {"known", f->suppressed}};
 
+    if (!f->before) {
+        iw_hunt_save_finding(h, f);
+        h->lines += h->board == NULL; /* with one, what comes from the file is counted */
+    }
+    if (h->examining != NULL)
+        return; /* the hunt prints it */
     if (isatty(2))
         h->next_line = 0; /* the screen begins again below */
     printf("%s %s\n", f->suppressed != NULL ? "known" : "FOUND", iw_hunt_kind_name(f->event.kind));
     printf("  what      %s\n", f->event.text);
     printf("  when      sequence %" PRIu64 ", after %.1f s\n", f->number, f->seconds);
-    if (f->n_inputs)
-        printf("  how       %zu steps on %zu connection%s\n", steps_of(f), f->n_inputs,
-               f->n_inputs == 1 ? "" : "s");
+    if (f->row != NULL)
+        printf("  how       not shown again: what was sent before did not do it once more\n");
+    else if (connections)
+        printf("  how       %zu steps on %zu connection%s\n", f->told_steps + steps_of(f),
+               connections, connections == 1 ? "" : "s");
     else
         printf("  how       not found: what was sent before does not do it again\n");
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (known[i][1] != NULL)
             printf("  %-9s %s\n", known[i][0], known[i][1]);
     fflush(stdout);
-    iw_hunt_save_finding(h, f);
 }
 
 json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
@@ -138,15 +174,17 @@ json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
     }
     for (size_t i = 0; i < f->n_pattern; i++)
         json_array_append_new(pattern, json_integer(f->pattern[i]));
-    return iw_got(
-        json_pack("{s:s, s:o, s:o, s:s*, s:o*, s:I, s:f, s:I, s:I, s:I, s:o*, s:o, s:o, s:o, s:o}",
-                  "kind", iw_hunt_kind_name(f->event.kind), "key", iw_json_text(f->key), "text",
-                  iw_json_text(f->event.text), "check", check, "rule", rule, "sequence",
-                  (json_int_t)f->number, "seconds", f->seconds, "times", (json_int_t)f->times,
-                  "connections", (json_int_t)(f->before ? f->told_inputs : f->n_inputs), "steps",
-                  (json_int_t)f->told_steps + (json_int_t)steps_of(f), "pattern", pattern, "case",
-                  iw_json_text(f->file), "pcap", iw_json_text(f->pcap), "verdict",
-                  iw_json_text(f->verdict), "known", iw_json_text(f->suppressed)));
+    return iw_got(json_pack(
+        "{s:s, s:o, s:o, s:s*, s:o*, s:I, s:f, s:I, s:I, s:I, s:o*, s:o, s:o, s:o, s:o, s:o*, "
+        "s:s*}",
+        "kind", iw_hunt_kind_name(f->event.kind), "key", iw_json_text(f->key), "text",
+        iw_json_text(f->event.text), "check", check, "rule", rule, "sequence",
+        (json_int_t)f->number, "seconds", f->seconds, "times", (json_int_t)f->times, "connections",
+        (json_int_t)(f->before ? f->told_inputs : f->n_inputs), "steps",
+        (json_int_t)f->told_steps + (json_int_t)steps_of(f), "pattern", pattern, "case",
+        iw_json_text(f->file), "pcap", iw_json_text(f->pcap), "verdict", iw_json_text(f->verdict),
+        "known", iw_json_text(f->suppressed), "row", f->row != NULL ? iw_json_text(f->row) : NULL,
+        "cause", *f->event.cause ? f->event.cause : NULL));
 }
 
 static json_t *whole(const struct iw_hunt *h)
@@ -154,8 +192,12 @@ static json_t *whole(const struct iw_hunt *h)
     struct iw_hunt_counts c = iw_hunt_counts(h);
     json_t *list = iw_got(json_array());
 
-    for (const struct iw_hunt_finding *f = h->findings; f != NULL; f = f->next)
+    for (struct iw_hunt_finding *f = h->findings; f != NULL; f = f->next) {
+        uint64_t times = h->board != NULL ? iw_hunt_board_times(h->board, f->key) : 0;
+
+        f->times = times > f->times ? times : f->times;
         json_array_append_new(list, iw_hunt_finding_json(f));
+    }
     char digest[20];
     snprintf(digest, sizeof(digest), "%016" PRIx64, h->digest);
     return iw_got(json_pack(

@@ -24,6 +24,16 @@ static bool connects(const struct iw_target_spec *s)
     return s->connect != NULL && s->host == NULL && !s->embedded && s->class != IW_TARGET_AGENT;
 }
 
+/* Returns true if the peer can be started more than once at a time, each with its own process and
+ * port. */
+static bool is_ours(const struct iw_target_spec *s)
+{
+    if (s->inside != NULL || s->class == IW_TARGET_AGENT)
+        return s->embedded;
+    return s->embedded || (connects(s) ? s->start == NULL && s->ask == NULL
+                                       : s->start != NULL && s->host != NULL && !s->port);
+}
+
 /* Returns 0 if the target is one that can be fuzzed, or complains and returns an exit status. */
 static int judge_target(struct iw_hunt *h, const char *agent)
 {
@@ -35,6 +45,10 @@ static int judge_target(struct iw_hunt *h, const char *agent)
             IW_EXIT_USAGE,
             "--target %s: somebody has to make it connect: expected a command that does",
             h->o->target);
+    if (h->o->targets > 1 && !is_ours(h->spec))
+        return iw_complain_exit(
+            IW_EXIT_USAGE,
+            "--targets: expected a target that is started from here, at a port that is free");
     if (h->o->coverage && h->spec->inside != NULL && h->spec->coverage == NULL)
         return iw_complain_exit(
             IW_EXIT_USAGE,
@@ -141,6 +155,7 @@ static void dispose(struct iw_hunt *h)
         iw_hunt_finding_free(f);
     }
     iw_hunt_coverage_close(h->coverage);
+    iw_hunt_board_free(h->board);
     iw_hunt_seeds_free(&h->seeds);
     iw_target_free(h->spec);
 }
@@ -191,6 +206,13 @@ static int run(struct iw_hunt *h)
         iw_hunt_forget_findings(h);
     if (h->outside)
         return iw_hunt_watch(h);
+    if (!h->o->resume && is_ours(h->spec)) {
+        h->board = iw_hunt_board_new();
+        if (h->board == NULL)
+            return iw_complain_exit(IW_EXIT_TESTER, "no memory to share: %s", strerror(errno));
+    }
+    if (h->o->targets > 1)
+        return iw_hunt_crew(h);
     return h->o->resume && !iw_hunt_resume(h) ? IW_EXIT_TESTER : iw_hunt_go(h);
 }
 
@@ -226,6 +248,17 @@ static int hunt(struct iw_hunt *h)
     return status;
 }
 
+/* Has peers with AddressSanitizer report where they are when they abort, or are made to. What is
+ * said already counts. */
+static void ask_for_reports(void)
+{
+    const char *before = getenv("ASAN_OPTIONS");
+    char *options = iw_text_format("handle_abort=1:%s", before != NULL ? before : "");
+
+    setenv("ASAN_OPTIONS", options, true);
+    free(options);
+}
+
 int iw_hunt_main(int argc, char **argv)
 {
     struct iw_hunt_options o;
@@ -234,6 +267,7 @@ int iw_hunt_main(int argc, char **argv)
     if (status < 0) {
         h.stop = iw_shell_signals();
         signal(SIGPIPE, SIG_IGN);
+        ask_for_reports();
         status = prepare(&h);
         if (!status)
             status = hunt(&h);

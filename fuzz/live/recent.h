@@ -27,6 +27,9 @@ void iw_hunt_recent_add(struct iw_hunt_recent *r, struct iw_hunt_input *input, u
  * them. Returns how many, at most IW_HUNT_RECENT. */
 size_t iw_hunt_recent_copy(const struct iw_hunt_recent *r, uint64_t from,
                            struct iw_hunt_input **list);
+/* Of these, of a peer that answers no more, drops those that began when it was silent already; the
+ * first `few` of them stay: one may have done it. Returns how many are left. */
+size_t iw_hunt_recent_before_silence(struct iw_hunt_input **list, size_t n, size_t few);
 /* Makes it empty. */
 void iw_hunt_recent_clear(struct iw_hunt_recent *r);
 

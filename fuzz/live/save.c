@@ -129,6 +129,8 @@ void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f)
 {
     if (h->dir == NULL)
         return;
+    if (h->board != NULL)
+        iw_hunt_board_lock(h->board);
     FILE *out = open_in(h->dir, "findings.jsonl", "ae");
     json_t *o = iw_hunt_finding_json(f);
     bool good = out != NULL && !json_dumpf(o, out, JSON_COMPACT) && fputc('\n', out) != EOF;
@@ -136,7 +138,32 @@ void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f)
         good = !fclose(out) && good;
     if (!good)
         iw_complain("cannot write %s/findings.jsonl: %s", h->dir, strerror(errno));
+    if (h->board != NULL) {
+        if (good)
+            iw_hunt_board_line(h->board);
+        iw_hunt_board_unlock(h->board);
+    }
     json_decref(o);
+}
+
+/* Removes what could not be shown, once the same can be: that is what it was. */
+static void replace_unexplained(struct iw_hunt *h, const struct iw_hunt_finding *f)
+{
+    char key[IW_HUNT_KEY];
+
+    iw_hunt_key(&f->event, key, sizeof(key));
+    for (struct iw_hunt_finding **p = &h->findings; f->row == NULL && *p != NULL;) {
+        struct iw_hunt_finding *other = *p;
+        char its[IW_HUNT_KEY];
+
+        iw_hunt_key(&other->event, its, sizeof(its));
+        if (other->row == NULL || strcmp(its, key) != 0) {
+            p = &other->next;
+            continue;
+        }
+        *p = other->next;
+        iw_hunt_finding_free(other);
+    }
 }
 
 static char *text_of(const json_t *o, const char *name)
@@ -154,12 +181,14 @@ struct iw_hunt_event iw_hunt_event_read(const json_t *o)
     const char *kind = json_string_value(json_object_get(o, "kind"));
     const char *check = json_string_value(json_object_get(o, "check"));
     const char *text = json_string_value(json_object_get(o, "text"));
+    const char *cause = json_string_value(json_object_get(o, "cause"));
     struct iw_hunt_event e = {.check = check != NULL ? iw_check_find(check) : IW_CHECK_NONE};
 
-    for (int k = IW_HUNT_NOTHING; kind != NULL && k <= IW_HUNT_REFUSAL; k++)
+    for (int k = IW_HUNT_NOTHING; kind != NULL && k < IW_HUNT_KINDS; k++)
         if (!strcmp(kind, iw_hunt_kind_name((enum iw_hunt_kind)k)))
             e.kind = (enum iw_hunt_kind)k;
     snprintf(e.text, sizeof(e.text), "%s", text != NULL ? text : "");
+    snprintf(e.cause, sizeof(e.cause), "%s", cause != NULL ? cause : "");
     return e;
 }
 
@@ -171,6 +200,7 @@ void iw_hunt_finding_free(struct iw_hunt_finding *f)
     free(f->key);
     free(f->file);
     free(f->pcap);
+    free(f->row);
     free(f->verdict);
     free(f->suppressed);
     free(f);
@@ -205,10 +235,18 @@ static void take_finding(struct iw_hunt *h, const json_t *o)
         f->pattern[i] = (uint16_t)json_integer_value(json_array_get(pattern, i));
     f->file = text_of(o, "case");
     f->pcap = text_of(o, "pcap");
+    f->row = text_of(o, "row");
     f->verdict = text_of(o, "verdict");
     f->suppressed = text_of(o, "known");
     f->before = true;
+    if (h->board != NULL) {
+        if (f->row == NULL)
+            iw_hunt_board_settle(h->board, f->key);
+        replace_unexplained(h, f);
+    }
     iw_hunt_finding_add(h, f);
+    if (h->board != NULL && !h->member && h->examining == NULL)
+        iw_hunt_tell(h, f);
 }
 
 void iw_hunt_forget_findings(const struct iw_hunt *h)
@@ -223,17 +261,19 @@ void iw_hunt_load_findings(struct iw_hunt *h)
 {
     FILE *f = open_in(h->dir, "findings.jsonl", "re");
     char *line = NULL;
-    size_t room = 0, n = 0;
+    size_t room = 0;
+    unsigned n = h->lines; /* these are in the list, or were */
 
-    for (struct iw_hunt_finding *have = h->findings; have != NULL; have = have->next)
-        n++; /* these are in the file, too */
-    while (f != NULL && getline(&line, &room, f) >= 0) {
+    while (f != NULL && getline(&line, &room, f) >= 0 && line[strlen(line) - 1] == '\n') {
         json_t *o = json_loads(line, 0, NULL);
 
-        if (o != NULL && !n)
-            take_finding(h, o);
-        else if (n)
+        if (n) {
             n--;
+        } else {
+            h->lines++;
+            if (o != NULL)
+                take_finding(h, o);
+        }
         json_decref(o);
     }
     free(line);

@@ -12,8 +12,7 @@
 #include "mutate/trim.h"
 
 enum {
-    SECONDS = 60,     /* of waiting; of all the time if each try starts something elsewhere */
-    AT_LEAST = 30,    /* tries, however slow that is */
+    AT_LEAST = 30,    /* tries, however slow that is, if each starts something elsewhere */
     TIMES_TO_TRY = 2, /* for what chance may have prevented */
     SURE = 3          /* times in a row of what does not depend on chance */
 };
@@ -23,25 +22,19 @@ struct shrink {
     struct iw_hunt_finding *f;
     size_t i; /* of the input that is worked on */
     unsigned tries;
-    bool sure;       /* it happened each time, and has to go on so */
-    uint64_t began;  /* spending() then */
+    bool sure; /* it happened each time, and has to go on so */
+    uint64_t began;
     uint64_t failed; /* digest of the sequence that was tried last, and did not do */
     struct iw_mutate_trim trim;
     uint8_t octets[IW_MUTATE_INPUT_MAX];
 };
 
-/* Returns the ns spent waiting in vain, which does not depend on the speed of the machine. */
-static uint64_t spending(const struct iw_hunt *h)
-{
-    return h->outside ? iw_transport_now() : iw_hunt_loop_waited(h->loop) + h->waited;
-}
-
 static bool spent(const struct shrink *s)
 {
-    uint64_t most = (uint64_t)(SECONDS * s->h->world.scale * 1e9);
+    uint64_t most = (uint64_t)(s->h->o->minimise * s->h->world.scale * 1e9);
 
     return s->tries >= IW_HUNT_TRIES || *s->h->stop ||
-           (s->tries >= AT_LEAST && spending(s->h) - s->began > most);
+           ((s->tries >= AT_LEAST || !s->h->outside) && iw_transport_now() - s->began > most);
 }
 
 static bool reproduce_once(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
@@ -267,7 +260,9 @@ void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f)
     s->h = h;
     s->f = f;
     s->sure = true;
-    s->began = spending(h);
+    s->began = iw_transport_now();
+    if (h->examining != NULL)
+        h->examining->minimising = true;
     for (int i = 0; i < SURE && s->sure; i++)
         s->sure = reproduce_once(s, f->inputs, f->n_inputs);
     fewer_inputs(s);

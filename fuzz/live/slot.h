@@ -24,9 +24,9 @@ struct iw_hunt_slot {
     uint8_t *out; /* rendered, to be sent */
     size_t out_length, out_sent;
     uint8_t said;
-    bool shut, blocked, asking;               /* asking: the start-up frame is in `out` */
-    uint64_t armed, deadline, sent, received; /* armed: when the deadline was set */
-    uint64_t waited;                          /* by the loop, until then */
+    bool shut, blocked, asking; /* asking: the start-up frame is in `out` */
+    uint64_t deadline, sent, received;
+    uint64_t answered; /* when the peer said the last thing; 0: nothing */
     uint64_t asked; /* when all of our start-up frame was sent, or the peer connected; 0: not yet */
     enum iw_side own, peer;
     struct iw_observer *observer;
@@ -46,7 +46,6 @@ struct iw_hunt_loop {
     uint64_t patience;    /* ns for the Reply and each pause; 0: as usual */
     uint64_t linger;      /* ns; 0: LINGER */
     uint64_t lingered;
-    uint64_t waited; /* ns, see in_vain() */
 };
 
 /* answer.c: attaches an observer of both directions, which notes the peer's answers. */

@@ -47,19 +47,35 @@ static bool reproduce(struct search *s, struct iw_hunt_input *const *inputs, siz
     return true;
 }
 
+/* Tries these on a target that has seen nothing else: what came before may have been part of it. */
+static bool fresh(struct search *s, struct iw_hunt_input *const *inputs, size_t n)
+{
+    if (!s->h->outside)
+        iw_hunt_close(s->h);
+    return reproduce(s, inputs, n);
+}
+
+/* The same, a few times: chance may prevent it. */
+static bool confirm(struct search *s, struct iw_hunt_input *const *inputs, size_t n)
+{
+    bool found = false;
+
+    for (int i = 0; i < AGAIN && !found && !*s->h->stop; i++)
+        found = fresh(s, inputs, n);
+    return found;
+}
+
 /* Halves the row of suspects as long as one of the halves reproduces the event. Returns false if
  * the whole row does not. */
 static bool halve(struct search *s, size_t *from, size_t *count)
 {
-    bool found = false;
-    for (int i = 0; i < AGAIN && !found && !*s->h->stop; i++)
-        found = reproduce(s, s->suspects + *from, *count);
+    bool found = confirm(s, s->suspects + *from, *count);
     while (found && *count > 1 && !*s->h->stop) {
         size_t half = *count / 2;
-        if (reproduce(s, s->suspects + *from + half, *count - half)) {
+        if (fresh(s, s->suspects + *from + half, *count - half)) {
             *from += half;
             *count -= half;
-        } else if (reproduce(s, s->suspects + *from, half)) {
+        } else if (fresh(s, s->suspects + *from, half)) {
             *count = half;
         } else {
             break; /* it takes both */
@@ -73,7 +89,7 @@ static bool find_one(struct search *s, size_t *from)
 {
     bool found = false;
     for (*from = s->n; *from > 0 && s->n - *from < NEWEST && !found && !*s->h->stop;)
-        found = reproduce(s, s->suspects + --*from, 1);
+        found = reproduce(s, s->suspects + --*from, 1) && confirm(s, s->suspects + *from, 1);
     return found;
 }
 
@@ -100,8 +116,8 @@ static struct iw_hunt_finding *finding_of(struct iw_hunt *h, const struct iw_hun
     struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f)));
 
     f->event = *event;
-    f->number = h->over;
-    f->seconds = iw_hunt_elapsed(h);
+    f->number = h->event != NULL ? h->event->number : h->over;
+    f->seconds = h->event != NULL ? h->event->seconds : iw_hunt_elapsed(h);
     f->times = 1;
     f->inputs = iw_got(calloc(n + 1, sizeof(*f->inputs)));
     f->requested = iw_got(calloc(n + 1, sizeof(*f->requested)));
@@ -140,13 +156,14 @@ static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_e
     return f;
 }
 
-/* Returns the finding's key. Two crashes without a sanitizer's report count as the same if the last
- * thing sent is the same. */
+/* Returns the finding's key: the cause that the peer's report names, or the rule. Without either
+ * two findings count as the same if the message that provokes them, the last one sent, is the same.
+ */
 static char *key_of(const struct iw_hunt_finding *f)
 {
     char key[IW_HUNT_KEY];
     iw_hunt_key(&f->event, key, sizeof(key));
-    if (f->event.kind == IW_HUNT_RULE)
+    if (f->event.kind == IW_HUNT_RULE || *f->event.cause)
         return iw_text_copy(key);
     char said[64] = "";
     const struct iw_hunt_input *last = f->inputs[f->n_inputs - 1];
@@ -179,8 +196,8 @@ static bool known_anyway(const struct iw_hunt *h, const char *key)
     return known;
 }
 
-/* Counts an event that has been looked into a few times, and returns true: it needs no other look.
- * A known finding does not stand in for one that may be unknown. */
+/* Counts an event whose cause is known, or that has been looked into a few times, and returns true:
+ * it needs no other look. A known finding does not stand in for one that may be unknown. */
 static bool count_seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
 {
     char own[IW_HUNT_KEY];
@@ -193,6 +210,8 @@ static bool count_seen_often(struct iw_hunt *h, const struct iw_hunt_event *even
         if (strcmp(own, other) != 0)
             continue;
         last = f;
+        if (*event->cause && !strcmp(own, f->key))
+            times = IW_HUNT_OFTEN;
         if (f->suppressed == NULL || known_anyway(h, own))
             times += f->times;
     }
@@ -214,10 +233,19 @@ void iw_hunt_unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
     struct iw_hunt_finding *f = finding_of(h, event, suspects + skip, n - skip);
     f->key = iw_text_copy(key);
     f->suppressed = iw_hunt_known(h, f->key, NULL);
-    iw_hunt_finding_add(h, f);
-    if (n)
-        iw_hunt_write_unplayed(h, f, (unsigned)iw_hunt_counted(h, true));
-    iw_hunt_tell(h, f);
+    if (n) {
+        unsigned number = iw_hunt_number(h);
+        iw_hunt_write_unplayed(h, f, number);
+        iw_hunt_write_row(h, f, suspects, n, number);
+    }
+    if (h->board == NULL || h->examining != NULL) {
+        iw_hunt_finding_add(h, f);
+        iw_hunt_tell(h, f);
+    } else { /* all that hunters know comes from that file */
+        iw_hunt_save_finding(h, f);
+        iw_hunt_finding_free(f);
+        iw_hunt_load_findings(h);
+    }
 }
 
 /* Gives the finding the key that its inputs make. Returns false, and frees it, if such a finding is
@@ -232,35 +260,94 @@ static bool give_key(struct iw_hunt *h, struct iw_hunt_finding *f)
     return false;
 }
 
-void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
-                    struct iw_hunt_input *const *suspects, size_t n)
+/* Writes the case, and plays it: its verdict must be that of the finding itself. If it is not, the
+ * sequences are taken as they were found. Frees the one that did not do, or both, and returns
+ * false: the finding cannot be shown. */
+static bool show(struct iw_hunt *h, struct iw_hunt_finding **f, struct iw_hunt_finding **whole,
+                 unsigned number)
+{
+    bool shown = iw_hunt_write_case(h, *f, number);
+
+    if (!shown && !*h->stop) {
+        struct iw_hunt_finding *small = *f;
+
+        *f = *whole;
+        *whole = small;
+        (*f)->key = key_of(*f);
+        shown = iw_hunt_write_case(h, *f, number);
+    }
+    iw_hunt_finding_free(*whole);
+    if (!shown) {
+        iw_hunt_unwrite(*f);
+        iw_hunt_finding_free(*f);
+    }
+    return shown;
+}
+
+static void triage(struct iw_hunt *h, const struct iw_hunt_event *event,
+                   struct iw_hunt_input *const *suspects, size_t n)
 {
     char key[IW_HUNT_KEY];
     iw_hunt_key(event, key, sizeof(key));
-    if (event->kind == IW_HUNT_RULE ? count_known(h, key) : count_seen_often(h, event))
-        return;
+    if (h->board == NULL &&
+        (event->kind == IW_HUNT_RULE ? count_known(h, key) : count_seen_often(h, event)))
+        return; /* else the caller has claimed it */
     if (!h->outside && !*h->stop && iw_hunt_open(h)) {
         iw_hunt_unexplained(h, event, suspects, n);
         return;
     }
     struct iw_hunt_finding *f = isolate(h, event, suspects, n);
-    if (f == NULL) { /* Interrupted, what did it may be among them. */
+    if (f == NULL) {
         if (!h->outside && *h->stop)
             iw_hunt_close(h);
-        iw_hunt_unexplained(h, event, suspects, *h->stop ? n : 0);
+        iw_hunt_unexplained(h, event, suspects, n);
         return;
     }
     if (!give_key(h, f))
         return;
+    struct iw_hunt_finding *whole = finding_of(h, &f->event, f->inputs, f->n_inputs);
     iw_hunt_shrink(h, f);
-    if (!give_key(h, f)) /* after shrinking, the key may be another one */
+    if (!give_key(h, f)) { /* after shrinking, the key may be another one */
+        iw_hunt_finding_free(whole);
         return;
+    }
+    unsigned number = iw_hunt_number(h);
+    if (!show(h, &f, &whole, number)) {
+        iw_hunt_unexplained(h, event, suspects, n);
+        return;
+    }
     f->suppressed = iw_hunt_known(h, f->key, NULL);
     if (f->n_inputs == 1 && (event->kind == IW_HUNT_CRASH || event->kind == IW_HUNT_HANG))
         f->n_pattern = iw_hunt_pattern(f->inputs[0], f->pattern, IW_HUNT_PATTERN);
     iw_hunt_finding_add(h, f);
-    unsigned number = (unsigned)iw_hunt_counted(h, true);
-    if (!iw_hunt_write_case(h, f, number))
-        iw_complain("finding %u (%s) could not be shown again by its case", number, f->key);
     iw_hunt_tell(h, f);
+}
+
+/* Returns true if an event that was met is still to be looked into. */
+static bool claim(struct iw_hunt *h, const struct iw_hunt_event *event)
+{
+    char key[IW_HUNT_KEY];
+
+    iw_hunt_key(event, key, sizeof(key));
+    return h->board == NULL || iw_hunt_board_claim(h->board, key, IW_HUNT_OFTEN);
+}
+
+void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
+                    struct iw_hunt_input *const *suspects, size_t n)
+{
+    triage(h, event, suspects, n);
+    while (h->n_aside) {
+        size_t i = --h->n_aside;
+        struct iw_hunt_event other = h->aside[i].event;
+        struct iw_hunt_input **inputs = h->aside[i].inputs;
+        size_t n_inputs = h->aside[i].n;
+
+        if (!*h->stop && claim(h, &other)) {
+            triage(h, &other, inputs, n_inputs);
+            if (h->board != NULL)
+                iw_hunt_settle(h, &other);
+        }
+        iw_hunt_inputs_free(inputs, n_inputs);
+        free(inputs);
+    }
 }

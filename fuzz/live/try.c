@@ -24,7 +24,8 @@ enum {
 
 const char *iw_hunt_kind_name(enum iw_hunt_kind kind)
 {
-    static const char *const names[] = {"nothing", "crash", "hang", "stray", "rule", "refusal"};
+    static const char *const names[] = {"nothing", "crash",   "hang",  "stray",
+                                        "rule",    "refusal", "report"};
 
     return names[kind];
 }
@@ -56,15 +57,29 @@ void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room)
 {
     if (e->kind == IW_HUNT_RULE)
         snprintf(text, room, "rule %s", iw_check_info(e->check)->name);
+    else if (*e->cause)
+        snprintf(text, room, "%s", e->cause);
+    else if (e->kind == IW_HUNT_HANG) /* where it was stopped is chance */
+        snprintf(text, room, "hang %.*s", (int)strcspn(e->text, ":"), e->text);
     else
         snprintf(text, room, "%s %s", iw_hunt_kind_name(e->kind), e->text);
     plain(text);
 }
 
-/* Distinguishes the ends of a kernel by their text: otherwise an easy one would stand in for all.
- */
+struct iw_hunt_event iw_hunt_reported(const struct iw_hunt_report *r)
+{
+    struct iw_hunt_event e = iw_hunt_event_of(IW_HUNT_REPORT, r->text);
+
+    snprintf(e.cause, sizeof(e.cause), "%s", r->cause);
+    return e;
+}
+
+/* A cause that the peer's report names decides. Distinguishes the ends of a kernel by their text:
+ * otherwise an easy one would stand in for all. */
 bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
 {
+    if (a->kind && b->kind && a->kind != IW_HUNT_HANG && (*a->cause || *b->cause))
+        return !strcmp(a->cause, b->cause);
     if (a->kind != b->kind || (a->kind == IW_HUNT_RULE && a->check != b->check))
         return false;
     if (a->kind != IW_HUNT_CRASH || (strstr(a->text, IW_TARGET_KERNEL_ENDED) == NULL &&
@@ -140,8 +155,6 @@ static const char *dying(struct iw_hunt *h, bool accepts)
         poll(NULL, 0, STEP_MS);
         how = iw_hunt_world_death(&h->world);
     }
-    if (how == NULL)
-        h->waited += wait;
     return how;
 }
 
@@ -161,8 +174,13 @@ struct iw_hunt_event iw_hunt_event_of(enum iw_hunt_kind kind, const char *text)
 
 static struct iw_hunt_event crashed(struct iw_hunt *h, const char *how)
 {
-    char *text = iw_text_format("%s%s%s", how, *h->world.trouble ? ": " : "", h->world.trouble);
+    const struct iw_hunt_reports *reports = &h->world.reports;
+    const char *report = reports->n ? reports->list[reports->last].text : h->world.trouble;
+    char *text = iw_text_format("%s%s%s", how, *report ? ": " : "", report);
     struct iw_hunt_event e = iw_hunt_event_of(IW_HUNT_CRASH, text);
+
+    if (reports->n)
+        snprintf(e.cause, sizeof(e.cause), "%s", reports->list[reports->last].cause);
 
     free(text);
     return e;
@@ -200,10 +218,14 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging)
     if (first(&h->trial.row) == IW_ANSWER_STARTUP) {
         char text[128];
         how = iw_hunt_world_stray(&h->world, text, sizeof(text));
+        iw_hunt_world_read(&h->world);
+        if (how == NULL && h->world.reports.n)
+            return iw_hunt_reported(&h->world.reports.list[h->world.reports.last]);
         return iw_hunt_event_of(how != NULL ? IW_HUNT_STRAY : IW_HUNT_NOTHING,
                                 how != NULL ? how : "");
     }
-    bool connected = h->trial.connected;
+    /* A peer that hangs accepts nothing either once its backlog is full, but refuses nothing. */
+    bool connected = h->trial.connected || first(&h->trial.row) == IW_ANSWER_SILENCE;
     how = hanging && connected ? NULL : dying(h, connected);
     if (how != NULL)
         return crashed(h, how);
@@ -211,10 +233,57 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging)
                             unanswered[h->world.side][connected]);
 }
 
+void iw_hunt_end_hanging(struct iw_hunt *h, struct iw_hunt_event *e)
+{
+    struct iw_hunt_reports *r = &h->world.reports;
+
+    r->n = 0;
+    iw_hunt_world_kill(&h->world);
+    iw_hunt_world_read(&h->world);
+    const char *in = r->n ? strstr(r->list[r->last].text, " in ") : NULL;
+    if (in != NULL) {
+        char *text = iw_text_format("%s: it was%s", e->text, in);
+
+        *e = iw_hunt_event_of(e->kind, text);
+        free(text);
+    }
+    r->n = 0; /* that report is our doing */
+}
+
+/* Returns what the peer has reported until its end: this cause if that is among it. */
+static struct iw_hunt_event reported(const struct iw_hunt *h, const char *cause)
+{
+    const struct iw_hunt_reports *all = &h->world.reports;
+    const struct iw_hunt_report *r = iw_hunt_reports_find(all, cause);
+
+    if (r == NULL && all->n)
+        r = &all->list[all->last];
+    return r != NULL ? iw_hunt_reported(r) : iw_hunt_event_of(IW_HUNT_NOTHING, "");
+}
+
+/* Keeps what led to another cause than the one that is looked for: it is a finding, too. */
+static void set_aside(struct iw_hunt *h, const struct iw_hunt_event *e,
+                      const struct iw_hunt_event *wanted, struct iw_hunt_input *const *inputs,
+                      size_t n)
+{
+    if (!*e->cause || iw_hunt_same(e, wanted) || h->n_aside == IW_HUNT_ASIDE)
+        return;
+    for (size_t i = 0; i < h->n_aside; i++)
+        if (iw_hunt_same(e, &h->aside[i].event))
+            return;
+    struct iw_hunt_input **list = iw_got(calloc(n + 1, sizeof(struct iw_hunt_input *)));
+    for (size_t i = 0; i < n; i++)
+        list[i] = iw_hunt_input_copy(inputs[i]);
+    h->aside[h->n_aside].event = *e;
+    h->aside[h->n_aside].inputs = list;
+    h->aside[h->n_aside++].n = n;
+}
+
 struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n,
                                  const struct iw_hunt_event *wanted, bool *requested)
 {
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
+    size_t given = n;
 
     if (h->outside)
         return iw_hunt_try_inside(h, inputs, n, requested);
@@ -248,8 +317,11 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
         return e;
     e = iw_hunt_look(h, wanted->kind == IW_HUNT_HANG);
     if (e.kind == IW_HUNT_HANG)
-        iw_hunt_world_kill(&h->world);
-    if (e.kind)
+        iw_hunt_end_hanging(h, &e);
+    if (e.kind || wanted->kind == IW_HUNT_REPORT)
         iw_hunt_close(h);
+    if (wanted->kind == IW_HUNT_REPORT && (!e.kind || e.kind == IW_HUNT_REPORT))
+        e = reported(h, wanted->cause);
+    set_aside(h, &e, wanted, inputs, given);
     return e;
 }

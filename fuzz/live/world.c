@@ -15,7 +15,14 @@
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 
-enum { CALL_SECONDS = 10, STEP_MS = 5, DYING_MS = 2000, GRACE_MS = 100, BACKLOG = 4 };
+enum {
+    CALL_SECONDS = 10,
+    STEP_MS = 5,
+    DYING_MS = 2000,
+    GRACE_MS = 100,
+    ABORT_MS = 1000,
+    BACKLOG = 4
+};
 
 /* The purpose of each memory: one with all rights, one to be read, and one without rights. */
 static const struct {
@@ -289,6 +296,7 @@ bool iw_hunt_world_call(struct iw_hunt_world *w)
 
 enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w)
 {
+    iw_hunt_reports_begin(&w->reports, w->log);
     enum iw_target_opened opened =
         iw_target_open(w->spec, NULL, w->log, w->scale, &w->instance, w->error, sizeof(w->error));
 
@@ -324,14 +332,26 @@ void iw_hunt_world_close(struct iw_hunt_world *w)
     if (!*w->trouble)
         memcpy(w->trouble, trouble, sizeof(trouble));
     w->instance = NULL;
+    iw_hunt_world_read(w);
+}
+
+void iw_hunt_world_read(struct iw_hunt_world *w)
+{
+    iw_hunt_reports_read(&w->reports, w->log);
 }
 
 void iw_hunt_world_kill(struct iw_hunt_world *w)
 {
     pid_t group = w->instance != NULL ? iw_target_group(w->instance) : 0;
 
-    if (group > 0)
-        kill(-group, SIGKILL);
+    if (group <= 0)
+        return;
+    kill(-group, SIGABRT);
+    uint64_t until = iw_transport_now() + (uint64_t)(ABORT_MS * w->scale * 1e6);
+    while (w->target->death != NULL && w->target->death(w->target) == NULL &&
+           iw_transport_now() < until)
+        poll(NULL, 0, STEP_MS);
+    kill(-group, SIGKILL);
 }
 
 const char *iw_hunt_world_death(struct iw_hunt_world *w)
@@ -345,6 +365,7 @@ const char *iw_hunt_world_death(struct iw_hunt_world *w)
     how = iw_target_check(w->instance, trouble, sizeof(trouble));
     if (*trouble)
         memcpy(w->trouble, trouble, sizeof(trouble));
+    iw_hunt_world_read(w);
     if (how != NULL && iw_hunt_called(w->side)) {
         snprintf(w->dead, sizeof(w->dead), "%s", how);
         how = w->dead;

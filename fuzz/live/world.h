@@ -13,6 +13,7 @@
 
 #include "iwarp/observer.h"
 #include "live_input.h"
+#include "reports.h"
 #include "target/target.h"
 
 enum {
@@ -54,7 +55,8 @@ struct iw_hunt_world {
     char why[512];    /* it made no connection, the last time that it did not */
     char error[1024]; /* why it was not opened */
     unsigned starts;
-    char trouble[512]; /* a sanitizer's line */
+    char trouble[512];              /* a sanitizer's line */
+    struct iw_hunt_reports reports; /* since it was opened, until it is opened again */
 };
 
 /* Returns true if the peer is the one that connects. */
@@ -71,10 +73,14 @@ enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w);
 /* Describes its memories as they would be, without making any. */
 void iw_hunt_world_describe(struct iw_hunt_world *w);
 void iw_hunt_world_close(struct iw_hunt_world *w);
-/* Kills what was started, if it would not end when asked to. */
+/* Kills what was started, if it would not end when asked to: first by SIGABRT, on which a program
+ * with a sanitizer reports where it is. */
 void iw_hunt_world_kill(struct iw_hunt_world *w);
 /* Returns in one line how the target ended, or NULL while it lives, as far as is known. Cheap. */
 const char *iw_hunt_world_death(struct iw_hunt_world *w);
+/* Reads what its log has got since, into w->reports. Call it once the peer has ended, or has
+ * answered after what may have led to a report. */
+void iw_hunt_world_read(struct iw_hunt_world *w);
 /* Returns true if the peer can be made to connect now. A peer that has connected before gets a
  * moment to end by itself after its connection: the way it ends shows whether it has crashed. */
 bool iw_hunt_world_ready(struct iw_hunt_world *w);

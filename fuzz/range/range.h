@@ -58,6 +58,11 @@ bool range_bug(enum range_bug bug);
  */
 bool range_bugs_set(const char *list);
 
+/* Has every `n`th connection end the process at its first octets (0: none). */
+void range_crash_every(unsigned long n);
+/* Counts a connection whose first octets have come; may end the process. */
+void range_count_connection(void);
+
 /* ---- sizes ---- */
 
 enum {

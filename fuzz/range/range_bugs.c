@@ -58,6 +58,7 @@ static const struct range_bug_info bugs[RANGE_BUG_COUNT] = {
 };
 
 static bool on[RANGE_BUG_COUNT];
+static unsigned long every, connections;
 
 const struct range_bug_info *range_bug_info(enum range_bug bug)
 {
@@ -67,6 +68,21 @@ const struct range_bug_info *range_bug_info(enum range_bug bug)
 bool range_bug(enum range_bug bug)
 {
     return on[bug];
+}
+
+void range_crash_every(unsigned long n)
+{
+    every = n;
+}
+
+void range_count_connection(void)
+{
+    uint8_t *one = malloc(1);
+
+    connections++;
+    if (one != NULL)
+        one[every != 0 && connections % every == 0] = 0; /* beyond the block */
+    free(one);
 }
 
 bool range_bugs_set(const char *list)

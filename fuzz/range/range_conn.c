@@ -151,6 +151,8 @@ void range_conn_take(struct range_conn *c, const uint8_t *octets, size_t length,
     }
     memcpy(c->in + c->in_length, octets, length);
     c->in_length += length;
+    if (c->in_length == length && c->state == RANGE_STARTUP_WAIT)
+        range_count_connection();
     if (c->state == RANGE_STARTUP_WAIT)
         startup(c, now);
     range_conn_resume(c, now);

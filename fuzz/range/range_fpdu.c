@@ -49,7 +49,8 @@ size_t range_fpdu_take(struct range_conn *c, uint64_t now)
            c->out_length <= RANGE_BACKLOG) {
         size_t ulpdu = range_get16(c->in + at), whole = LENGTH + ulpdu + pad_of(ulpdu) + CRC;
         if (ulpdu == 0 && range_bug(RANGE_BUG_LENGTH_HANG))
-            continue;
+            for (volatile unsigned i = 0;; i++) /* where it is when somebody looks */
+                ;
         if (ulpdu == 0 || ulpdu > RANGE_ULPDU) {
             range_conn_finish(c, now);
             break;

@@ -15,6 +15,7 @@ static const char help[] =
     "      --bug N[,N...]          switch on bugs by number (default 0: none)\n"
     "      --port P                listen at a port of 127.0.0.1 (default 0: one that is free)\n"
     "      --connect ADDRESS:PORT  make one connection, as initiator, in place of listening\n"
+    "      --crash-every N         end by a heap overflow at every Nth connection\n"
     "      --list                  print the bugs, and exit\n"
     "  -h, --help                  print this\n";
 
@@ -63,10 +64,11 @@ static int connect_to(const char *where)
 
 int main(int argc, char **argv)
 {
-    enum { BUG = 1, PORT, CONNECT, LIST };
+    enum { BUG = 1, PORT, CONNECT, EVERY, LIST };
     static const struct option options[] = {{"bug", required_argument, NULL, BUG},
                                             {"port", required_argument, NULL, PORT},
                                             {"connect", required_argument, NULL, CONNECT},
+                                            {"crash-every", required_argument, NULL, EVERY},
                                             {"list", no_argument, NULL, LIST},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
@@ -84,6 +86,9 @@ int main(int argc, char **argv)
             break;
         case CONNECT:
             where = optarg;
+            break;
+        case EVERY:
+            range_crash_every(strtoul(optarg, NULL, TEN));
             break;
         case LIST:
             list_bugs();

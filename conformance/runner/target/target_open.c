@@ -23,7 +23,13 @@
 enum { CRAFTED_PORT = 7471 };             /* of a peer in a namespace of its own */
 static const double crash_seconds = 0.05; /* from the end of a program's connection to its own */
 
-enum { START_SECONDS = 10, CONNECT_SECONDS = 5, LEAVE_SECONDS = 5, AGAIN_NS = 20000000 };
+enum {
+    START_SECONDS = 10,
+    CONNECT_SECONDS = 5,
+    LEAVE_SECONDS = 5,
+    AGAIN_NS = 20000000,
+    SOON_NS = 1000000
+};
 
 static uint64_t after(const struct iw_target_instance *t, double seconds)
 {
@@ -181,9 +187,11 @@ enum iw_target_opened iw_target_start_peer(struct iw_target_instance *t, char *e
     const char *ready = spec->ready;
     if (ready == NULL && !spec->ends_connection)
         return IW_TARGET_OPENED;
-    uint64_t deadline = after(t, START_SECONDS);
+    uint64_t deadline = after(t, START_SECONDS), pause = SOON_NS;
     while (ready != NULL ? !iw_process_said(&t->process, ready) : !listens(t)) {
-        if (iw_process_ended(&t->process, iw_transport_now() + AGAIN_NS)) {
+        bool over = iw_process_ended(&t->process, iw_transport_now() + pause);
+        pause = 2 * pause < AGAIN_NS ? 2 * pause : AGAIN_NS;
+        if (over) {
             snprintf(error, room, "%s before it %s%s%s", t->process.ended,
                      ready != NULL ? "printed '" : "listened", ready != NULL ? ready : "",
                      ready != NULL ? "'" : "");

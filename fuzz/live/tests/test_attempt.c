@@ -250,6 +250,41 @@ static void keys(void **state)
     is_key(IW_HUNT_CRASH, "a==b=", "crash ab=");
 }
 
+static struct iw_hunt_event with_cause(enum iw_hunt_kind kind, const char *cause)
+{
+    struct iw_hunt_event e = iw_hunt_event_of(kind, "some text");
+
+    snprintf(e.cause, sizeof(e.cause), "%s", cause);
+    return e;
+}
+
+/* A cause that is named decides, however the peer ended. */
+static void causes(void **state)
+{
+    struct iw_hunt_event a = with_cause(IW_HUNT_CRASH, "overflow in a"),
+                         b = with_cause(IW_HUNT_CRASH, "overflow in b"),
+                         late = with_cause(IW_HUNT_REPORT, "overflow in a"),
+                         none = with_cause(IW_HUNT_CRASH, ""),
+                         nothing = with_cause(IW_HUNT_NOTHING, "");
+    struct iw_hunt_report r = {.cause = "leak in c", .text = "leak in c (c.c:1)"};
+    char key[IW_HUNT_KEY];
+
+    (void)state;
+    assert_true(iw_hunt_same(&a, &a));
+    assert_true(iw_hunt_same(&a, &late));
+    assert_false(iw_hunt_same(&a, &b));
+    assert_false(iw_hunt_same(&a, &none));
+    assert_false(iw_hunt_same(&none, &a));
+    assert_false(iw_hunt_same(&nothing, &a));
+    iw_hunt_key(&late, key, sizeof(key));
+    assert_string_equal(key, "overflow in a");
+    struct iw_hunt_event e = iw_hunt_reported(&r);
+    assert_int_equal(e.kind, IW_HUNT_REPORT);
+    assert_string_equal(e.cause, "leak in c");
+    assert_string_equal(e.text, "leak in c (c.c:1)");
+    is_key(IW_HUNT_HANG, "no answer: it was in parse (p.c:1)", "hang no answer");
+}
+
 static void long_texts(void **state)
 {
     char text[700];
@@ -537,6 +572,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(keys, begin),
+        cmocka_unit_test_setup(causes, begin),
         cmocka_unit_test_setup(long_texts, begin),
         cmocka_unit_test_setup(what_is_the_same, begin),
         cmocka_unit_test_setup(what_a_look_sees, begin),

@@ -71,11 +71,45 @@ static void the_first_to_end_is_forgotten(void **state)
     free(r);
 }
 
+/* Sequences 'a' to 'd' with these times; who is left of those before silence. */
+static void before_silence(const uint64_t times[4][2], size_t few, const char *expected)
+{
+    struct iw_hunt_input *list[4];
+
+    for (size_t i = 0; i < 4; i++) {
+        uint8_t octet = (uint8_t)('a' + i);
+
+        list[i] = iw_hunt_input_new();
+        iw_hunt_insert(list[i], 0, IW_FUZZ_A, &octet, 1);
+        list[i]->began = times[i][0];
+        list[i]->answered = times[i][1];
+    }
+    size_t n = iw_hunt_recent_before_silence(list, 4, few);
+    assert_int_equal(n, strlen(expected));
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(list[i]->steps[0].octets[0], expected[i]);
+        iw_hunt_input_free(list[i]);
+    }
+}
+
+static void what_began_in_silence_is_not_to_blame(void **state)
+{
+    static const uint64_t some[4][2] = {{10, 50}, {70, 0}, {20, 0}, {60, 0}},
+                          none[4][2] = {{4, 0}, {3, 0}, {2, 0}, {1, 0}};
+
+    (void)state;
+    before_silence(some, 2, "abcd");
+    before_silence(some, 1, "acd");
+    before_silence(some, 0, "ac");
+    before_silence(none, 1, "d");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_to_end_is_the_last),
         cmocka_unit_test(the_first_to_end_is_forgotten),
+        cmocka_unit_test(what_began_in_silence_is_not_to_blame),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/text.h"
@@ -395,6 +396,35 @@ static void progress_is_kept(void **state)
     end();
 }
 
+/* What could not be shown again is written with all of its timing. */
+static void a_row_is_kept(void **state)
+{
+    struct iw_hunt_input *inputs[] = {support_input("a01 t5 b02"), support_input("f01"),
+                                      support_input("r01")};
+    struct iw_hunt_finding f = {.event = {.kind = IW_HUNT_CRASH, .text = "it ended"}};
+
+    (void)state;
+    begin(false);
+    inputs[0]->began = 7000000;
+    inputs[0]->ended = 7250000;
+    inputs[1]->began = 5000000;
+    inputs[1]->ended = 8000000;
+    inputs[2]->began = 6000000; /* under way */
+    char *findings = iw_text_format("%s/findings", hunt.dir);
+    assert_int_equal(mkdir(findings, 0777), 0);
+    iw_hunt_write_row(&hunt, &f, inputs, 3, 4);
+    assert_non_null(f.row);
+    assert_non_null(strstr(f.row, "/findings/fuzz-4-crash.row"));
+    is_file("findings/fuzz-4-crash.row",
+            "# it ended\n# What was sent before, one connection a line, in the order in which they "
+            "ended: begin and end in ms, steps.\n"
+            "2.000 2.250 octets:01 time:5 single:02\n0.000 3.000 fin\n1.000 0.000 rst\n");
+    free(findings);
+    free(f.row);
+    for (size_t i = 0; i < 3; i++)
+        iw_hunt_input_free(inputs[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +438,7 @@ int main(void)
         cmocka_unit_test_teardown(a_pattern_has_bounds, support_clean),
         cmocka_unit_test_teardown(a_finding_that_cannot_be_kept, support_clean),
         cmocka_unit_test_teardown(progress_is_kept, support_clean),
+        cmocka_unit_test_teardown(a_row_is_kept, support_clean),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,9 @@ void __wrap_iw_hunt_close(struct iw_hunt *h);
 void __wrap_iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f);
 bool __wrap_iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
 void __wrap_iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
+void __wrap_iw_hunt_write_row(struct iw_hunt *h, struct iw_hunt_finding *f,
+                              struct iw_hunt_input *const *suspects, size_t n, unsigned number);
+void __wrap_iw_hunt_unwrite(struct iw_hunt_finding *f);
 void __wrap_iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f);
 uint64_t __wrap_iw_transport_now(void);
 
@@ -112,6 +115,21 @@ void __wrap_iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f,
     (void)h;
     (void)f;
     note(" unplayed %u", number);
+}
+
+void __wrap_iw_hunt_write_row(struct iw_hunt *h, struct iw_hunt_finding *f,
+                              struct iw_hunt_input *const *suspects, size_t n, unsigned number)
+{
+    (void)h;
+    (void)f;
+    (void)suspects;
+    note(" row %u of %zu", number, n);
+}
+
+void __wrap_iw_hunt_unwrite(struct iw_hunt_finding *f)
+{
+    (void)f;
+    note(" unwrite");
 }
 
 void __wrap_iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
@@ -266,9 +284,10 @@ static void one_alone(void **state)
     (void)state;
     happens = of_2;
     does(IW_HUNT_CRASH, NULL, 4,
-         " open 0:04- 0:03- 0:02+ shrink case 1 report[crash as it was, after odd octets|as it "
+         " open 0:04- 0:03- 0:02+ close 0:02+ shrink case 1 report[crash as it was, after odd "
+         "octets|as it "
          "was|55|2.5|1|02|-| 200]");
-    does(IW_HUNT_CRASH, NULL, 3, " open 0:03- 0:02+");
+    does(IW_HUNT_CRASH, NULL, 3, " open 0:03- 0:02+ close 0:02+");
     assert_int_equal(hunt.findings->times, 2);
     assert_null(hunt.findings->next);
 }
@@ -278,7 +297,8 @@ static void one_with_patience(void **state)
     (void)state;
     happens = of_2_with_patience;
     does(IW_HUNT_HANG, NULL, 3,
-         " open 0:03- 0:02- 0:01- 1:03- 1:02+ shrink case 1 report[hang as it was, after odd "
+         " open 0:03- 0:02- 0:01- 1:03- 1:02+ close 1:02+ shrink case 1 report[hang as it was, "
+         "after odd "
          "octets|as it was|55|2.5|1|02|-| 200]");
 }
 
@@ -288,7 +308,7 @@ static void one_elsewhere(void **state)
     happens = of_2;
     hunt.outside = true;
     does(IW_HUNT_STRAY, NULL, 3,
-         " 1:03- 1:02+ shrink case 1 report[stray as it was, after odd octets|as it "
+         " 1:03- 1:02+ 1:02+ shrink case 1 report[stray as it was, after odd octets|as it "
          "was|55|2.5|1|02|-|]");
 }
 
@@ -296,11 +316,11 @@ static void two_together(void **state)
 {
     (void)state;
     happens = of_2_and_4;
-    does(
-        IW_HUNT_CRASH, NULL, 7,
-        " open 0:07- 0:06- 0:05- 0:04- 0:03- 0:02- 0:01- 1:07- 1:06- 1:05- 1:04- 1:03- 1:02- "
-        "1:01- 1:01,02,03,04,05,06,07+ 1:04,05,06,07- 1:01,02,03- shrink case 1 report[crash as it "
-        "was, after odd octets|as it was|55|2.5|1|01,02,03,04,05,06,07|-|]");
+    does(IW_HUNT_CRASH, NULL, 7,
+         " open 0:07- 0:06- 0:05- 0:04- 0:03- 0:02- 0:01- 1:07- 1:06- 1:05- 1:04- 1:03- 1:02- "
+         "1:01- close 1:01,02,03,04,05,06,07+ close 1:04,05,06,07- close 1:01,02,03- shrink case 1 "
+         "report[crash as it "
+         "was, after odd octets|as it was|55|2.5|1|01,02,03,04,05,06,07|-|]");
 }
 
 static void a_long_row(void **state)
@@ -310,11 +330,11 @@ static void a_long_row(void **state)
     terse = true;
     does(IW_HUNT_REFUSAL, NULL, 600,
          " open...................................................................................."
-         "............................................ 1:19,1a,1b,1c,1d,1e,1f,20,58=64- "
-         "1:19,1a,1b,1c,1d,1e,1f,20,58=64- 1:19,1a,1b,1c,1d,1e,1f,20,58=64- "
-         "1:59,5a,5b,5c,5d,5e,5f,60,58=512+ 1:59,5a,5b,5c,5d,5e,5f,60,58=256+ "
-         "1:d9,da,db,dc,dd,de,df,e0,58=128+ 1:19,1a,1b,1c,1d,1e,1f,20,58=64- "
-         "1:d9,da,db,dc,dd,de,df,e0,18=64- shrink case 1 report[refusal as it was, after odd "
+         "............................................ close 1:19,1a,1b,1c,1d,1e,1f,20,58=64- "
+         "close 1:19,1a,1b,1c,1d,1e,1f,20,58=64- close 1:19,1a,1b,1c,1d,1e,1f,20,58=64- "
+         "close 1:59,5a,5b,5c,5d,5e,5f,60,58=512+ close 1:59,5a,5b,5c,5d,5e,5f,60,58=256+ "
+         "close 1:d9,da,db,dc,dd,de,df,e0,58=128+ close 1:19,1a,1b,1c,1d,1e,1f,20,58=64- "
+         "close 1:d9,da,db,dc,dd,de,df,e0,18=64- shrink case 1 report[refusal as it was, after odd "
          "octets|as it was|55|2.5|1|d9,da,db,dc,dd,de,df,e0,58=128|-|]");
 }
 
@@ -323,8 +343,9 @@ static void without_waiting(void **state)
     (void)state;
     happens = of_no_pause;
     does(IW_HUNT_CRASH, (const char *[]){"a01 t1", "a03 t1 t2 a0405", "t5 a02", "a06"}, 4,
-         " open 0:06- 0:05- 0:03- 0:01- 1:06- 1:05- 1:03- 1:01- 1:01,03,05,06- 1:01,03,05,06- "
-         "1:01,03,05,06- 1:06- 1:02- 1:03+ shrink case 1 report[crash as it was, after odd "
+         " open 0:06- 0:05- 0:03- 0:01- 1:06- 1:05- 1:03- 1:01- close 1:01,03,05,06- close "
+         "1:01,03,05,06- "
+         "close 1:01,03,05,06- 1:06- 1:02- 1:03+ shrink case 1 report[crash as it was, after odd "
          "octets|as it was|55|2.5|1|03|-| 200 200]");
 }
 
@@ -333,8 +354,10 @@ static void nothing_does_it(void **state)
     (void)state;
     happens = of_none;
     does(IW_HUNT_CRASH, NULL, 2,
-         " open 0:02- 0:01- 1:02- 1:01- 1:01,02- 1:01,02- 1:01,02- 1:02- 1:01- report[unexplained "
-         "crash the text|the text|55|2.5|1||-|]");
+         " open 0:02- 0:01- 1:02- 1:01- close 1:01,02- close 1:01,02- close 1:01,02- 1:02- 1:01- "
+         "unplayed 1 row 1 of "
+         "2 "
+         "report[unexplained crash the text|the text|55|2.5|1|01,02|-|]");
     does(IW_HUNT_CRASH, NULL, 0, " open");
     assert_int_equal(hunt.findings->times, 2);
     does(IW_HUNT_CRASH, NULL, 0, " open");
@@ -349,7 +372,7 @@ static void a_peer_that_is_gone(void **state)
     happens = of_none;
     opened = 3;
     does(IW_HUNT_CRASH, NULL, 70,
-         " open unplayed 1 report[unexplained crash the text|the "
+         " open unplayed 1 row 1 of 70 report[unexplained crash the text|the "
          "text|55|2.5|1|07,08,09,0a,0b,0c,0d,0e,46=64|-|]");
     assert_int_equal(hunt.findings->n_inputs, 64);
     assert_int_equal(first_octet(hunt.findings->inputs[0]), 7);
@@ -362,10 +385,11 @@ static void a_signal(void **state)
     happens = of_any;
     stop = 15;
     does(IW_HUNT_CRASH, NULL, 3,
-         " close unplayed 1 report[unexplained crash the text|the text|55|2.5|1|01,02,03|-|]");
+         " close unplayed 1 row 1 of 3 report[unexplained crash the text|the "
+         "text|55|2.5|1|01,02,03|-|]");
     hunt.outside = true;
     does(IW_HUNT_HANG, NULL, 2,
-         " unplayed 2 report[unexplained hang the text|the text|55|2.5|1|01,02|-|]");
+         " unplayed 2 row 2 of 2 report[unexplained hang the text|the text|55|2.5|1|01,02|-|]");
 }
 
 /* The key names the last thing sent. */
@@ -374,29 +398,30 @@ static void keys(void **state)
     (void)state;
     happens = of_any;
     does(IW_HUNT_CRASH, (const char *[]){REQUEST " t5"}, 1,
-         " open 0:4d+ shrink case 1 report[crash as it was, after a Request|as it "
+         " open 0:4d+ close 0:4d+ shrink case 1 report[crash as it was, after a Request|as it "
          "was|55|2.5|1|4d|-| 140]");
     does(IW_HUNT_HANG, (const char *[]){"t5 " REPLY " f"}, 1,
-         " open 0:05+ shrink case 2 report[hang as it was, after a Reply|as it was|55|2.5|1|05|-| "
+         " open 0:05+ close 0:05+ shrink case 2 report[hang as it was, after a Reply|as it "
+         "was|55|2.5|1|05|-| "
          "151]");
     does(IW_HUNT_STRAY, (const char *[]){REQUEST " " SEND " a"}, 1,
-         " open 0:4d+ shrink case 3 report[stray as it was, after opcode 3|as it "
+         " open 0:4d+ close 0:4d+ shrink case 3 report[stray as it was, after opcode 3|as it "
          "was|55|2.5|1|4d|-|]");
     does(IW_HUNT_REFUSAL, (const char *[]){REQUEST " a00"}, 1,
-         " open 0:4d+ shrink case 4 report[refusal as it was, after odd octets|as it "
+         " open 0:4d+ close 0:4d+ shrink case 4 report[refusal as it was, after odd octets|as it "
          "was|55|2.5|1|4d|-|]");
     does(IW_HUNT_CRASH, (const char *[]){"t5"}, 1,
-         " open 0:05+ shrink case 5 report[crash as it was|as it was|55|2.5|1|05|-|]");
+         " open 0:05+ close 0:05+ shrink case 5 report[crash as it was|as it was|55|2.5|1|05|-|]");
     does(IW_HUNT_RULE, (const char *[]){REQUEST " " SEND}, 1,
-         " open 0:4d+ shrink case 6 report[rule mpa-rev|as it was|55|2.5|1|4d|-|]");
+         " open 0:4d+ close 0:4d+ shrink case 6 report[rule mpa-rev|as it was|55|2.5|1|4d|-|]");
     does(IW_HUNT_RULE, (const char *[]){REQUEST}, 1, "");
     assert_int_equal(hunt.findings->next->next->next->next->next->times, 2);
-    shown = false;
+    shown = false; /* neither minimised nor as it was: what was sent before is kept */
     does_all(IW_HUNT_HANG, (const char *[]){REQUEST " " SEND}, 1,
-             " open 0:4d+ shrink case 7 report[hang as it was, after opcode 3|as it "
-             "was|55|2.5|1|4d|-| 140 3]",
-             "iwarp-fuzz: finding 7 (hang as it was, after opcode 3) could not be shown again by "
-             "its case\n");
+             " open 0:4d+ close 0:4d+ shrink case 7 case 7 unwrite unplayed 7 row 7 of 1 "
+             "report[unexplained hang "
+             "the text|the text|55|2.5|1|4d|-|]",
+             "");
 }
 
 static void becomes_another(struct iw_hunt_finding *f)
@@ -410,10 +435,10 @@ static void what_is_left_is_known(void **state)
     (void)state;
     happens = of_any;
     does(IW_HUNT_CRASH, (const char *[]){"a00"}, 1,
-         " open 0:00+ shrink case 1 report[crash as it was, after odd octets|as it "
+         " open 0:00+ close 0:00+ shrink case 1 report[crash as it was, after odd octets|as it "
          "was|55|2.5|1|00|-| 200]");
     shrinks = becomes_another;
-    does(IW_HUNT_CRASH, (const char *[]){SEND}, 1, " open 0:00+ shrink");
+    does(IW_HUNT_CRASH, (const char *[]){SEND}, 1, " open 0:00+ close 0:00+ shrink");
     assert_int_equal(hunt.findings->times, 2);
     assert_null(hunt.findings->next);
 }
@@ -428,16 +453,16 @@ static void what_is_suppressed(void **state)
     options.suppress = path;
     happens = of_any;
     does(IW_HUNT_CRASH, (const char *[]){"a00"}, 1,
-         " open 0:00+ shrink case 1 report[crash as it was, after odd octets|as it "
+         " open 0:00+ close 0:00+ shrink case 1 report[crash as it was, after odd octets|as it "
          "was|55|2.5|1|00|odd| 200]");
     for (int i = 0; i < 3; i++) /* does not stand in for what may not be known */
-        does(IW_HUNT_CRASH, (const char *[]){"a00"}, 1, " open 0:00+");
+        does(IW_HUNT_CRASH, (const char *[]){"a00"}, 1, " open 0:00+ close 0:00+");
     assert_int_equal(hunt.findings->times, 4);
     does(IW_HUNT_HANG, (const char *[]){"a00"}, 1,
-         " open 0:00+ shrink case 2 report[hang as it was, after odd octets|as it "
+         " open 0:00+ close 0:00+ shrink case 2 report[hang as it was, after odd octets|as it "
          "was|55|2.5|1|00|-| 200]");
     hunt.findings->next->times = 2;
-    does(IW_HUNT_HANG, (const char *[]){"a00"}, 1, " open 0:00+");
+    does(IW_HUNT_HANG, (const char *[]){"a00"}, 1, " open 0:00+ close 0:00+");
     free(path);
 }
 

@@ -193,7 +193,6 @@ static void a_hang_is_tried(void **state)
     answers = false;
     tries(IW_HUNT_HANG, IW_HUNT_HANG, "0.25/0.25 10/0.5");
     assert_int_equal(kills, 1);
-    assert_int_equal(hunt.waited, 0); /* the probe alone */
     answer_time = 2 * MS;
     tries(IW_HUNT_HANG, IW_HUNT_HANG, "0.25/0.25 3/0.5");
     answers = true;
@@ -201,8 +200,8 @@ static void a_hang_is_tried(void **state)
     tries(IW_HUNT_CRASH, IW_HUNT_NOTHING, "0.25/0.25 50/0.5");
 }
 
-/* The look waits for the end of the process if the end can be noticed: nothing else counts as
- * waiting. */
+/* The look waits for the end of the process if the end can be noticed: nothing else takes
+ * time. */
 static void the_end_of_the_process(void **state)
 {
     uint64_t before = now;
@@ -211,26 +210,23 @@ static void the_end_of_the_process(void **state)
     answers = false;
     looks(IW_HUNT_HANG, "3/0.5");
     assert_int_equal(now - before, (uint64_t)3000 * MS);
-    assert_int_equal(hunt.waited, (uint64_t)3000 * MS);
     answer_time = 1000 * MS;
     looks(IW_HUNT_HANG, "60/0.5");
-    assert_int_equal(hunt.waited, (uint64_t)63000 * MS);
+    assert_int_equal(now - before, (uint64_t)63000 * MS);
     connects = false;
     looks(IW_HUNT_REFUSAL, "60/0.5");
-    assert_int_equal(hunt.waited, (uint64_t)123000 * MS);
+    assert_int_equal(now - before, (uint64_t)123000 * MS);
     answer_time = 2 * MS;
     looks(IW_HUNT_REFUSAL, "3/0.5");
-    assert_int_equal(hunt.waited, (uint64_t)123300 * MS);
+    assert_int_equal(now - before, (uint64_t)123300 * MS);
     answer_time = 4 * MS;
     looks(IW_HUNT_REFUSAL, "4/0.5");
-    assert_int_equal(hunt.waited, (uint64_t)123700 * MS);
-    assert_int_equal(now - before, hunt.waited);
+    assert_int_equal(now - before, (uint64_t)123700 * MS);
     target.death = NULL;
     looks(IW_HUNT_REFUSAL, "4/0.5");
     connects = true;
     looks(IW_HUNT_HANG, "4/0.5");
-    assert_int_equal(hunt.waited, (uint64_t)123700 * MS);
-    assert_int_equal(now - before, hunt.waited);
+    assert_int_equal(now - before, (uint64_t)123700 * MS);
 }
 
 int main(void)

@@ -4,7 +4,8 @@
  * --wrap. The fault lies after a start-up of RFC 6581 and three good FPDUs: the segment that
  * continues a Send's message ends the process. Only the octets decide, never how TCP or a busy
  * machine cuts them. With IW_PLANTED=hang in the environment the peer hangs instead, with
- * IW_PLANTED=refuse it lives on without its listeners.
+ * IW_PLANTED=refuse it lives on without its listeners. With IW_PLANTED_EVERY=N every Nth connection
+ * ends it at its first FPDU, whatever that is.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +52,20 @@ static bool goes_on(const struct iw_fpdu *fpdu)
     return iw_wire_get_ddp(head, n, &h) > 0 && !iw_ddp_tagged(&h) && h.qn == IW_QN_SEND && h.mo > 0;
 }
 
+static void count(const struct iw_endpoint *ep)
+{
+    static unsigned long connections;
+    const char *every = getenv("IW_PLANTED_EVERY");
+
+    if (every != NULL && ep->deframer.fpdus == 1 &&
+        ++connections % strtoul(every, NULL, 10) == 0)
+        abort();
+}
+
 int __wrap_iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu)
 {
     struct iw_endpoint *ep = context;
+    count(ep);
     bool deep = ep->startup.agreed.enhanced && ep->deframer.fpdus > DEEP && goes_on(fpdu);
     int status = __real_iw_ep_rx_fpdu(context, fpdu);
 
