@@ -45,7 +45,10 @@ struct iw_observed_queue {
     uint32_t invalidate_stag;
     uint32_t segments;
     uint64_t pos;
-    bool used; /* a message has begun */
+    bool used;        /* a message has begun */
+    bool uncounted;   /* some were not seen */
+    uint32_t begun;   /* messages */
+    uint32_t ordinal; /* open: the MSN that is meant */
     uint8_t head[HEAD];
 };
 
@@ -121,6 +124,7 @@ struct iw_observed_side {
     bool early_fpdu_waits;
     bool fin_known, fin_seen, fin_judged, reset;
     bool crc_failed;               /* the last FPDU's CRC was wrong */
+    bool crc_right;                /* some FPDU's CRC was right */
     bool offload;                  /* an input was longer than the EMSS */
     uint64_t input_pos, input_end; /* of the input that came last */
     uint64_t fin_pos;
@@ -270,6 +274,8 @@ void iw_observer_doubt_reads(struct iw_observer *o);
 
 /* untagged.c, tagged.c, reads.c, atomics.c, terminate.c: the segment in *o->now */
 void iw_observer_untagged(struct iw_observer *o);
+/* untagged.c: returns the MSN that the segment in *o->now is meant to have. */
+uint32_t iw_observer_meant_msn(const struct iw_observer *o);
 void iw_observer_tagged(struct iw_observer *o);
 void iw_observer_read_request(struct iw_observer *o);
 /* reads.c, for atomics.c: one more request of this side; the check of IRD. */

@@ -148,16 +148,42 @@ static void trust(struct iw_observer *o, struct iw_observed_side *s, const struc
         s->unproven = false;
 }
 
-/* Returns the quirk that explains a wrong CRC, as a set; 0: none does. */
-static iw_quirks crc_quirk(const struct iw_observer *o, const struct iw_fpdu *fpdu)
+/* Returns whether this side gets no CRC right: no octets are damaged, as those of framing and header
+ * are in order. `h`: NULL if there is none. */
+static bool crc_never_right(const struct iw_observer *o, const struct iw_observed_side *s,
+                            const struct iw_ddp_header *h)
 {
+    const iw_quirks known =
+        iw_quirk_bit(IW_QUIRK_CRC_ORDER) | iw_quirk_bit(IW_QUIRK_CRC_POLYNOMIAL);
+
+    return !s->crc_right && (s->found & known) == 0 && !s->missed && !o->joined &&
+           o->scratch->n_pending == 1 && h != NULL && iw_observer_plausible(o, h);
+}
+
+/* A right CRC: one before that was not had damaged octets, which may have been anything. */
+static void find_right_crc(struct iw_observer *o, struct iw_observed_side *s)
+{
+    if (!s->crc_right && iw_quirk_in(s->found, IW_QUIRK_CRC_OTHER))
+        iw_observer_lose_place(o, s);
+    s->crc_right = true;
+}
+
+/* Returns the quirk that explains a wrong CRC, as a set; 0: none does. */
+static iw_quirks crc_quirk(const struct iw_observer *o, const struct iw_observed_side *s,
+                           const struct iw_fpdu *fpdu, const struct iw_ddp_header *h)
+{
+    iw_quirks quirk = 0;
+
     for (size_t i = 0; !o->config.no_quirks && i < o->scratch->n_pending; i++) {
         const struct iw_fault *f = &o->scratch->pending[i];
-        if (f->check == IW_CHECK_MPA_CRC)
-            return iw_quirk_crc(o->raw, fpdu->size - IW_MPA_CRC_FIELD, (uint32_t)f->got,
-                                (uint32_t)f->want);
+        if (f->check != IW_CHECK_MPA_CRC)
+            continue;
+        quirk = iw_quirk_crc(o->raw, fpdu->size - IW_MPA_CRC_FIELD, (uint32_t)f->got,
+                             (uint32_t)f->want);
+        if (quirk == 0 && crc_never_right(o, s, h))
+            quirk = iw_quirk_bit(IW_QUIRK_CRC_OTHER);
     }
-    return 0;
+    return quirk;
 }
 
 /* Takes back the fault of the CRC. */
@@ -179,15 +205,17 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
     const struct iw_fpdu *fpdu = &mended;
     const uint8_t *ulpdu = contiguous(o, fpdu);
     bool crc_failed = fpdu->crc_checked && !fpdu->crc_good;
-    s->crc_quirk = crc_failed ? crc_quirk(o, fpdu) : 0;
+    struct iw_ddp_header h;
+    bool header = iw_wire_get_ddp(ulpdu, fpdu->length, &h) > 0;
+    if (fpdu->crc_checked && fpdu->crc_good)
+        find_right_crc(o, s);
+    s->crc_quirk = crc_failed ? crc_quirk(o, s, fpdu, header ? &h : NULL) : 0;
     if (s->crc_quirk != 0) {
         mended.crc_good = true;
         crc_failed = false;
         if ((s->found & s->crc_quirk) != 0)
             forgive_crc(o);
     }
-    struct iw_ddp_header h;
-    bool header = iw_wire_get_ddp(ulpdu, fpdu->length, &h) > 0;
     if (!fits(o, s, &h, header, crc_failed)) {
         s->redo = true;
         return 0;
@@ -247,6 +275,7 @@ static bool decode(struct iw_observer *o, const uint8_t *ulpdu, size_t length, s
     now->payload = ulpdu + header;
     now->payload_length = length - (size_t)header;
     now->payload_captured = captured - (size_t)header;
+    now->meant_msn = iw_ddp_tagged(&now->ddp) ? 0 : iw_observer_meant_msn(o);
     if (!iw_ddp_tagged(&now->ddp) && captured == length)
         iw_observed_header(o, iw_rdmap_op(&now->ddp), now->payload, now->payload_length);
     return true;

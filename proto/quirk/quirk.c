@@ -18,6 +18,8 @@ static const struct {
     [IW_QUIRK_CRC_POLYNOMIAL] = {"crc-polynomial",
                                  "the CRC is the CRC-32 of Ethernet in place of the CRC32c",
                                  IW_CHECK_MPA_CRC},
+    [IW_QUIRK_CRC_OTHER] = {"crc-other", "no CRC is right, and framing is in order without it",
+                            IW_CHECK_MPA_CRC},
 };
 
 const char *iw_quirk_name(enum iw_quirk quirk)

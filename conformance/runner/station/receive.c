@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "host/text.h"
+#include "iwarp/octets.h"
 #include "iwarp/transport.h"
 #include "station_internal.h"
 
@@ -108,6 +109,10 @@ void iw_item_append(struct iw_item *item, const struct iw_observation *o)
         iw_got(realloc(item->segments, (item->n_segments + 1) * sizeof(*item->segments)));
     item->octets = iw_got(realloc(item->octets, item->length + o->ulpdu_captured + 1));
     memcpy(item->octets + item->length, o->ulpdu, o->ulpdu_captured);
+    if (o->payload != NULL && !iw_ddp_tagged(&o->ddp) && o->meant_msn != o->ddp.msn) {
+        iw_put32(item->octets + item->length + IW_AT_MSN, o->meant_msn);
+        item->renumbered = true;
+    }
     item->segments[item->n_segments++] = (struct iw_item_segment){
         .offset = item->length,
         .length = o->ulpdu_captured,
@@ -384,6 +389,9 @@ size_t iw_item_print(const struct iw_item *item, char *text, size_t room)
         return (size_t)snprintf(text, room, "%s", ends[item->kind]);
     size_t n =
         iw_quirk_print_segment(text, room, item->octets, item->segments[0].length, item->quirks);
+    if (item->renumbered)
+        n += (size_t)snprintf(n < room ? text + n : NULL, n < room ? room - n : 0,
+                              " (msn as meant)");
     if (item->n_segments > 1)
         n += (size_t)snprintf(n < room ? text + n : NULL, n < room ? room - n : 0,
                               " and %zu more segments, %zu octets of ULPDU in all",

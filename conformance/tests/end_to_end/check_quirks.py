@@ -99,7 +99,9 @@ def check_beside_another(bench):
 def check_msn(bench):
     """MSNs that begin with 2: one finding; what the cases are about is judged."""
     switch = "--violate ddp-msn"
-    report = bench.play(switch, *select("ddp-stag-*", "ddp-untagged-qn*"))
+    # Some of these compare MSNs, or whole ULPDUs: they see what is meant.
+    report = bench.play(switch, *select("ddp-stag-*", "ddp-untagged-qn*", "rdmap-target-send", "rdmap-terminate-ddp-tagged",
+                                        "ext-target-immediate", "empa-rtr-chosen-send", "replay-siw-rdma-server-crcoff"))
     harness.equal("one finding", rules(report), ["DDP-4.3-08"])
     own = verdicts(report)
     harness.equal("of cases about STags", {own[name] for name in own if name.startswith("ddp-stag-")} - {"PASS"}, {"NOTE"})
@@ -108,6 +110,20 @@ def check_msn(bench):
     harness.expect("in the capture", b"looked through: MSNs begin" in harness.octets(case["pcap"]))
     both = bench.play(switch + " --botch ddp-stag=code", *select("ddp-stag-unknown*"))
     harness.expect("what it would hide", len(rules(both)) == 2 and "DDP-4.3-08" in rules(both), rules(both))
+
+
+def check_wrong_crc(bench):
+    """CRCs that are wrong in no way that is known: one finding, and what stands in the FPDUs is judged."""
+    switch = "--violate mpa-crc"
+    report = bench.play(switch, *select("ddp-stag-*", "ddp-untagged-qn*", "mpa-crc-value-*"))
+    harness.equal("one finding", rules(report), ["MPA-4.4-11"])
+    case = next(case for case in report["cases"] if case["verdict"] == "NOTE")
+    harness.expect("with its explanation", "no CRC is right" in case["reason"], case["reason"])
+    harness.equal("iwarp-lint agrees", bench.lints(case), ["mpa-crc"])
+    both = bench.play(switch + " --violate ddp-msn", *select("ddp-stag-*", "ddp-untagged-qn*"))
+    harness.equal("MSNs besides", sorted(rules(both)), ["DDP-4.3-08", "MPA-4.4-11"])
+    code = bench.play(switch + " --botch ddp-stag=code", *select("ddp-stag-unknown*"))
+    harness.expect("what it would hide", len(rules(code)) == 2 and "MPA-4.4-11" in rules(code), rules(code))
 
 
 def recorded(bench, pcaps, crc):
@@ -135,6 +151,7 @@ def check_crc(bench, pcaps):
     ways = {
         "crc-order": lambda octets: struct.pack(">I", recordings.crc32c(octets)),
         "crc-polynomial": lambda octets: struct.pack("<I", zlib.crc32(octets)),
+        "crc-other": lambda octets: struct.pack("<I", ~recordings.crc32c(octets) & 0xffffffff),
     }
     for quirk, crc in ways.items():
         rows, without, count = recorded(bench, pcaps, crc)
@@ -161,6 +178,7 @@ def main(conform, agent, lint, pcaps):
         check_switched_off(bench)
         check_beside_another(bench)
         check_msn(bench)
+        check_wrong_crc(bench)
         check_crc(bench, pcaps)
         check_named(bench)
     harness.conclude()

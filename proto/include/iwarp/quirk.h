@@ -29,6 +29,9 @@ enum iw_quirk {
     IW_QUIRK_CRC_ORDER,
     /* CRC fields hold the CRC-32 of Ethernet in place of the CRC32c, in either order. */
     IW_QUIRK_CRC_POLYNOMIAL,
+    /* CRC fields hold something else: no FPDU of a side has a right one, from its first on, and all
+     * else in their headers is in order. */
+    IW_QUIRK_CRC_OTHER,
     IW_QUIRK_COUNT /* so many; as a quirk: none */
 };
 

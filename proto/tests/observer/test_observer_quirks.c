@@ -84,8 +84,32 @@ static const struct row rows[] = {
      {IW_CHECK_MPA_CRC, IW_CHECK_MPA_CRC},
      2,
      true},
-    /* Wrong in no way that is known: framing is lost with the second. */
+    /* Wrong in no way that is known, from the first FPDU on. */
     {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "00000000"}, {IW_CHECK_MPA_CRC}, 1, false},
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "00000000", FPDU_2 "00000000", FPDU_3 "01020304"},
+     {IW_CHECK_MPA_CRC},
+     1,
+     true},
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "00000000", FPDU_3 "00000000"},
+     {IW_CHECK_MPA_CRC, IW_CHECK_DDP_MSN},
+     1,
+     true},
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_2 "00000000"},
+     {IW_CHECK_MPA_CRC, IW_CHECK_DDP_MSN},
+     1,
+     false},
+    /* The next one is right: what comes then is damaged, and not looked through. */
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "00000000", "R " SEND_2, FPDU_1 "00000000", "R " SEND_3},
+     {IW_CHECK_MPA_CRC, IW_CHECK_MPA_CRC},
+     2,
+     false},
+    {{REQUEST, REPLY, "I " SEND_1, "R " SEND_1, FPDU_3 "00000000"}, {IW_CHECK_MPA_CRC}, 1, false},
+    /* A header that is not in order may be damaged. */
+    {{REQUEST, REPLY, "I " SEND_1,
+      "r 0012 4543 00000000 00000000 00000002 00000000 00000000"},
+     {IW_CHECK_MPA_CRC},
+     1,
+     false},
 };
 
 static void test_rows(void **state)
@@ -113,8 +137,47 @@ static void test_rows(void **state)
     }
 }
 
+/* MSNs as they are meant: what came, or the place of the message on its queue. */
+static void test_meant_msn(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *steps[STEPS];
+        uint32_t meant[STEPS]; /* of the initiator's segments */
+    } msns[] = {
+        {{"I " SEND_0, "I " SEND_1, "I " READ_1}, {1, 2, 1}},
+        {{"I " SEND_2, "I " SEND_3, "I " READ_2}, {1, 2, 1}},
+        {{"I " SEND_1, "I " READ_2, "I " SEND_3, "I " READ_4}, {1, 1, 2, 2}},
+        {{"I " SEND_1, "I " SEND_3, "I " SEND_4}, {1, 3, 4}},
+        /* All segments of a message. */
+        {{"I 0143 00000000 00000000 00000002 00000000 aabbccdd",
+          "I 4143 00000000 00000000 00000002 00000004"},
+         {1, 1}},
+        /* A number that is left out stays. */
+        {{"I " SEND_2, "I " SEND_4}, {1, 4}},
+        /* After octets that nobody has seen right, a place is not known. */
+        {{"I " SEND_2, "R " SEND_1, "X " SEND_3, "I " SEND_4}, {1, 2, 4}},
+    };
+
+    for (size_t i = 0; i < sizeof msns / sizeof msns[0]; i++) {
+        struct rig *rig = rig_new(false, false);
+        PLAY(rig, REQUEST, REPLY);
+        size_t n = 0;
+        for (size_t k = 0; k < STEPS && msns[i].steps[k] != NULL; k++) {
+            rig_step(rig, msns[i].steps[k]);
+            if (msns[i].steps[k][0] == 'R')
+                continue;
+            const struct seen *s = rig_get(rig, IW_OBSERVED_SEGMENT,
+                                           rig_count(rig, IW_OBSERVED_SEGMENT) - 1);
+            assert_int_equal(s->meant_msn, msns[i].meant[n++]);
+        }
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_meant_msn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
