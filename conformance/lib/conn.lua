@@ -7,7 +7,7 @@ local octets = iw.load("octets")
 local instruments = iw.load("instruments")
 
 local Conn = {}
-local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends receives failing deaf turned")) }
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends receives delivered failing deaf turned")) }
 
 function Conn.new(t, raw)
   local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)
@@ -38,6 +38,9 @@ local function queue(conn, qn)
   end
   return q
 end
+
+-- How many messages of queue 0 were sent whole, those with an MSN of their own left out.
+function Conn:sends() return queue(self, 0).msn - 1 end
 
 -- Returns the header that a correct stack would send now, and the overridden fields.
 local function header_of(conn, m, body)
@@ -362,15 +365,23 @@ local function set_text(patterns)
   return table.concat(texts, " or ")
 end
 
+local function seal(conn, item)
+  message.seal(item)
+  item.conn = conn
+  conn.t.last_item = item
+  return item
+end
+
 -- The next thing that the peer did, or nil.
 function Conn:next(seconds)
   local item = self.raw:next(instruments.seconds(self, seconds))
-  if item then
-    message.seal(item)
-    item.conn = self
-    self.t.last_item = item
-  end
-  return item
+  return item and seal(self, item)
+end
+
+-- The message of which more has to come; nil if there is none.
+function Conn:partial()
+  local part = self.raw:partial()
+  return part and seal(self, part)
 end
 
 local function nothing_text(conn, seconds)
@@ -457,6 +468,19 @@ local function patience(conn, patterns, options)
   return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
 end
 
+-- Where nothing comes: fails because of the segments of a message that has not ended, if they are all of an expected one.
+local function unfinished(conn, patterns)
+  local part = conn:partial()
+  for _, pattern in ipairs(part and patterns or {}) do
+    local list = pattern:differences(part)
+    if list and (#list == 0 or #list == 1 and list[1] == "l") then
+      conn.t:fail("the target's message does not end: no segment has L=1", {
+        rule = "DDP-4.1-03", how = "unfinished", expected = pattern:text(), actual = part.text, item = part,
+      })
+    end
+  end
+end
+
 -- Checks that the peer's next action matches one of the messages or lists of them, the preferred one first. Options come
 -- last: rule (broken if it does not), within (seconds), ignoring (a message that may come before),
 -- dropped (silence passes, too, if the target's TCP has not acknowledged the octets sent: RFC 5044 §8).
@@ -484,6 +508,7 @@ function Conn:expect(...)
     return self.t:observe("answer", "the segment was dropped")
   end
   self.t.asked = self
+  if not item then unfinished(self, patterns) end
   local word = how(patterns, item)
   self.t:fail(reason_for(patterns, item), {
     rule = field_rule(patterns, item) or options.rule, how = word, fault = fault_of(patterns, item, word),

@@ -44,7 +44,7 @@ return family {
           local conn, asked = mpa.called(t, { revision = revision, enhanced = enhanced, peer_to_peer = enhanced })
           conn:send(reply { rejected = true, revision = revision, a = asked.a, b = asked.b, c = asked.c, d = asked.d,
             private = bytes(length) })
-          local event = t:event("rejected", conn)
+          local event = t:event("rejected", conn, {}, { rule = length > 0 and "MPA-7.1.2-24" or nil })
           t:check(event.private == show(bytes(length)), "the ULP saw other private data", {
             expected = show(bytes(length), 32), actual = event.private:sub(1, 64) })
           nothing_more(t, conn, 20 + asked.pd_length)

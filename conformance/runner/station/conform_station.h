@@ -154,6 +154,9 @@ bool iw_conn_window(struct iw_conn *c, uint16_t window);
  * queue until iw_conn_drop. After FIN or RST nothing more comes. */
 const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline);
 void iw_conn_drop(struct iw_conn *c);
+/* The message of which segments have come, but not the last one; NULL if there is none. Valid until
+ * more is read. */
+const struct iw_item *iw_conn_partial(const struct iw_conn *c);
 /* Reads until the peer has ended its direction; items stay in the queue. True if it has. */
 bool iw_conn_drain(struct iw_conn *c, uint64_t deadline);
 

@@ -320,6 +320,11 @@ const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)
     return c->items;
 }
 
+const struct iw_item *iw_conn_partial(const struct iw_conn *c)
+{
+    return c->partial;
+}
+
 void iw_conn_drop(struct iw_conn *c)
 {
     struct iw_item *item = c->items;
