@@ -166,10 +166,13 @@ struct iw_observed_side {
     bool crc_known;          /* whether CRCs are in force */
     bool crc_seen;           /* not known, but they were right */
 
-    iw_quirks crc_quirk; /* what explains the CRC of the FPDU that is being taken */
-    iw_quirks found;     /* quirks of this side: found once */
-    uint32_t msn_start;  /* what its MSNs begin with */
-    uint32_t untagged;   /* messages that have begun, of all queues */
+    iw_quirks crc_quirk;          /* what explains the CRC of the FPDU that is being taken */
+    iw_quirks marker_quirk;       /* what explains the places of its Markers */
+    struct iw_fault marker_fault; /* found with it; IW_CHECK_NONE: none */
+    bool retake;                  /* its Markers stand elsewhere: frame it once more */
+    iw_quirks found;              /* quirks of this side: found once */
+    uint32_t msn_start;           /* what its MSNs begin with */
+    uint32_t untagged;            /* messages that have begun, of all queues */
     struct iw_observed_queue queue[QUEUES];
     struct iw_observed_tagged tagged[2]; /* Write, Read Response */
     struct iw_observed_reads reads;      /* requested by this side */
@@ -183,7 +186,8 @@ struct iw_observer {
     uint8_t version; /* DV and RV in force: 0 after a Reply of revision 0, else 1 (OP-72) */
     bool version_known;
     bool joined;        /* no start-up frame was seen */
-    const uint8_t *raw; /* octets of the FPDU that is being taken, Markers included */
+    const uint8_t *raw; /* octets from the FPDU on that is being taken, Markers included */
+    size_t raw_length;
     struct iw_observed_side side[2];
 };
 
@@ -219,6 +223,26 @@ size_t iw_observer_seek(struct iw_observer *o, struct iw_observed_side *s, const
                         size_t length, bool last);
 /* True if the header has nothing wrong or strange. */
 bool iw_observer_plausible(const struct iw_observer *o, const struct iw_ddp_header *h);
+/* Returns whether an FPDU could begin with these octets: length and DDP header. Sets its size. */
+enum iw_fpdu_probe iw_observer_probe_header(const struct iw_observer *o,
+                                            const struct iw_deframer *d, uint64_t pos,
+                                            const uint8_t *octets, size_t length, uint32_t *size);
+
+/* Returns whether an FPDU may begin with these four octets: ULPDU_Length and two of the ULPDU. */
+bool iw_observer_may_begin(const uint8_t *octets);
+
+/* markers.c: looks whether Markers are there as agreed, from the first FPDU of a side on. Returns
+ * false if more octets are needed. */
+bool iw_observer_first_marker(struct iw_observer *o, struct iw_observed_side *s,
+                              const uint8_t *octets, size_t length);
+enum iw_marker_places {
+    IW_MARKERS_IN_PLACE, /* or nobody can tell */
+    IW_MARKERS_FOUND,    /* framing goes on by their places */
+    IW_MARKERS_ELSEWHERE /* at places from which nothing follows */
+};
+/* Looks for the Markers of the FPDU at s->next, which does not fit. */
+enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_observed_side *s,
+                                               const uint8_t *octets, size_t length);
 /* Framing is not known any more at s->next. */
 void iw_observer_unframe(struct iw_observer *o, struct iw_observed_side *s);
 

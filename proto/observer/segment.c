@@ -77,9 +77,20 @@ static void find_pending(struct iw_observer *o, bool crc_failed)
 {
     for (size_t i = 0; i < o->scratch->n_pending; i++) {
         const struct iw_fault *f = &o->scratch->pending[i];
-        if (!crc_failed || f->check == IW_CHECK_MPA_CRC)
+        if (!crc_failed || f->check == IW_CHECK_MPA_CRC || f->check == IW_CHECK_MPA_MARKER_PLACE)
             iw_observer_find(o, f->check, f->pos, f->got, f->want);
     }
+}
+
+/* Finds what explains the places of the Markers, once. */
+static void find_marker_fault(struct iw_observer *o, struct iw_observed_side *s)
+{
+    const struct iw_fault f = s->marker_fault;
+
+    s->marker_quirk = 0;
+    s->marker_fault.check = IW_CHECK_NONE;
+    if (f.check != IW_CHECK_NONE)
+        iw_observer_find(o, f.check, f.pos, f.got, f.want);
 }
 
 static const uint8_t *contiguous(struct iw_observer *o, const struct iw_fpdu *fpdu)
@@ -148,8 +159,8 @@ static void trust(struct iw_observer *o, struct iw_observed_side *s, const struc
         s->unproven = false;
 }
 
-/* Returns whether this side gets no CRC right: no octets are damaged, as those of framing and header
- * are in order. `h`: NULL if there is none. */
+/* Returns whether this side gets no CRC right: no octets are damaged, as those of framing and
+ * header are in order. `h`: NULL if there is none. */
 static bool crc_never_right(const struct iw_observer *o, const struct iw_observed_side *s,
                             const struct iw_ddp_header *h)
 {
@@ -186,6 +197,16 @@ static iw_quirks crc_quirk(const struct iw_observer *o, const struct iw_observed
     return quirk;
 }
 
+/* Takes back what framing found: Markers at other places explain it, which is found once. */
+static void blame_places(struct iw_observer *o, struct iw_observed_side *s)
+{
+    o->scratch->n_pending = 0;
+    if (!iw_quirk_in(s->found, IW_QUIRK_MARKERS_PLACE))
+        o->scratch->pending[o->scratch->n_pending++] =
+            (struct iw_fault){.check = IW_CHECK_MPA_MARKER_PLACE, .pos = s->next};
+    s->found |= iw_quirk_bit(IW_QUIRK_MARKERS_PLACE);
+}
+
 /* Takes back the fault of the CRC. */
 static void forgive_crc(struct iw_observer *o)
 {
@@ -216,6 +237,13 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
         if ((s->found & s->crc_quirk) != 0)
             forgive_crc(o);
     }
+    enum iw_marker_places places = IW_MARKERS_IN_PLACE;
+    if (crc_failed || pending(o, IW_CHECK_MPA_MARKER_POINTER))
+        places = iw_observer_seek_markers(o, s, o->raw, o->raw_length);
+    if (places == IW_MARKERS_FOUND) {
+        s->retake = true;
+        return 0;
+    }
     if (!fits(o, s, &h, header, crc_failed)) {
         s->redo = true;
         return 0;
@@ -224,6 +252,10 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
     if (framing_lost(s, fpdu, &h, header, crc_failed, &why)) {
         iw_observer_lose(o, s->self, &why);
         return -1;
+    }
+    if (places == IW_MARKERS_ELSEWHERE) {
+        blame_places(o, s);
+        crc_failed = true;
     }
     if (!crc_failed && header)
         trust(o, s, fpdu, &h);
@@ -435,14 +467,16 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     iw_observer_begin(o, IW_OBSERVED_SEGMENT, side, fpdu != NULL ? fpdu->pos : 0,
                       fpdu != NULL ? fpdu->pos + fpdu->size : 0);
     o->now->fpdu = fpdu;
-    o->now->quirks = o->now->proven = fpdu != NULL ? s->crc_quirk : 0;
+    o->now->quirks = o->now->proven = fpdu != NULL ? s->crc_quirk | s->marker_quirk : 0;
     s->found |= o->now->quirks;
     s->spoke = true;
     bool header = decode(o, ulpdu, length, captured);
     s->segments++;
     iw_observer_show(o);
-    if (fpdu != NULL)
+    if (fpdu != NULL) {
+        find_marker_fault(o, s);
         find_pending(o, !content);
+    }
     if (!content || (!header && captured < length)) {
         if (s->told)
             iw_observer_doubt_reads(o); /* a receiver that took it may have seen any request */

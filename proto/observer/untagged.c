@@ -27,8 +27,8 @@ static bool is_turned(uint32_t msn, uint32_t expected)
     return expected <= 0xff && msn == expected << 24;
 }
 
-/* Returns the quirk that explains why a message begins with this MSN, which is not the expected one;
- * IW_QUIRK_COUNT if none does. */
+/* Returns the quirk that explains why a message begins with this MSN, which is not the expected
+ * one; IW_QUIRK_COUNT if none does. */
 static enum iw_quirk numbering(const struct iw_observer *o, const struct iw_observed_side *s,
                                const struct iw_observed_queue *q, uint32_t msn)
 {
@@ -68,8 +68,8 @@ uint32_t iw_observer_meant_msn(const struct iw_observer *o)
         return h->msn;
     if (q->open)
         return h->msn == q->msn ? q->ordinal : h->msn;
-    bool bent = h->msn == q->msn ? (s->found & known) != 0
-                                 : numbering(o, s, q, h->msn) != IW_QUIRK_COUNT;
+    bool bent =
+        h->msn == q->msn ? (s->found & known) != 0 : numbering(o, s, q, h->msn) != IW_QUIRK_COUNT;
     return bent ? q->begun + 1 : h->msn;
 }
 

@@ -20,6 +20,12 @@ static const struct {
                                  IW_CHECK_MPA_CRC},
     [IW_QUIRK_CRC_OTHER] = {"crc-other", "no CRC is right, and framing is in order without it",
                             IW_CHECK_MPA_CRC},
+    [IW_QUIRK_MARKERS_MISSING] = {"markers-missing", "FPDUs follow each other without Markers",
+                                  IW_CHECK_MPA_MARKER_MISSING},
+    [IW_QUIRK_MARKERS_UNASKED] = {"markers-unasked", "Markers stand in the stream all the same",
+                                  IW_CHECK_MPA_MARKER_UNASKED},
+    [IW_QUIRK_MARKERS_PLACE] = {"markers-place", "Markers stand at other places",
+                                IW_CHECK_MPA_MARKER_PLACE},
 };
 
 const char *iw_quirk_name(enum iw_quirk quirk)

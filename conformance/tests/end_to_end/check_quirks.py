@@ -126,6 +126,20 @@ def check_wrong_crc(bench):
     harness.expect("what it would hide", len(rules(code)) == 2 and "MPA-4.4-11" in rules(code), rules(code))
 
 
+def check_markers(bench):
+    """Markers left out, sent unasked, or at other places: one finding by the rule that is broken."""
+    for switch, rule, text in (("mpa-marker-missing", "MPA-7.1.1-06", b"FPDUs follow each other without Markers"),
+                               ("mpa-marker-unasked", "MPA-7.1.1-05", b"Markers stand in the stream all the same"),
+                               ("mpa-marker-place", "MPA-4.3-02", b"Markers stand at other places")):
+        cases = ("mpa-markers-to-target-*", "mpa-startup-m", "bug-markers-*") + (("mpa-markers-sent",) if switch == "mpa-marker-place" else ())
+        report = bench.play("--violate " + switch, *select(*cases))
+        harness.equal(switch, rules(report), [rule])
+        case = next(case for case in report["cases"] if case["id"] in report["findings"][0]["cases"])
+        harness.equal(switch + ": iwarp-lint agrees", bench.lints(case), [switch])
+        if switch != "mpa-marker-place":
+            harness.expect(switch + ": in the capture", b"looked through: " + text in harness.octets(case["pcap"]))
+
+
 def recorded(bench, pcaps, crc):
     """siw's rping with other CRC fields in every FPDU: crc(octets). What iwarp-lint lists, and how many FPDUs there are."""
     recording = recordings.Recording(os.path.join(pcaps, "siw", "uml-rping-crc.pcap"))
@@ -179,6 +193,7 @@ def main(conform, agent, lint, pcaps):
         check_beside_another(bench)
         check_msn(bench)
         check_wrong_crc(bench)
+        check_markers(bench)
         check_crc(bench, pcaps)
         check_named(bench)
     harness.conclude()

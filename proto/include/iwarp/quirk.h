@@ -32,6 +32,12 @@ enum iw_quirk {
     /* CRC fields hold something else: no FPDU of a side has a right one, from its first on, and all
      * else in their headers is in order. */
     IW_QUIRK_CRC_OTHER,
+    /* A side sends no Markers, though the other one's start-up frame asks for them (RFC 5044
+     * §7.1.1), or sends some that nobody asked for. */
+    IW_QUIRK_MARKERS_MISSING,
+    IW_QUIRK_MARKERS_UNASKED,
+    /* Markers stand every 512 octets, but not where they should (RFC 5044 §4.3). */
+    IW_QUIRK_MARKERS_PLACE,
     IW_QUIRK_COUNT /* so many; as a quirk: none */
 };
 

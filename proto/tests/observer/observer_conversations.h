@@ -151,6 +151,13 @@ static const struct conversation startup[] = {
 #define PLAIN REQUEST_PLAIN, REPLY_PLAIN
 #define MARKERS REQUEST_MARKERS, REPLY_MARKERS
 
+/* A Send of 500 octets at position 28, with a Marker at 516 or 512. */
+#define OCTETS_448 OCTETS_64 OCTETS_64 OCTETS_64 OCTETS_64 OCTETS_64 OCTETS_64 OCTETS_64
+#define LONG_BEFORE "0206 " SEND_2 OCTETS_448 OCTETS_16 "01020304"
+#define LONG_AFTER OCTETS_16 OCTETS_16 "00000000"
+#define LONG_BEFORE_512 "0206 " SEND_2 OCTETS_448 OCTETS_16
+#define LONG_AFTER_512 "01020304" OCTETS_16 OCTETS_16 "00000000"
+
 static const struct conversation framing[] = {
     {{BEGIN, "X " SEND_1}, FINDS(IW_CHECK_MPA_CRC, 2, 20, 0xc5e87b58, 0xc4e87b58)},
     {{BEGIN, "X " SEND_1, "I " SEND_3}, FINDS(IW_CHECK_MPA_CRC, 2, 20, 0xc5e87b58, 0xc4e87b58)},
@@ -161,6 +168,17 @@ static const struct conversation framing[] = {
      .lost = 1},
     {{BEGIN, "I " SEND_1, "Y " SEND_1}, FINDS(IW_CHECK_MPA_CRC, 3, 20, 0xc5e87b58, 0xc4e87b58)},
     {{BEGIN, "I " SEND_1, "R " SEND_1}, CLEAN(IW_CHECK_MPA_CRC)},
+    {{MARKERS, "I " SEND_1, "I " SEND_2}, FINDS(IW_CHECK_MPA_MARKER_MISSING, 2, 0, 0, 1)},
+    {{MARKERS, "M " SEND_1}, CLEAN(IW_CHECK_MPA_MARKER_MISSING)},
+    {{PLAIN, "M " SEND_1}, FINDS(IW_CHECK_MPA_MARKER_UNASKED, 2, 0, 1, 0)},
+    {{PLAIN, "I " SEND_1}, CLEAN(IW_CHECK_MPA_MARKER_UNASKED)},
+    /* The second Marker comes four octets late; the third stands 512 octets after it. */
+    {{MARKERS, "M " SEND_1, "i " LONG_BEFORE "000001e8" LONG_AFTER,
+      "i 01f2 " SEND_3 OCTETS_448 "01020304 000001d8" OCTETS_16
+      "000102030405060708090a0b 00000000"},
+     FINDS(IW_CHECK_MPA_MARKER_PLACE, 3, 488, 488, 484)},
+    {{MARKERS, "M " SEND_1, "i " LONG_BEFORE_512 "000001e4" LONG_AFTER_512},
+     CLEAN(IW_CHECK_MPA_MARKER_PLACE)},
     {{PLAIN, "X " SEND_1}, CLEAN(IW_CHECK_MPA_CRC)},
     /* A wrong CRC explains the pad, too. */
     {{BEGIN, "i 0017" SEND_1 "68656c6c6f 010000 00000000"},

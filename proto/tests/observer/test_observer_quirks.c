@@ -84,6 +84,27 @@ static const struct row rows[] = {
      {IW_CHECK_MPA_CRC, IW_CHECK_MPA_CRC},
      2,
      true},
+    /* No Markers, though both ask for them. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, "R " SEND_1, "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_DDP_MSN},
+     12,
+     false},
+    /* Markers that nobody asked for: only the first stands before its FPDU here. */
+    {{REQUEST_PLAIN, REPLY_PLAIN, "M " SEND_1, "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_UNASKED, IW_CHECK_DDP_MSN},
+     2,
+     true},
+    {{REQUEST, REPLY, "M " SEND_1, "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_UNASKED, IW_CHECK_DDP_MSN},
+     1,
+     true},
+    /* A first Marker with a wrong value is one all the same. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "i 00010000 0012" SEND_1 "00000000"},
+     {IW_CHECK_MPA_MARKER_RSVD},
+     1,
+     false},
+    /* An FPDU without an octet is one. */
+    {{REQUEST, REPLY, "i 00000000 c74b6748", "I " SEND_1}, {IW_CHECK_DDP_HEADER_SHORT}, 1, false},
     /* Wrong in no way that is known, from the first FPDU on. */
     {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "00000000"}, {IW_CHECK_MPA_CRC}, 1, false},
     {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "00000000", FPDU_2 "00000000", FPDU_3 "01020304"},
