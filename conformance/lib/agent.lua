@@ -134,9 +134,6 @@ local EVENT_FIELDS = {
   terminated = "layer type code flags meaning", stream = "length listen", closed = "graceful cause check rule error",
 }
 
--- A word for the way in which an event about a connection does not come: the target has "refused" what it should report.
-local function unreported(conn) return conn and conn:state().ended and "refused" or nil end
-
 -- The next event of this kind about a connection: t:event("terminated", conn, {code = 2}). The
 -- fields must fit. Returns the event.
 function Agent:event(kind, conn, fields, options)
@@ -156,7 +153,7 @@ function Agent:event(kind, conn, fields, options)
   end
   if right then return event end
   self:fail("the target reported another event than expected", {
-    rule = options.rule, how = not event and unreported(conn) or nil, expected = event_text(wanted),
+    rule = options.rule, conn = not event and conn or nil, expected = event_text(wanted),
     actual = event and event_text(event) or ("no event '%s' within %g s"):format(kind, options.within or iw.patience()),
   })
 end
@@ -464,7 +461,7 @@ function Agent:requested(conn, options)
   end, options.within)
   if not event then
     self:fail("the target did not pass the Request to its ULP", {
-      rule = options.rule, how = unreported(conn), expected = "event request", actual = "none",
+      rule = options.rule, conn = conn, expected = "event request", actual = "none",
     })
   end
   conn.agent = event.conn

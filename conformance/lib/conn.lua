@@ -418,6 +418,17 @@ local function field_rule(patterns, item)
   return #list == 1 and FIELD_RULES[item.op][list[1]] or nil
 end
 
+-- The rule that a target breaks which refuses a good message, by what its Terminate returns of it. Of a case that sends something odd
+-- nobody knows that it was good.
+local function refused_rule(conn, item)
+  local segment = item and item.op == "terminate" and item.m and item.segment
+  if not segment or conn.t.odd then return nil end
+  if segment.op == "write" then return item.segment_length == 14 and "DDP-5.2-11" or nil end
+  if segment.op ~= "read-request" or not item.request then return nil end
+  if item.request.size > 0 then return "RDMAP-5.2.1-12" end
+  return item.layer == 0 and item.etype == 1 and "RDMAP-5.2.1-15" or "RDMAP-5.2.1-16"
+end
+
 local function reason_for(patterns, item)
   if not item then return "the target did not answer" end
   if item.kind == "fin" then return "the target closed the connection instead" end
@@ -511,7 +522,7 @@ function Conn:expect(...)
   if not item then unfinished(self, patterns) end
   local word = how(patterns, item)
   self.t:fail(reason_for(patterns, item), {
-    rule = field_rule(patterns, item) or options.rule, how = word, fault = fault_of(patterns, item, word),
+    rule = field_rule(patterns, item) or word == "refused" and refused_rule(self, item) or options.rule, how = word, fault = fault_of(patterns, item, word),
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, options.within),
     item = item,
@@ -587,7 +598,8 @@ function Conn:fence(options)
   if done then return nil end
   self.t.asked = self
   self.t:fail(reason_for({}, item), {
-    rule = options.rule, how = item and instruments.ends(item) and "refused" or item and "another answer" or "unanswered",
+    rule = refused_rule(self, item) or options.rule,
+    how = item and instruments.ends(item) and "refused" or item and "another answer" or "unanswered",
     expected = rest.text, actual = item and item.text or nothing_text(self, options.within), item = item,
   })
 end

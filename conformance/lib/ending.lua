@@ -61,7 +61,7 @@ end
 
 -- What the observer finds on the same connection after a finding because of it. After octets too many nobody knows where the
 -- target's FPDUs begin; after a response too many, which request the next one answers.
-local FRAMING = strict.set("mpa-startup-cut mpa-crc mpa-marker-pointer mpa-marker-rsvd mpa-marker-low mpa-pad mpa-ulpdu-max " ..
+local FRAMING = strict.set("mpa-startup-cut mpa-crc mpa-marker-missing mpa-marker-unasked mpa-marker-pointer mpa-marker-rsvd mpa-marker-low mpa-pad mpa-ulpdu-max " ..
   "mpa-fin-inside mpa-rtr-first mpa-responder-early ddp-header-short")
 local RESPONSES = strict.set("rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past")
 local LEADS_TO = {

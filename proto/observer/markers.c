@@ -6,7 +6,7 @@
 /* Returns whether the places of this side's Markers are certain but for such a quirk. */
 static bool certain(const struct iw_observer *o, const struct iw_observed_side *s)
 {
-    return !o->config.no_quirks && !s->missed && !o->joined;
+    return !o->config.no_quirks && !s->missed && !o->joined && !s->early_found;
 }
 
 /* The fault is found with the next FPDU, once. */
