@@ -14,11 +14,22 @@ enum {
     ALIGNED = 2   /* segments that are lists of whole FPDUs: framing found again is proven */
 };
 
+/* A finding that is due once the segment was shown. */
+struct iw_observed_owed {
+    enum iw_quirk quirk;
+    size_t offset; /* in the ULPDU */
+    uint64_t got, want;
+};
+
+enum { OWED = 3 /* fields of one header */ };
+
 /* What all observers of a caller may share, as nothing of it outlives a call. */
 struct iw_observer_scratch {
     struct iw_observation now; /* the observation being reported */
     struct iw_fault pending[PENDING];
     size_t n_pending;
+    struct iw_observed_owed owed[OWED];
+    size_t n_owed;
     uint8_t gather[65535];
     _Alignas(16) uint8_t room[IW_DEFRAMER_BUFFER];
 };
@@ -295,6 +306,11 @@ void iw_observed_header(struct iw_observer *o, unsigned opcode, const uint8_t *o
                         size_t length);
 /* Nothing is certain any more about the Read and Atomic Requests of either side. */
 void iw_observer_doubt_reads(struct iw_observer *o);
+
+/* order.c: mends the fields of the DDP header in *o->now that are in reversed octet order; finds
+ * those of them that are new. */
+void iw_observer_mend_order(struct iw_observer *o);
+void iw_observer_find_order(struct iw_observer *o);
 
 /* untagged.c, tagged.c, reads.c, atomics.c, terminate.c: the segment in *o->now */
 void iw_observer_untagged(struct iw_observer *o);

@@ -307,6 +307,7 @@ static bool decode(struct iw_observer *o, const uint8_t *ulpdu, size_t length, s
     now->payload = ulpdu + header;
     now->payload_length = length - (size_t)header;
     now->payload_captured = captured - (size_t)header;
+    iw_observer_mend_order(o);
     now->meant_msn = iw_ddp_tagged(&now->ddp) ? 0 : iw_observer_meant_msn(o);
     if (!iw_ddp_tagged(&now->ddp) && captured == length)
         iw_observed_header(o, iw_rdmap_op(&now->ddp), now->payload, now->payload_length);
@@ -470,6 +471,7 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     o->now->quirks = o->now->proven = fpdu != NULL ? s->crc_quirk | s->marker_quirk : 0;
     s->found |= o->now->quirks;
     s->spoke = true;
+    o->scratch->n_owed = 0;
     bool header = decode(o, ulpdu, length, captured);
     s->segments++;
     iw_observer_show(o);
@@ -500,6 +502,7 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
         iw_observer_lose_place(o, s);
         return;
     }
+    iw_observer_find_order(o);
     check_reserved(o);
     if (!check_header(o))
         return;

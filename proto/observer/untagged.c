@@ -21,12 +21,6 @@ static void open_message(struct iw_observer *o, struct iw_observed_queue *q)
     o->side[now->side].untagged++;
 }
 
-/* Returns whether it is the expected number in the other octet order, and so no other start. */
-static bool is_turned(uint32_t msn, uint32_t expected)
-{
-    return expected <= 0xff && msn == expected << 24;
-}
-
 /* Returns the quirk that explains why a message begins with this MSN, which is not the expected
  * one; IW_QUIRK_COUNT if none does. */
 static enum iw_quirk numbering(const struct iw_observer *o, const struct iw_observed_side *s,
@@ -34,7 +28,7 @@ static enum iw_quirk numbering(const struct iw_observer *o, const struct iw_obse
 {
     uint32_t start = s->untagged == 0 ? msn : s->msn_start;
 
-    if (o->config.no_quirks || s->missed || o->joined || is_turned(msn, q->msn))
+    if (o->config.no_quirks || s->missed || o->joined || iw_quirk_turned32(msn, q->msn))
         return IW_QUIRK_COUNT;
     if (!q->used && msn == start && start != 1)
         return IW_QUIRK_MSN_START;

@@ -5,11 +5,13 @@
 usage: check_quirks.py IWARP-CONFORM IWARP-AGENT IWARP-LINT PCAPS
 """
 import os
+import random
 import struct
 import tempfile
 import zlib
 
 import harness
+import hostile
 import recordings
 
 # Terminates about tagged and untagged segments, a Read Request, a CRC, and from the start-up; one that compares octets.
@@ -140,6 +142,35 @@ def check_markers(bench):
             harness.expect(switch + ": in the capture", b"looked through: " + text in harness.octets(case["pcap"]))
 
 
+def answers_reads(turn):
+    """A responder that answers empty Reads, with fields of its headers turned: turn(stag, to) gives them."""
+    def act(wire):
+        hostile.startup(wire, random.Random(1))
+        while True:
+            length = struct.unpack(">H", wire.read(2))[0]
+            ulpdu = wire.read(length + -(2 + length) % 4 + 4)[:length]
+            if ulpdu[1] & 0xf == 1:
+                wire.send(hostile.fpdu(hostile.tagged(2, *turn(*struct.unpack(">IQ", ulpdu[18:30])))))
+    return act
+
+
+def check_order(bench):
+    """Fields in the octet order of a little-endian host: a finding for each field, and all answers count."""
+    def turned(number, form):
+        return struct.unpack(">" + form, struct.pack("<" + form, number))[0]
+
+    for name, expected, turn in (("in order", [], lambda stag, to: (stag, to)),
+                                 ("STag", ["RDMAP-4.4-02"], lambda stag, to: (turned(stag, "I"), to)),
+                                 ("STag and TO", ["RDMAP-4.4-02", "RDMAP-5.2.1-12"], lambda stag, to: (turned(stag, "I"), turned(to, "Q")))):
+        with hostile.Crowd() as crowd:
+            target = "tcp:127.0.0.1:%d,can=read" % crowd.listen(answers_reads(turn))
+            report = bench.play("", *select("rdmap-read-zero*", "ddp-rsvd-*", "rdmap-rsv-*"), target=("--target", target),
+                                status=1 if expected else 0)
+        harness.equal(name, sorted(rules(report)), expected)
+        own = set(verdicts(report).values())
+        harness.expect(name + ": cases about something else go on", own == ({"NOTE"} if expected else {"PASS"}) or own == {"NOTE", "FAIL"}, verdicts(report))
+
+
 def recorded(bench, pcaps, crc):
     """siw's rping with other CRC fields in every FPDU: crc(octets). What iwarp-lint lists, and how many FPDUs there are."""
     recording = recordings.Recording(os.path.join(pcaps, "siw", "uml-rping-crc.pcap"))
@@ -194,6 +225,7 @@ def main(conform, agent, lint, pcaps):
         check_msn(bench)
         check_wrong_crc(bench)
         check_markers(bench)
+        check_order(bench)
         check_crc(bench, pcaps)
         check_named(bench)
     harness.conclude()

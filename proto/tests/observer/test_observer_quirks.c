@@ -4,6 +4,7 @@
 
 #define READ_4                                                                                     \
     READ_HEADER("00000004") "aabbccde 0000000000003000 00000004 11223344 0000000000001000"
+#define READ_1_FIELDS "aabbccdd 0000000000002000 00000040 11223344 0000000000001000"
 #define SEND_0 "4143 00000000 00000000 00000000 00000000"
 #define SEND_4 "4143 00000000 00000000 00000004 00000000"
 /* Whole FPDUs: ULPDU_Length, Send without payload, CRC field. */
@@ -46,10 +47,43 @@ static const struct row rows[] = {
      3,
      false},
     /* In the other octet order: no other start. */
-    {{REQUEST, REPLY, "I 4143 00000000 00000000 01000000 00000000", "I " READ_1},
+    {{REQUEST, REPLY, "I 4143 00000000 00000000 01000000 00000000", "I " READ_1,
+      "I 4143 00000000 00000000 02000000 00000000"},
      {IW_CHECK_DDP_MSN},
+     2,
+     false},
+    {{REQUEST, REPLY, "I 4143 00000000 00000000 01000000 00000000",
+      "I 4143 00000000 00000000 03000000 00000000"},
+     {IW_CHECK_DDP_MSN, IW_CHECK_DDP_MSN},
+     2,
+     false},
+    {{REQUEST, REPLY, "I 4141 00000000 01000000 00000001 00000000 " READ_1_FIELDS, "R " RESPONSE_1,
+      "I 4141 00000000 01000000 00000002 00000000 " READ_1_FIELDS, "R " RESPONSE_1},
+     {IW_CHECK_DDP_QN, IW_CHECK_RDMAP_TERMINATE_STOP}, /* it went on */
+     2,
+     false},
+    {{REQUEST, REPLY, "I 0143 00000000 00000000 00000001 00000000 deadbeef",
+      "I 0143 00000000 00000000 00000001 04000000 deadbeef",
+      "I 4143 00000000 00000000 00000001 08000000"},
+     {IW_CHECK_DDP_MO_ORDER},
+     2,
+     false},
+    {{REQUEST, REPLY, "I " READ_1, "R c142 ddccbbaa 0000000000002000 " OCTETS_64, "I " READ_2,
+      "R c142 deccbbaa 0000000000003000 01020304"},
+     {IW_CHECK_RDMAP_RESPONSE_STAG},
+     2,
+     false},
+    {{REQUEST, REPLY, "I " READ_1, "R 8142 aabbccdd 0020000000000000 " OCTETS_16,
+      "R c142 aabbccdd 1020000000000000 " OCTETS_16 OCTETS_16 OCTETS_16},
+     {IW_CHECK_RDMAP_RESPONSE_TO},
+     2,
+     false},
+    {{REQUEST, REPLY, "I " READ_1, "R c142 ddccbbaa 0020000000000000 " OCTETS_64},
+     {IW_CHECK_RDMAP_RESPONSE_STAG, IW_CHECK_RDMAP_RESPONSE_TO},
      1,
      false},
+    /* A number that is the same either way is right or wrong. */
+    {{REQUEST, REPLY, "I 4143 00000000 00000000 10000001 00000000"}, {IW_CHECK_DDP_MSN}, 1, false},
     /* As it should be: one for each. */
     {{REQUEST, REPLY, "I " SEND_1, "I " READ_1, "I " SEND_2, "I " READ_2},
      {IW_CHECK_NONE},
@@ -126,8 +160,7 @@ static const struct row rows[] = {
      false},
     {{REQUEST, REPLY, "I " SEND_1, "R " SEND_1, FPDU_3 "00000000"}, {IW_CHECK_MPA_CRC}, 1, false},
     /* A header that is not in order may be damaged. */
-    {{REQUEST, REPLY, "I " SEND_1,
-      "r 0012 4543 00000000 00000000 00000002 00000000 00000000"},
+    {{REQUEST, REPLY, "I " SEND_1, "r 0012 4543 00000000 00000000 00000002 00000000 00000000"},
      {IW_CHECK_MPA_CRC},
      1,
      false},
@@ -188,8 +221,8 @@ static void test_meant_msn(void **state)
             rig_step(rig, msns[i].steps[k]);
             if (msns[i].steps[k][0] == 'R')
                 continue;
-            const struct seen *s = rig_get(rig, IW_OBSERVED_SEGMENT,
-                                           rig_count(rig, IW_OBSERVED_SEGMENT) - 1);
+            const struct seen *s =
+                rig_get(rig, IW_OBSERVED_SEGMENT, rig_count(rig, IW_OBSERVED_SEGMENT) - 1);
             assert_int_equal(s->meant_msn, msns[i].meant[n++]);
         }
         rig_free(rig);

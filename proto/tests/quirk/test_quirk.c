@@ -282,6 +282,23 @@ static void test_crc(void **state)
     assert_int_equal(iw_quirk_crc(octets, 8, 0xcbf43926, good), 0);
 }
 
+static void test_order(void **state)
+{
+    (void)state;
+
+    assert_int_equal(iw_quirk_turn32(0x01020304), 0x04030201);
+    assert_true(iw_quirk_turn64(0x0102030405060708) == 0x0807060504030201);
+    assert_true(iw_quirk_turned32(0x01000000, 1));
+    assert_true(iw_quirk_turned32(0x78563412, 0x12345678));
+    assert_false(iw_quirk_turned32(1, 1));
+    assert_false(iw_quirk_turned32(0, 0));
+    assert_false(iw_quirk_turned32(0x12344321, 0x12344321));
+    assert_false(iw_quirk_turned32(0x02000000, 1));
+    assert_true(iw_quirk_turned64(0x0010000000000000, 0x1000));
+    assert_false(iw_quirk_turned64(0x1000, 0x1000));
+    assert_false(iw_quirk_turned64(0x0010000000000001, 0x1000));
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -310,7 +327,7 @@ int main(void)
         cmocka_unit_test(test_assumed),     cmocka_unit_test(test_turn),
         cmocka_unit_test(test_trailing),    cmocka_unit_test(test_print),
         cmocka_unit_test(test_in_segment),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_crc),
+        cmocka_unit_test(test_crc),         cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
