@@ -88,8 +88,11 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
             s->deframer.start = s->next + at;
             return IW_MARKERS_FOUND;
         }
-        if (at > 0 && !is_marker(octets, length, expected, lead))
-            places = IW_MARKERS_ELSEWHERE;
+        if (at == 0 || places != IW_MARKERS_IN_PLACE || is_marker(octets, length, expected, lead))
+            continue;
+        places = IW_MARKERS_ELSEWHERE;
+        s->marker_fault = (struct iw_fault){
+            .check = IW_CHECK_MPA_MARKER_PLACE, .pos = s->next + at, .got = at, .want = expected};
     }
     return places;
 }

@@ -77,7 +77,7 @@ static void find_pending(struct iw_observer *o, bool crc_failed)
 {
     for (size_t i = 0; i < o->scratch->n_pending; i++) {
         const struct iw_fault *f = &o->scratch->pending[i];
-        if (!crc_failed || f->check == IW_CHECK_MPA_CRC || f->check == IW_CHECK_MPA_MARKER_PLACE)
+        if (!crc_failed || f->check == IW_CHECK_MPA_CRC)
             iw_observer_find(o, f->check, f->pos, f->got, f->want);
     }
 }
@@ -183,16 +183,20 @@ static void find_right_crc(struct iw_observer *o, struct iw_observed_side *s)
 static iw_quirks crc_quirk(const struct iw_observer *o, const struct iw_observed_side *s,
                            const struct iw_fpdu *fpdu, const struct iw_ddp_header *h)
 {
+    const iw_quirks other = iw_quirk_bit(IW_QUIRK_CRC_OTHER);
+    bool never_right = crc_never_right(o, s, h);
     iw_quirks quirk = 0;
 
+    if (never_right && (s->found & other) != 0)
+        return other;
     for (size_t i = 0; !o->config.no_quirks && i < o->scratch->n_pending; i++) {
         const struct iw_fault *f = &o->scratch->pending[i];
         if (f->check != IW_CHECK_MPA_CRC)
             continue;
         quirk = iw_quirk_crc(o->raw, fpdu->size - IW_MPA_CRC_FIELD, (uint32_t)f->got,
                              (uint32_t)f->want);
-        if (quirk == 0 && crc_never_right(o, s, h))
-            quirk = iw_quirk_bit(IW_QUIRK_CRC_OTHER);
+        if (quirk == 0 && never_right)
+            quirk = other;
     }
     return quirk;
 }
@@ -201,9 +205,8 @@ static iw_quirks crc_quirk(const struct iw_observer *o, const struct iw_observed
 static void blame_places(struct iw_observer *o, struct iw_observed_side *s)
 {
     o->scratch->n_pending = 0;
-    if (!iw_quirk_in(s->found, IW_QUIRK_MARKERS_PLACE))
-        o->scratch->pending[o->scratch->n_pending++] =
-            (struct iw_fault){.check = IW_CHECK_MPA_MARKER_PLACE, .pos = s->next};
+    if (iw_quirk_in(s->found, IW_QUIRK_MARKERS_PLACE))
+        s->marker_fault.check = IW_CHECK_NONE;
     s->found |= iw_quirk_bit(IW_QUIRK_MARKERS_PLACE);
 }
 

@@ -91,6 +91,12 @@ static const struct consequence consequences[] = {
     {"violate=mpa-crc-demand", "MPA-4.4-11",
      "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be "
      "generated and checked by both endpoints (RFC 5044 §7.1.1)"},
+    {"violate=mpa-marker-missing", "MPA-3-03 MPA-4.5-01",
+     "The maximum ULPDU Length for a single ULPDU when Markers are present MUST be computed as: "
+     "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4) (RFC 5044 §4.5)"},
+    {"violate=mpa-marker-unasked", "MPA-4.5-05",
+     "The maximum ULPDU Length for a single ULPDU when Markers are present MUST be computed as: "
+     "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4) (RFC 5044 §4.5)"},
     {"violate=mpa-ulpdu-max", "MPA-3-03 MPA-4.5-01",
      "DDP SHOULD limit each record size to MULPDU (RFC 5044 §3)"},
     /* An offset is wrong, whichever of its rules shows it. */
