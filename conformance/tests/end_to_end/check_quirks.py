@@ -168,6 +168,8 @@ def check_order(bench):
                                 status=1 if expected else 0)
         harness.equal(name, sorted(rules(report)), expected)
         own = set(verdicts(report).values())
+        case = next(case for case in report["cases"] if case["verdict"] in ("NOTE", "PASS"))
+        harness.equal(name + ": iwarp-lint sees the STag", "rdmap-response-stag" in bench.lints(case), bool(expected))
         harness.expect(name + ": cases about something else go on", own == ({"NOTE"} if expected else {"PASS"}) or own == {"NOTE", "FAIL"}, verdicts(report))
 
 

@@ -69,6 +69,8 @@ const char *iw_quirk_text(enum iw_quirk quirk);
 enum iw_check iw_quirk_check(enum iw_quirk quirk);
 /* Finds the quirk of this name. Returns false, leaving *out, if there is none. */
 bool iw_quirk_find(const char *name, enum iw_quirk *out);
+/* Returns the quirk that a fault shows by its two values alone, IW_QUIRK_COUNT if none does. */
+enum iw_quirk iw_quirk_in_fault(const struct iw_fault *fault);
 /* Returns the quirk of this set that a finding of this check shows, IW_QUIRK_COUNT if none does. */
 enum iw_quirk iw_quirk_shown(iw_quirks set, enum iw_check check);
 
