@@ -153,7 +153,7 @@ function Agent:event(kind, conn, fields, options)
   end
   if right then return event end
   self:fail("the target reported another event than expected", {
-    rule = options.rule, expected = event_text(wanted),
+    rule = options.rule, conn = not event and conn or nil, expected = event_text(wanted),
     actual = event and event_text(event) or ("no event '%s' within %g s"):format(kind, options.within or iw.patience()),
   })
 end
@@ -401,7 +401,9 @@ function Agent:completion(handle, fields, options)
     if right and reported and event[name] ~= value then right = false end
   end
   if right then
-    if handle.op == "recv" then handle.conn.receives = handle.conn.receives - 1 end
+    if handle.op == "recv" then
+      handle.conn.receives, handle.conn.delivered = handle.conn.receives - 1, (handle.conn.delivered or 0) + 1
+    end
     return event
   end
   self:fail("the target did not complete the work as expected", {
@@ -421,6 +423,19 @@ local function gather(t)
   end
 end
 
+local function is_delivery(event, conn)
+  return event.event == "completion" and event.conn == conn.agent and event.op == "recv" and event.status == "ok"
+end
+
+-- Whether more receives of this connection have completed than Sends were sent on it, all of them good.
+local function delivered_twice(t, conn)
+  local count = conn.delivered or 0
+  for _, event in ipairs(t.events) do
+    if is_delivery(event, conn) then count = count + 1 end
+  end
+  return not t.odd and count > conn:sends()
+end
+
 -- Checks that the handle has not completed successfully so far (completed "flushed" is no success). Use
 -- it after a fence or a Terminate.
 function Agent:expect_no_completion(handle, options)
@@ -428,8 +443,9 @@ function Agent:expect_no_completion(handle, options)
   gather(self)
   for _, event in ipairs(self.events) do
     if event.event == "completion" and event.work == handle.work and event.status == "ok" then
+      local twice = handle.op == "recv" and delivered_twice(self, handle.conn)
       self:fail("the target completed work that it must not complete", {
-        rule = options.rule, expected = ("no completion of work %d"):format(handle.work),
+        rule = twice and "DDP-5.3-07" or options.rule, how = twice and "delivered twice" or nil, expected = ("no completion of work %d"):format(handle.work),
         actual = event_text(event),
       })
     end
@@ -445,7 +461,7 @@ function Agent:requested(conn, options)
   end, options.within)
   if not event then
     self:fail("the target did not pass the Request to its ULP", {
-      rule = options.rule, expected = "event request", actual = "none",
+      rule = options.rule, conn = conn, expected = "event request", actual = "none",
     })
   end
   conn.agent = event.conn

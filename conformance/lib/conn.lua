@@ -7,7 +7,7 @@ local octets = iw.load("octets")
 local instruments = iw.load("instruments")
 
 local Conn = {}
-local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends receives failing deaf turned")) }
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends receives delivered failing deaf turned")) }
 
 function Conn.new(t, raw)
   local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)
@@ -38,6 +38,9 @@ local function queue(conn, qn)
   end
   return q
 end
+
+-- How many messages of queue 0 were sent whole, those with an MSN of their own left out.
+function Conn:sends() return queue(self, 0).msn - 1 end
 
 -- Returns the header that a correct stack would send now, and the overridden fields.
 local function header_of(conn, m, body)
@@ -362,15 +365,23 @@ local function set_text(patterns)
   return table.concat(texts, " or ")
 end
 
+local function seal(conn, item)
+  message.seal(item)
+  item.conn = conn
+  conn.t.last_item = item
+  return item
+end
+
 -- The next thing that the peer did, or nil.
 function Conn:next(seconds)
   local item = self.raw:next(instruments.seconds(self, seconds))
-  if item then
-    message.seal(item)
-    item.conn = self
-    self.t.last_item = item
-  end
-  return item
+  return item and seal(self, item)
+end
+
+-- The message of which more has to come; nil if there is none.
+function Conn:partial()
+  local part = self.raw:partial()
+  return part and seal(self, part)
 end
 
 local function nothing_text(conn, seconds)
@@ -405,6 +416,17 @@ local FIELD_RULES = {
 local function field_rule(patterns, item)
   local list = item and FIELD_RULES[item.op] and nearest_differences(patterns, item) or {}
   return #list == 1 and FIELD_RULES[item.op][list[1]] or nil
+end
+
+-- The rule that a target breaks which refuses a good message, by what its Terminate returns of it. Of a case that sends something odd
+-- nobody knows that it was good.
+local function refused_rule(conn, item)
+  local segment = item and item.op == "terminate" and item.m and item.segment
+  if not segment or conn.t.odd then return nil end
+  if segment.op == "write" then return item.segment_length == 14 and "DDP-5.2-11" or nil end
+  if segment.op ~= "read-request" or not item.request then return nil end
+  if item.request.size > 0 then return "RDMAP-5.2.1-12" end
+  return item.layer == 0 and item.etype == 1 and "RDMAP-5.2.1-15" or "RDMAP-5.2.1-16"
 end
 
 local function reason_for(patterns, item)
@@ -457,6 +479,19 @@ local function patience(conn, patterns, options)
   return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
 end
 
+-- Where nothing comes: fails because of the segments of a message that has not ended, if they are all of an expected one.
+local function unfinished(conn, patterns)
+  local part = conn:partial()
+  for _, pattern in ipairs(part and patterns or {}) do
+    local list = pattern:differences(part)
+    if list and (#list == 0 or #list == 1 and list[1] == "l") then
+      conn.t:fail("the target's message does not end: no segment has L=1", {
+        rule = "DDP-4.1-03", how = "unfinished", expected = pattern:text(), actual = part.text, item = part,
+      })
+    end
+  end
+end
+
 -- Checks that the peer's next action matches one of the messages or lists of them, the preferred one first. Options come
 -- last: rule (broken if it does not), within (seconds), ignoring (a message that may come before),
 -- dropped (silence passes, too, if the target's TCP has not acknowledged the octets sent: RFC 5044 §8).
@@ -484,9 +519,10 @@ function Conn:expect(...)
     return self.t:observe("answer", "the segment was dropped")
   end
   self.t.asked = self
+  if not item then unfinished(self, patterns) end
   local word = how(patterns, item)
   self.t:fail(reason_for(patterns, item), {
-    rule = field_rule(patterns, item) or options.rule, how = word, fault = fault_of(patterns, item, word),
+    rule = field_rule(patterns, item) or word == "refused" and refused_rule(self, item) or options.rule, how = word, fault = fault_of(patterns, item, word),
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, options.within),
     item = item,
@@ -562,7 +598,8 @@ function Conn:fence(options)
   if done then return nil end
   self.t.asked = self
   self.t:fail(reason_for({}, item), {
-    rule = options.rule, how = item and instruments.ends(item) and "refused" or item and "another answer" or "unanswered",
+    rule = refused_rule(self, item) or options.rule,
+    how = item and instruments.ends(item) and "refused" or item and "another answer" or "unanswered",
     expected = rest.text, actual = item and item.text or nothing_text(self, options.within), item = item,
   })
 end

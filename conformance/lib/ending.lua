@@ -61,11 +61,12 @@ end
 
 -- What the observer finds on the same connection after a finding because of it. After octets too many nobody knows where the
 -- target's FPDUs begin; after a response too many, which request the next one answers.
-local FRAMING = strict.set("mpa-startup-cut mpa-crc mpa-marker-pointer mpa-marker-rsvd mpa-marker-low mpa-pad mpa-ulpdu-max " ..
+local FRAMING = strict.set("mpa-startup-cut mpa-crc mpa-marker-missing mpa-marker-unasked mpa-marker-pointer mpa-marker-rsvd mpa-marker-low mpa-pad mpa-ulpdu-max " ..
   "mpa-fin-inside mpa-rtr-first mpa-responder-early ddp-header-short")
 local RESPONSES = strict.set("rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past")
 local LEADS_TO = {
   ["mpa-initiator-early"] = FRAMING, ["mpa-reply-early"] = FRAMING, ["mpa-pd-length"] = FRAMING,
+  ["mpa-marker-place"] = FRAMING,
   ["rdmap-response-unsolicited"] = RESPONSES,
 }
 -- What is no message at all is no RTR either: the header of one FPDU shows both.
@@ -96,6 +97,8 @@ end
 -- the receive errors listed in this section, it MUST cease placing the remainder of the DDP Segment and report the error(s) to
 -- the ULP" (RFC 5041 §7.1). Who does not detect it never gets there.
 local WENT_ON = "rdmap-terminate-stop"
+-- Markers at other places are looked through as far as they can be followed: what comes of it where they cannot is no other fault.
+local DRIFTS = "mpa-marker-place"
 
 -- A quirk of the target is charged, but is looked through where the case is about another rule: nothing follows from it, and it
 -- does not decide.
@@ -112,7 +115,7 @@ local function cause_of(one, found)
   for _, cause in ipairs(found) do
     if cause.how == WENT_ON then goto continue end
     local before = cause.time and cause.time < one.time or not cause.time and one.received and cause.position < one.received
-    if cause.verdict == "FAIL" and before and not cause.quirk and (not one.connection or one.connection == cause.connection) then
+    if cause.verdict == "FAIL" and before and (not cause.quirk or cause.how == DRIFTS) and (not one.connection or one.connection == cause.connection) then
       return cause
     end
     ::continue::

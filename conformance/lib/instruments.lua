@@ -117,13 +117,15 @@ all.terminate = {
 
 -- Messages that the ULP of a connecting target without an agent sends unasked: rping's client its Sends, another ULP
 -- anything. Nobody knows when they come, so one counts as an answer only where the case expects it; the observer judges
--- it all the same.
+-- it all the same. An empty one may be an RTR, if its Request has A=1 (RFC 6581 §9.2).
 local ULP = strict.set("send send-se send-invalidate send-se-invalidate write read-request immediate immediate-se")
 
 function instruments.of_its_own(conn, item)
   local t = conn.t
   if t.case.role ~= "initiator" or t.peer.agent or conn.held or not ULP[item.op] then return false end
-  return item.op == "read-request" and item.size ~= 0 or item.op ~= "read-request" and item.payload ~= ""
+  local empty = item.op == "read-request" and item.size == 0 or item.op ~= "read-request" and item.payload == ""
+  local request = conn:state().peer
+  return not (empty and request and request.a)
 end
 
 local LOOK = 0.002 -- seconds between two looks at what the agent sees

@@ -147,7 +147,7 @@ function Replay.take(r, thing, expected)
   if kept then
     compare.strays(r, thing, kept, expected)
   else
-    compare.missing(r, thing, expected, nothing_text(stream.conn, seconds))
+    compare.missing(r, thing, expected, nothing_text(stream.conn, seconds), stream.conn:partial())
   end
   return nil
 end

@@ -61,7 +61,8 @@ local function differs(r, thing, name, why)
   end
   -- A difference counts even where the rule is no MUST of its own.
   r.t:deviates(why.reason, {
-    rule = why.rule and iw.rule(why.rule) == "FAIL" and why.rule or nil, item = why.item, actual = why.actual, first = true,
+    rule = why.rule and iw.rule(why.rule) == "FAIL" and why.rule or nil, how = why.how, fault = why.fault,
+    item = why.item, actual = why.actual, first = true,
     expected = ("%s (%s)"):format(why.expected, recording.place(r, thing)),
   })
 end
@@ -85,7 +86,9 @@ compare.field = field_differs
 -- first finding says more than the missing message.
 function compare.strays(r, thing, item, expected, rule)
   local found = item.kind == "lost" and iw.findings()[1] or nil
+  local refused = item.op == "terminate" and thing.op ~= "terminate" and item.layer
   differs(r, thing, "op", {
+    how = refused and "refused" or nil, fault = refused and ("%x/%x/%02x"):format(item.layer, item.etype, item.code) or nil,
     rule = found and found.rule or rule or RULES.op, item = item,
     reason = found and found.text or "the target did something else than the recorded " .. thing.side,
     expected = expected, actual = line(item), recorded = expected, got = line(item),
@@ -93,11 +96,14 @@ function compare.strays(r, thing, item, expected, rule)
   r.over = true
 end
 
--- The awaited item has not come.
-function compare.missing(r, thing, expected, actual)
+-- The awaited item has not come; `part`: segments of a message that has not ended, if there are any.
+function compare.missing(r, thing, expected, actual, part)
+  local whole = part and part.op == plain(thing.op) and #part.payload >= #(thing.payload or "")
   differs(r, thing, "missing", {
-    reason = "the target did something else than the recorded " .. thing.side, expected = expected, actual = actual,
-    recorded = expected, got = actual,
+    rule = whole and "DDP-4.1-03" or nil, how = whole and "unfinished" or nil, item = whole and part or nil,
+    reason = whole and "the target's message does not end: no segment has L=1"
+      or "the target did something else than the recorded " .. thing.side,
+    expected = expected, actual = whole and part.text or actual, recorded = expected, got = actual,
   })
   r.over = true
 end

@@ -29,7 +29,7 @@ end
 -- ---- verdicts ----
 
 local SEVERITY = { PASS = 0, SKIP = 1, INCONCLUSIVE = 2, NOTE = 3, FAIL = 4, ERROR = 5 }
-local WHY = strict.set("rule expected actual item first how fault")
+local WHY = strict.set("rule expected actual item first how fault conn")
 
 local function verdict_of(t, rule)
   if not rule then return t.case.worst, t.case.rules[1] end
@@ -48,6 +48,11 @@ function Target:may_accuse(rule, blind)
   if wrong then error(wrong, 0) end
 end
 
+-- The code of an item that is a Terminate, "1/1/00".
+local function code_of(item)
+  return item and item.op == "terminate" and item.layer and ("%x/%x/%02x"):format(item.layer, item.etype, item.code) or nil
+end
+
 -- A deviation of the target, after all that the observer has found so far. why.how: a word for what the target did, the
 -- same in all cases where it does that (the reason unless given). why.fault: the error that it should have reported, or with which it
 -- "refused" what is right, as the code of a Terminate.
@@ -57,7 +62,7 @@ local function deviation(t, verdict, rule, reason, why)
   return {
     verdict = verdict, rule = verdict ~= "PASS" and rule or nil, reason = reason, how = tostring(why.how or reason),
     expected = why.expected, actual = why.actual, item = why.item, first = why.first,
-    time = #iw.findings(), connection = conn and conn.number, fault = why.fault,
+    time = #iw.findings(), connection = conn and conn.number, fault = why.fault, came = code_of(why.item),
     received = latest and latest:state().received,
   }
 end
@@ -74,7 +79,7 @@ local function refusal(t)
 end
 
 -- Ends the case: FAIL, or NOTE if the rule (the case's first one unless given) is no MUST. why: rule,
--- expected, actual, item, how, fault.
+-- expected, actual, item, how, fault, conn (what it has ended, it has refused).
 function Target:fail(reason, why)
   why = strict.check("t:fail", why or {}, WHY)
   local conn = why.item and why.item.conn or self.asked or self.conns[#self.conns]
@@ -83,7 +88,9 @@ function Target:fail(reason, why)
   if verdict == "PASS" then self:observe("otherwise", why.actual or reason) end
   local item = not why.how and not why.item and refusal(self)
   if item then
-    why.how, why.fault, why.item = "refused", ("%x/%x/%02x"):format(item.layer, item.etype, item.code), item
+    why.how, why.fault, why.item = "refused", code_of(item), item
+  elseif not why.how and why.conn and why.conn:state().ended then
+    why.how = "refused"
   end
   iw.raise(deviation(self, verdict, rule, reason, why))
 end

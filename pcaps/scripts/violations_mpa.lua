@@ -307,13 +307,13 @@ marked("mpa-crc-marker-behind-pad", "mpa-crc", "the Marker between pad and CRC i
   local body = "\0\0\0\0" .. unsealed(ulpdu) .. pack(">I2I2", 0, 508)
   sealed(conn, body, bad and body:sub(1, 512) or body)
 end, { "MPA-4.4-13" })
-marked("mpa-crc-marker-missing", "mpa-crc", "no Markers although the responder asked for them", BOTH, function(conn, bad)
+marked("mpa-marker-missing", "mpa-marker-missing", "no Markers although the responder asked for them", BOTH, function(conn, bad)
   conn:send(send { payload = "hello" }, { markers = not bad })
-end, { "MPA-7.1.1-06", "MPA-7.1.2-20", "MPA-4.3-08" }, true)
-marked("mpa-crc-marker-unasked", "mpa-crc", "Markers although nobody asked for them", {}, function(conn, bad)
+end, { "MPA-7.1.1-06", "MPA-7.1.2-20", "MPA-4.3-08" })
+marked("mpa-marker-unasked", "mpa-marker-unasked", "Markers although nobody asked for them", {}, function(conn, bad)
   conn:send(send { payload = "hello" }, { markers = bad })
-end, { "MPA-7.1.1-05", "MPA-7.1.2-20" }, true)
-marked("mpa-marker-pointer-period", "mpa-marker-pointer", "the second Marker stands 4 octets too late, in its place are zeros", BOTH, function(conn, bad)
+end, { "MPA-7.1.1-05", "MPA-7.1.2-20" })
+marked("mpa-marker-place", "mpa-marker-place", "the second Marker stands 4 octets too late, in its place are zeros", BOTH, function(conn, bad)
   local ulpdu = conn:encode(send { payload = bytes(600, 0) })[1].ulpdu
   local body = "\0\0\0\0" .. unsealed(ulpdu)
   local place = bad and 516 or 512

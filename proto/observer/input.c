@@ -29,14 +29,21 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
                 break;
             iw_deframer_move(&s->deframer, s->next);
         }
+        if (!iw_observer_first_marker(o, s, octets.base, octets.length))
+            break;
         size_t size = iw_deframer_measure(&s->deframer, &octets, 1);
         if (size == 0 || size > octets.length)
             break;
         struct iw_iov piece = {octets.base, size};
         o->scratch->n_pending = 0;
-        s->redo = false;
+        s->redo = s->retake = false;
         o->raw = octets.base;
+        o->raw_length = octets.length;
         (void)iw_deframer_input(&s->deframer, s->next, &piece, 1);
+        if (s->retake) {
+            iw_deframer_move(&s->deframer, s->next);
+            continue;
+        }
         if (s->redo) {
             iw_observer_unframe(o, s);
             size = s->markers_known ? s->step : 0; /* it may hold the first Marker */
@@ -115,7 +122,8 @@ static size_t wanted(struct iw_observed_side *s, uint64_t pos, size_t length)
         iw_hold_island(s) != UINT64_MAX)
         return length;
     size_t size = iw_deframer_measure(&s->deframer, &held, 1);
-    size_t want = size == 0 ? 1 /* the ULPDU_Length is not whole */ : size - held.length;
+    /* The ULPDU_Length is not whole, or it is not clear yet whether it is one. */
+    size_t want = size <= held.length ? 1 : size - held.length;
     return want < length ? want : length;
 }
 

@@ -14,11 +14,22 @@ enum {
     ALIGNED = 2   /* segments that are lists of whole FPDUs: framing found again is proven */
 };
 
+/* A finding that is due once the segment was shown. */
+struct iw_observed_owed {
+    enum iw_quirk quirk;
+    size_t offset; /* in the ULPDU */
+    uint64_t got, want;
+};
+
+enum { OWED = 3 /* fields of one header */ };
+
 /* What all observers of a caller may share, as nothing of it outlives a call. */
 struct iw_observer_scratch {
     struct iw_observation now; /* the observation being reported */
     struct iw_fault pending[PENDING];
     size_t n_pending;
+    struct iw_observed_owed owed[OWED];
+    size_t n_owed;
     uint8_t gather[65535];
     _Alignas(16) uint8_t room[IW_DEFRAMER_BUFFER];
 };
@@ -45,7 +56,10 @@ struct iw_observed_queue {
     uint32_t invalidate_stag;
     uint32_t segments;
     uint64_t pos;
-    bool used; /* a message has begun */
+    bool used;        /* a message has begun */
+    bool uncounted;   /* some were not seen */
+    uint32_t begun;   /* messages */
+    uint32_t ordinal; /* open: the MSN that is meant */
     uint8_t head[HEAD];
 };
 
@@ -121,6 +135,7 @@ struct iw_observed_side {
     bool early_fpdu_waits;
     bool fin_known, fin_seen, fin_judged, reset;
     bool crc_failed;               /* the last FPDU's CRC was wrong */
+    bool crc_right;                /* some FPDU's CRC was right */
     bool offload;                  /* an input was longer than the EMSS */
     uint64_t input_pos, input_end; /* of the input that came last */
     uint64_t fin_pos;
@@ -162,10 +177,13 @@ struct iw_observed_side {
     bool crc_known;          /* whether CRCs are in force */
     bool crc_seen;           /* not known, but they were right */
 
-    iw_quirks crc_quirk; /* what explains the CRC of the FPDU that is being taken */
-    iw_quirks found;     /* quirks of this side: found once */
-    uint32_t msn_start;  /* what its MSNs begin with */
-    uint32_t untagged;   /* messages that have begun, of all queues */
+    iw_quirks crc_quirk;          /* what explains the CRC of the FPDU that is being taken */
+    iw_quirks marker_quirk;       /* what explains the places of its Markers */
+    struct iw_fault marker_fault; /* found with it; IW_CHECK_NONE: none */
+    bool retake;                  /* its Markers stand elsewhere: frame it once more */
+    iw_quirks found;              /* quirks of this side: found once */
+    uint32_t msn_start;           /* what its MSNs begin with */
+    uint32_t untagged;            /* messages that have begun, of all queues */
     struct iw_observed_queue queue[QUEUES];
     struct iw_observed_tagged tagged[2]; /* Write, Read Response */
     struct iw_observed_reads reads;      /* requested by this side */
@@ -179,7 +197,8 @@ struct iw_observer {
     uint8_t version; /* DV and RV in force: 0 after a Reply of revision 0, else 1 (OP-72) */
     bool version_known;
     bool joined;        /* no start-up frame was seen */
-    const uint8_t *raw; /* octets of the FPDU that is being taken, Markers included */
+    const uint8_t *raw; /* octets from the FPDU on that is being taken, Markers included */
+    size_t raw_length;
     struct iw_observed_side side[2];
 };
 
@@ -215,6 +234,26 @@ size_t iw_observer_seek(struct iw_observer *o, struct iw_observed_side *s, const
                         size_t length, bool last);
 /* True if the header has nothing wrong or strange. */
 bool iw_observer_plausible(const struct iw_observer *o, const struct iw_ddp_header *h);
+/* Returns whether an FPDU could begin with these octets: length and DDP header. Sets its size. */
+enum iw_fpdu_probe iw_observer_probe_header(const struct iw_observer *o,
+                                            const struct iw_deframer *d, uint64_t pos,
+                                            const uint8_t *octets, size_t length, uint32_t *size);
+
+/* Returns whether an FPDU may begin with these four octets: ULPDU_Length and two of the ULPDU. */
+bool iw_observer_may_begin(const uint8_t *octets);
+
+/* markers.c: looks whether Markers are there as agreed, from the first FPDU of a side on. Returns
+ * false if more octets are needed. */
+bool iw_observer_first_marker(struct iw_observer *o, struct iw_observed_side *s,
+                              const uint8_t *octets, size_t length);
+enum iw_marker_places {
+    IW_MARKERS_IN_PLACE, /* or nobody can tell */
+    IW_MARKERS_FOUND,    /* framing goes on by their places */
+    IW_MARKERS_ELSEWHERE /* at places from which nothing follows */
+};
+/* Looks for the Markers of the FPDU at s->next, which does not fit. */
+enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_observed_side *s,
+                                               const uint8_t *octets, size_t length);
 /* Framing is not known any more at s->next. */
 void iw_observer_unframe(struct iw_observer *o, struct iw_observed_side *s);
 
@@ -268,8 +307,15 @@ void iw_observed_header(struct iw_observer *o, unsigned opcode, const uint8_t *o
 /* Nothing is certain any more about the Read and Atomic Requests of either side. */
 void iw_observer_doubt_reads(struct iw_observer *o);
 
+/* order.c: mends the fields of the DDP header in *o->now that are in reversed octet order; finds
+ * those of them that are new. */
+void iw_observer_mend_order(struct iw_observer *o);
+void iw_observer_find_order(struct iw_observer *o);
+
 /* untagged.c, tagged.c, reads.c, atomics.c, terminate.c: the segment in *o->now */
 void iw_observer_untagged(struct iw_observer *o);
+/* untagged.c: returns the MSN that the segment in *o->now is meant to have. */
+uint32_t iw_observer_meant_msn(const struct iw_observer *o);
 void iw_observer_tagged(struct iw_observer *o);
 void iw_observer_read_request(struct iw_observer *o);
 /* reads.c, for atomics.c: one more request of this side; the check of IRD. */

@@ -101,13 +101,15 @@ static void provoke(struct iw_observed_side *s, const struct iw_observation *now
         p->header = p->header && !p->doubtful && p->segment == s->segments;
         return;
     }
+    struct iw_ddp_header came = {0}; /* a Terminate returns it as it came */
+    (void)iw_wire_get_ddp(now->ulpdu, now->ulpdu_captured, &came);
     /* If a message is wrong as a whole, any segment may be the one that was refused. */
     *p = (struct iw_observed_provocation){.fault = now->fault,
                                           .doubtful = p->doubtful,
                                           .header = now->payload != NULL && now->segments <= 1 &&
                                                     !p->doubtful,
                                           .segment = s->segments,
-                                          .ddp = now->ddp,
+                                          .ddp = came,
                                           .length = (uint16_t)now->ulpdu_length};
 }
 

@@ -29,10 +29,9 @@ bool iw_observer_plausible(const struct iw_observer *o, const struct iw_ddp_head
            iw_rdmap_check_reserved(h, &seen) == IW_CHECK_NONE;
 }
 
-/* Returns whether an FPDU could begin with these octets: length and DDP header. Sets its size. */
-static enum iw_fpdu_probe probe_header(const struct iw_observer *o, const struct iw_deframer *d,
-                                       uint64_t pos, const uint8_t *octets, size_t length,
-                                       uint32_t *size)
+enum iw_fpdu_probe iw_observer_probe_header(const struct iw_observer *o,
+                                            const struct iw_deframer *d, uint64_t pos,
+                                            const uint8_t *octets, size_t length, uint32_t *size)
 {
     uint8_t head[IW_DDP_UNTAGGED_HEADER];
     struct iw_fpdu fpdu;
@@ -55,7 +54,7 @@ static enum iw_fpdu_probe probe_chain(const struct iw_observer *o, const struct 
 {
     for (int k = 0; k < IW_OBSERVER_CHAIN; k++) {
         uint32_t size;
-        enum iw_fpdu_probe probe = probe_header(o, d, pos, octets, length, &size);
+        enum iw_fpdu_probe probe = iw_observer_probe_header(o, d, pos, octets, length, &size);
         if (probe != IW_PROBE_GOOD || k + 1 == IW_OBSERVER_CHAIN)
             return probe;
         if (size >= length)
@@ -87,7 +86,8 @@ static enum iw_fpdu_probe probe(struct iw_observer *o, struct iw_observed_side *
                                 const uint8_t *octets, size_t length)
 {
     uint32_t size;
-    enum iw_fpdu_probe probe = probe_header(o, &s->deframer, pos, octets, length, &size);
+    enum iw_fpdu_probe probe =
+        iw_observer_probe_header(o, &s->deframer, pos, octets, length, &size);
     if (probe != IW_PROBE_GOOD)
         return probe;
     if (s->deframer.crc || !s->crc_known) {
@@ -126,7 +126,7 @@ static size_t seek_marked(struct iw_observer *o, struct iw_observed_side *s, con
         size_t at = (size_t)(start - s->next);
         uint32_t size;
         enum iw_fpdu_probe verdict =
-            probe_header(o, &s->deframer, start, octets + at, length - at, &size);
+            iw_observer_probe_header(o, &s->deframer, start, octets + at, length - at, &size);
         if (verdict == IW_PROBE_GOOD) /* the Marker and its FPDU vouch for each other */
             verdict = start + size <= marker ? IW_PROBE_BAD
                                              : probe(o, s, start, octets + at, length - at);
@@ -144,17 +144,20 @@ static size_t seek_marked(struct iw_observer *o, struct iw_observed_side *s, con
 
 /* ---- no Markers, or their places are not known ---- */
 
-/* Octets that no Marker can hide: one that leads, or ULPDU_Length and the first two octets of the
- * ULPDU. */
+bool iw_observer_may_begin(const uint8_t *octets)
+{
+    return iw_get16(octets) >= IW_DDP_TAGGED_HEADER &&
+           (octets[IW_MPA_LENGTH_FIELD + IW_AT_DDP_CONTROL] & IW_DDP_RSVD) == 0 &&
+           (octets[IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL] & IW_RDMAP_RSV) == 0;
+}
+
+/* Octets that no Marker can hide: one that leads, or those above. */
 static bool may_begin(const uint8_t *octets, size_t length)
 {
     static const uint8_t leading[IW_MPA_MARKER] = {0};
 
     return length >= IW_MPA_MARKER &&
-           (memcmp(octets, leading, sizeof leading) == 0 ||
-            (iw_get16(octets) >= IW_DDP_TAGGED_HEADER &&
-             (octets[IW_MPA_LENGTH_FIELD + IW_AT_DDP_CONTROL] & IW_DDP_RSVD) == 0 &&
-             (octets[IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL] & IW_RDMAP_RSV) == 0));
+           (memcmp(octets, leading, sizeof leading) == 0 || iw_observer_may_begin(octets));
 }
 
 /* Supposes that an FPDU begins at `pos` and that the first Marker from there on stands where octets

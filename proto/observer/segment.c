@@ -82,6 +82,17 @@ static void find_pending(struct iw_observer *o, bool crc_failed)
     }
 }
 
+/* Finds what explains the places of the Markers, once. */
+static void find_marker_fault(struct iw_observer *o, struct iw_observed_side *s)
+{
+    const struct iw_fault f = s->marker_fault;
+
+    s->marker_quirk = 0;
+    s->marker_fault.check = IW_CHECK_NONE;
+    if (f.check != IW_CHECK_NONE)
+        iw_observer_find(o, f.check, f.pos, f.got, f.want);
+}
+
 static const uint8_t *contiguous(struct iw_observer *o, const struct iw_fpdu *fpdu)
 {
     size_t at = 0;
@@ -148,16 +159,55 @@ static void trust(struct iw_observer *o, struct iw_observed_side *s, const struc
         s->unproven = false;
 }
 
-/* Returns the quirk that explains a wrong CRC, as a set; 0: none does. */
-static iw_quirks crc_quirk(const struct iw_observer *o, const struct iw_fpdu *fpdu)
+/* Returns whether this side gets no CRC right: no octets are damaged, as those of framing and
+ * header are in order. `h`: NULL if there is none. */
+static bool crc_never_right(const struct iw_observer *o, const struct iw_observed_side *s,
+                            const struct iw_ddp_header *h)
 {
+    const iw_quirks known =
+        iw_quirk_bit(IW_QUIRK_CRC_ORDER) | iw_quirk_bit(IW_QUIRK_CRC_POLYNOMIAL);
+
+    return !s->crc_right && (s->found & known) == 0 && !s->missed && !o->joined &&
+           o->scratch->n_pending == 1 && h != NULL && iw_observer_plausible(o, h);
+}
+
+/* A right CRC: one before that was not had damaged octets, which may have been anything. */
+static void find_right_crc(struct iw_observer *o, struct iw_observed_side *s)
+{
+    if (!s->crc_right && iw_quirk_in(s->found, IW_QUIRK_CRC_OTHER))
+        iw_observer_lose_place(o, s);
+    s->crc_right = true;
+}
+
+/* Returns the quirk that explains a wrong CRC, as a set; 0: none does. */
+static iw_quirks crc_quirk(const struct iw_observer *o, const struct iw_observed_side *s,
+                           const struct iw_fpdu *fpdu, const struct iw_ddp_header *h)
+{
+    const iw_quirks other = iw_quirk_bit(IW_QUIRK_CRC_OTHER);
+    bool never_right = crc_never_right(o, s, h);
+    iw_quirks quirk = 0;
+
+    if (never_right && (s->found & other) != 0)
+        return other;
     for (size_t i = 0; !o->config.no_quirks && i < o->scratch->n_pending; i++) {
         const struct iw_fault *f = &o->scratch->pending[i];
-        if (f->check == IW_CHECK_MPA_CRC)
-            return iw_quirk_crc(o->raw, fpdu->size - IW_MPA_CRC_FIELD, (uint32_t)f->got,
-                                (uint32_t)f->want);
+        if (f->check != IW_CHECK_MPA_CRC)
+            continue;
+        quirk = iw_quirk_crc(o->raw, fpdu->size - IW_MPA_CRC_FIELD, (uint32_t)f->got,
+                             (uint32_t)f->want);
+        if (quirk == 0 && never_right)
+            quirk = other;
     }
-    return 0;
+    return quirk;
+}
+
+/* Takes back what framing found: Markers at other places explain it, which is found once. */
+static void blame_places(struct iw_observer *o, struct iw_observed_side *s)
+{
+    o->scratch->n_pending = 0;
+    if (iw_quirk_in(s->found, IW_QUIRK_MARKERS_PLACE))
+        s->marker_fault.check = IW_CHECK_NONE;
+    s->found |= iw_quirk_bit(IW_QUIRK_MARKERS_PLACE);
 }
 
 /* Takes back the fault of the CRC. */
@@ -179,15 +229,24 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
     const struct iw_fpdu *fpdu = &mended;
     const uint8_t *ulpdu = contiguous(o, fpdu);
     bool crc_failed = fpdu->crc_checked && !fpdu->crc_good;
-    s->crc_quirk = crc_failed ? crc_quirk(o, fpdu) : 0;
+    struct iw_ddp_header h;
+    bool header = iw_wire_get_ddp(ulpdu, fpdu->length, &h) > 0;
+    if (fpdu->crc_checked && fpdu->crc_good)
+        find_right_crc(o, s);
+    s->crc_quirk = crc_failed ? crc_quirk(o, s, fpdu, header ? &h : NULL) : 0;
     if (s->crc_quirk != 0) {
         mended.crc_good = true;
         crc_failed = false;
         if ((s->found & s->crc_quirk) != 0)
             forgive_crc(o);
     }
-    struct iw_ddp_header h;
-    bool header = iw_wire_get_ddp(ulpdu, fpdu->length, &h) > 0;
+    enum iw_marker_places places = IW_MARKERS_IN_PLACE;
+    if (crc_failed || pending(o, IW_CHECK_MPA_MARKER_POINTER))
+        places = iw_observer_seek_markers(o, s, o->raw, o->raw_length);
+    if (places == IW_MARKERS_FOUND) {
+        s->retake = true;
+        return 0;
+    }
     if (!fits(o, s, &h, header, crc_failed)) {
         s->redo = true;
         return 0;
@@ -196,6 +255,10 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
     if (framing_lost(s, fpdu, &h, header, crc_failed, &why)) {
         iw_observer_lose(o, s->self, &why);
         return -1;
+    }
+    if (places == IW_MARKERS_ELSEWHERE) {
+        blame_places(o, s);
+        crc_failed = true;
     }
     if (!crc_failed && header)
         trust(o, s, fpdu, &h);
@@ -247,6 +310,8 @@ static bool decode(struct iw_observer *o, const uint8_t *ulpdu, size_t length, s
     now->payload = ulpdu + header;
     now->payload_length = length - (size_t)header;
     now->payload_captured = captured - (size_t)header;
+    iw_observer_mend_order(o);
+    now->meant_msn = iw_ddp_tagged(&now->ddp) ? 0 : iw_observer_meant_msn(o);
     if (!iw_ddp_tagged(&now->ddp) && captured == length)
         iw_observed_header(o, iw_rdmap_op(&now->ddp), now->payload, now->payload_length);
     return true;
@@ -406,14 +471,17 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     iw_observer_begin(o, IW_OBSERVED_SEGMENT, side, fpdu != NULL ? fpdu->pos : 0,
                       fpdu != NULL ? fpdu->pos + fpdu->size : 0);
     o->now->fpdu = fpdu;
-    o->now->quirks = o->now->proven = fpdu != NULL ? s->crc_quirk : 0;
+    o->now->quirks = o->now->proven = fpdu != NULL ? s->crc_quirk | s->marker_quirk : 0;
     s->found |= o->now->quirks;
     s->spoke = true;
+    o->scratch->n_owed = 0;
     bool header = decode(o, ulpdu, length, captured);
     s->segments++;
     iw_observer_show(o);
-    if (fpdu != NULL)
+    if (fpdu != NULL) {
+        find_marker_fault(o, s);
         find_pending(o, !content);
+    }
     if (!content || (!header && captured < length)) {
         if (s->told)
             iw_observer_doubt_reads(o); /* a receiver that took it may have seen any request */
@@ -437,6 +505,7 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
         iw_observer_lose_place(o, s);
         return;
     }
+    iw_observer_find_order(o);
     check_reserved(o);
     if (!judge_header(o))
         return;

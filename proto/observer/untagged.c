@@ -16,13 +16,24 @@ static void open_message(struct iw_observer *o, struct iw_observed_queue *q)
     q->invalidate_stag = h->invalidate_stag;
     q->segments = 0;
     q->pos = now->pos;
+    q->begun++;
+    q->ordinal = now->meant_msn;
     o->side[now->side].untagged++;
 }
 
-/* Returns whether it is the expected number in the other octet order, and so no other start. */
-static bool is_turned(uint32_t msn, uint32_t expected)
+/* Returns the quirk that explains why a message begins with this MSN, which is not the expected
+ * one; IW_QUIRK_COUNT if none does. */
+static enum iw_quirk numbering(const struct iw_observer *o, const struct iw_observed_side *s,
+                               const struct iw_observed_queue *q, uint32_t msn)
 {
-    return expected <= 0xff && msn == expected << 24;
+    uint32_t start = s->untagged == 0 ? msn : s->msn_start;
+
+    if (o->config.no_quirks || s->missed || o->joined || iw_quirk_turned32(msn, q->msn))
+        return IW_QUIRK_COUNT;
+    if (!q->used && msn == start && start != 1)
+        return IW_QUIRK_MSN_START;
+    /* Other queues have used up the numbers between. */
+    return msn == s->untagged + start ? IW_QUIRK_MSN_SHARED : IW_QUIRK_COUNT;
 }
 
 /* Returns whether a quirk that was found before explains the MSN of the message that begins; notes
@@ -31,17 +42,29 @@ static bool numbered_otherwise(struct iw_observer *o, struct iw_observed_side *s
                                const struct iw_observed_queue *q)
 {
     uint32_t msn = o->now->ddp.msn;
+    enum iw_quirk quirk = numbering(o, s, q, msn);
 
-    if (o->config.no_quirks || s->missed || o->joined || is_turned(msn, q->msn))
+    if (quirk == IW_QUIRK_COUNT)
         return false;
     if (s->untagged == 0)
         s->msn_start = msn;
-    if (!q->used && msn == s->msn_start && s->msn_start != 1)
-        return iw_observer_quirk(o, s, IW_QUIRK_MSN_START);
-    /* Other queues have used up the numbers between. */
-    if (msn == s->untagged + s->msn_start)
-        return iw_observer_quirk(o, s, IW_QUIRK_MSN_SHARED);
-    return false;
+    return iw_observer_quirk(o, s, quirk);
+}
+
+uint32_t iw_observer_meant_msn(const struct iw_observer *o)
+{
+    const iw_quirks known = iw_quirk_bit(IW_QUIRK_MSN_START) | iw_quirk_bit(IW_QUIRK_MSN_SHARED);
+    const struct iw_ddp_header *h = &o->now->ddp;
+    const struct iw_observed_side *s = &o->side[o->now->side];
+    const struct iw_observed_queue *q = &s->queue[h->qn < QUEUES ? h->qn : 0];
+
+    if (h->qn >= QUEUES || q->lost || q->uncounted)
+        return h->msn;
+    if (q->open)
+        return h->msn == q->msn ? q->ordinal : h->msn;
+    bool bent =
+        h->msn == q->msn ? (s->found & known) != 0 : numbering(o, s, q, h->msn) != IW_QUIRK_COUNT;
+    return bent ? q->begun + 1 : h->msn;
 }
 
 static void check_next(struct iw_observer *o, struct iw_observed_queue *q)
@@ -160,6 +183,7 @@ void iw_observer_untagged(struct iw_observer *o)
         o->side[o->now->side].provocation.doubtful = true;
     if (q->lost) {
         q->lost = false;
+        q->uncounted = true;
         open_message(o, q);
     } else if (q->open) {
         check_continued(o, q);

@@ -15,19 +15,14 @@ static uint32_t crc_of_ethernet(const uint8_t *octets, size_t length)
     return ~crc;
 }
 
-static uint32_t turned(uint32_t value)
-{
-    return value << 24 | (value & 0xff00) << 8 | (value >> 8 & 0xff00) | value >> 24;
-}
-
 iw_quirks iw_quirk_crc(const uint8_t *octets, size_t length, uint32_t field, uint32_t crc32c)
 {
     if (field == crc32c)
         return 0;
-    if (field == turned(crc32c))
+    if (iw_quirk_turned32(field, crc32c))
         return iw_quirk_bit(IW_QUIRK_CRC_ORDER);
     uint32_t other = crc_of_ethernet(octets, length);
-    if (field == other || field == turned(other))
+    if (field == other || field == iw_quirk_turn32(other))
         return iw_quirk_bit(IW_QUIRK_CRC_POLYNOMIAL);
     return 0;
 }

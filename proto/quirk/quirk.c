@@ -18,6 +18,21 @@ static const struct {
     [IW_QUIRK_CRC_POLYNOMIAL] = {"crc-polynomial",
                                  "the CRC is the CRC-32 of Ethernet in place of the CRC32c",
                                  IW_CHECK_MPA_CRC},
+    [IW_QUIRK_CRC_OTHER] = {"crc-other", "no CRC is right, and framing is in order without it",
+                            IW_CHECK_MPA_CRC},
+    [IW_QUIRK_MARKERS_MISSING] = {"markers-missing", "FPDUs follow each other without Markers",
+                                  IW_CHECK_MPA_MARKER_MISSING},
+    [IW_QUIRK_MARKERS_UNASKED] = {"markers-unasked", "Markers stand in the stream all the same",
+                                  IW_CHECK_MPA_MARKER_UNASKED},
+    [IW_QUIRK_MARKERS_PLACE] = {"markers-place", "Markers stand at other places",
+                                IW_CHECK_MPA_MARKER_PLACE},
+    [IW_QUIRK_QN_ORDER] = {"qn-order", "the QN is in reversed octet order", IW_CHECK_DDP_QN},
+    [IW_QUIRK_MSN_ORDER] = {"msn-order", "the MSN is in reversed octet order", IW_CHECK_DDP_MSN},
+    [IW_QUIRK_MO_ORDER] = {"mo-order", "the MO is in reversed octet order", IW_CHECK_DDP_MO_ORDER},
+    [IW_QUIRK_STAG_ORDER] = {"stag-order", "the STag is in reversed octet order",
+                             IW_CHECK_RDMAP_RESPONSE_STAG},
+    [IW_QUIRK_TO_ORDER] = {"to-order", "the TO is in reversed octet order",
+                           IW_CHECK_RDMAP_RESPONSE_TO},
 };
 
 const char *iw_quirk_name(enum iw_quirk quirk)

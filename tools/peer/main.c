@@ -207,11 +207,20 @@ static void peer_terminated(struct peer_connection *pc, const struct iw_event *e
                   iw_wire_term_name(t->layer, t->etype, t->code));
 }
 
+static void peer_faulted(struct peer_connection *pc, const struct iw_fault *fault)
+{
+    const struct iw_check_info *info = iw_check_info(fault->check);
+    const struct iw_rule *rule = iw_check_rule(fault->check);
+    enum iw_quirk quirk = iw_quirk_in_fault(fault);
+
+    peer_fail(pc, "fault %s (%s) at octet %llu: %s%s%s", info->name, rule != NULL ? rule->id : "-",
+              (unsigned long long)fault->pos, info->text, quirk != IW_QUIRK_COUNT ? ": " : "",
+              quirk != IW_QUIRK_COUNT ? iw_quirk_text(quirk) : "");
+}
+
 static void handle_event(struct peer_connection *pc, const struct iw_event *event)
 {
     const struct peer *p = pc->peer;
-    const struct iw_check_info *info;
-    const struct iw_rule *rule;
     switch (event->kind) {
     case IW_EVENT_REQUEST:
         if (iw_endpoint_accept(pc->ep, p->options.private_data, p->options.private_length,
@@ -227,10 +236,7 @@ static void handle_event(struct peer_connection *pc, const struct iw_event *even
         peer_fail(pc, "rejected by the peer");
         break;
     case IW_EVENT_FAULT:
-        info = iw_check_info(event->fault.check);
-        rule = iw_check_rule(event->fault.check);
-        peer_fail(pc, "fault %s (%s) at octet %llu: %s", info->name, rule != NULL ? rule->id : "-",
-                  (unsigned long long)event->fault.pos, info->text);
+        peer_faulted(pc, &event->fault);
         break;
     case IW_EVENT_TERMINATED:
         peer_terminated(pc, event);

@@ -175,7 +175,7 @@ return family {
         local conn = t:target_connects { raw = true }
         local asked = conn:expect(request {})
         conn:send(t:answer(asked, { private = bytes(length) }), { writes = 1 })
-        local event = t:event("established", conn, {}, { rule = "MPA-7.1.2-14" })
+        local event = t:event("established", conn, {}, { rule = length > 0 and "MPA-7.1.2-24" or "MPA-7.1.2-14" })
         t:check(event.private == show(bytes(length)), "the ULP saw other private data than the Reply's",
           { rule = "MPA-7.1.1-23", expected = show(bytes(length), 32), actual = event.private:sub(1, 64) })
       end

@@ -155,7 +155,7 @@ return family {
       for _, length in ipairs(GOOD) do
         local conn = t:connect { raw = true, target = { accept = "ask" } }
         conn:send(request { revision = 1, private = bytes(length) })
-        t:check(t:requested(conn) == bytes(length), "the ULP saw other private data than the station sent",
+        t:check(t:requested(conn, { rule = "MPA-7.1.2-24" }) == bytes(length), "the ULP saw other private data than the station sent",
           { rule = "MPA-7.1.1-23" })
         t:accept(conn)
         conn:expect(reply { rejected = false })
@@ -180,7 +180,7 @@ return family {
         local conn = t:target_connects { raw = true, target = plain }
         conn:expect(request {})
         conn:send(reply { revision = 1, private = bytes(length) })
-        local event = t:event("established", conn)
+        local event = t:event("established", conn, {}, { rule = "MPA-7.1.2-24" })
         t:check(event.private == show(bytes(length)), "the ULP saw other private data than the Reply's",
           { rule = "MPA-7.1.1-23" })
       end

@@ -46,7 +46,7 @@ return family {
           local conn, asked = mpa.called(t, { revision = one.revision, enhanced = enhanced, peer_to_peer = enhanced })
           conn:send(reply { rejected = true, revision = one.revision, a = asked.a, b = asked.b, c = asked.c, d = asked.d,
             private = bytes(one.octets) })
-          local event = t:event("rejected", conn)
+          local event = t:event("rejected", conn, {}, { rule = one.octets > 0 and "MPA-7.1.2-24" or nil })
           t:check(event.private == show(bytes(one.octets)), "the ULP saw other private data", {
             expected = show(bytes(one.octets), 32), actual = event.private:sub(1, 64) })
           nothing_more(t, conn, 20 + asked.pd_length)

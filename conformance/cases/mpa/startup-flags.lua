@@ -113,8 +113,6 @@ return family {
       local conn, asked = mpa.called(t)
       t:check(asked.revision == 1 or asked.revision == 2, "the target's Request has another revision than 1 or 2", {
         rule = "MPA-7.1.1-16", expected = "revision 1 or 2", actual = asked.text, item = asked })
-      t:check(not asked.rejected and asked.reserved == 0, "the target's Request has a bit set that must be zero", {
-        rule = "MPA-7.1.1-14", actual = asked.text, item = asked })
       t:observe("request", ("rev %d%s%s"):format(asked.revision, asked.enhanced and " enhanced" or "",
         asked.markers and " M" or ""))
       conn:expect_silence { rule = "MPA-7.1.2-11" }

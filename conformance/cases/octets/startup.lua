@@ -32,6 +32,13 @@ local function agreed(t, conn, station, target)
       actual = ("crc %s, Markers sent %s, received %s"):format(said.crc, said.tx_markers, said.rx_markers) })
 end
 
+-- Takes a target's Request with these M and C; of its other bits the observer judges.
+local function asked(t, conn, flags)
+  local found = literal.expect(conn, REQUEST .. "{flags:1} 01 0000")
+  t:check((found.flags:byte() ~ tonumber(flags, 16)) & 0xc0 == 0, "the target's Request has another M or C than its configuration",
+    { expected = flags, actual = show(found.flags) })
+end
+
 -- The four bits that no revision uses, one by one and together.
 local RESERVED = { "41", "42", "44", "48", "4f" }
 
@@ -147,7 +154,7 @@ return family {
         needs = { agent = true, crc = crc and "on" or "off", markers = markers and "on" or "off", revision = 1 },
         run = function(t)
           local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = crc, markers = markers } }
-          literal.expect(conn, REQUEST .. flags .. " 01 0000")
+          asked(t, conn, flags)
           literal.send(conn, REPLY .. "00 01 0000")
           agreed(t, conn, "00", flags)
         end,
@@ -211,7 +218,7 @@ return family {
     needs = { agent = true, markers = "off", revision = 1 },
     run = function(t)
       local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = true, markers = false } }
-      literal.expect(conn, REQUEST .. "40 01 0000")
+      asked(t, conn, "40")
       literal.send(conn, REPLY .. "60 01 0002 6e6f")
       t:check(t:event("rejected", conn).private == "6e6f", "the ULP saw other private data")
       literal.expect_end(conn)

@@ -11,6 +11,7 @@ static void free_deviations(struct iw_deviation *list, size_t count)
     for (size_t i = 0; i < count; i++) {
         free(list[i].how);
         free(list[i].fault);
+        free(list[i].came);
         free(list[i].text);
         free(list[i].expected);
         free(list[i].actual);
@@ -72,6 +73,7 @@ static json_t *deviation_json(const struct iw_deviation *d)
         (int)d->wire, "connection", d->connection, "from_target", (int)d->from_target, "position",
         (json_int_t)d->position, "frame", (json_int_t)d->frame));
     add(object, "fault", d->fault);
+    add(object, "came", d->came);
     add(object, "text", d->text);
     add(object, "expected", d->expected);
     add(object, "actual", d->actual);
@@ -159,6 +161,7 @@ static void take_deviations(const json_t *list, struct iw_result *out)
             continue;
         d.how = iw_text_copy(how);
         d.fault = text_of(one, "fault");
+        d.came = text_of(one, "came");
         d.text = text_of(one, "text");
         d.expected = text_of(one, "expected");
         d.actual = text_of(one, "actual");

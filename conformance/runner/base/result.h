@@ -18,6 +18,7 @@ struct iw_deviation {
     bool wire; /* the observer saw it; otherwise the case did */
     char *fault; /* the error that the target should have reported, or with which it has "refused"
                     what is right: the code of a Terminate */
+    char *came;  /* the code of the Terminate that shows it */
     char *text;
     char *expected;
     char *actual;

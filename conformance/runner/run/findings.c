@@ -81,6 +81,12 @@ bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation
            (check == check_of(b) || (a->fault != NULL && one_check(a->rule, b->rule, a->fault)));
 }
 
+/* Returns whether the target reports another error than it should. */
+static bool other_error(const struct iw_deviation *d)
+{
+    return !d->wire && d->came != NULL && strcmp(d->how, "another Terminate") == 0;
+}
+
 /* Returns whether `d` follows from what a finding shows although another rule is accused: no check
  * joins its rule with the error that the target should have reported, so its rule is about what
  * comes of an error once it is detected: the Terminate ("For errors detected on an incoming RDMA
@@ -94,6 +100,13 @@ static bool follows(const struct iw_deviation *d, const struct iw_deviation *fro
     return !d->wire && !from->wire && d->fault != NULL && same_text(d->fault, from->fault) &&
            strcmp(d->how, from->how) == 0 && check_of(d) == IW_CHECK_NONE &&
            check_of(from) != IW_CHECK_NONE;
+}
+
+/* Returns whether the target reports another error than it should, with which it refuses what is
+ * right as well: it does not get to the error that the case is about. */
+static bool refused_first(const struct iw_deviation *d, const struct iw_deviation *from)
+{
+    return other_error(d) && refusal(from) && strcmp(d->came, from->fault) == 0;
 }
 
 /* Returns whether memory holds other octets than it should. */
@@ -143,7 +156,8 @@ static struct iw_finding *find(struct iw_findings *all, const struct iw_record *
         const struct iw_deviation *model = iw_finding_deviation(f, record);
         if (iw_deviations_alike(model, d))
             return f;
-        if ((follows(d, model) || (misplaced(d) && places_wrongly(model))) &&
+        if ((follows(d, model) || refused_first(d, model) ||
+             (misplaced(d) && places_wrongly(model))) &&
             (cause == NULL || f->n_cases > cause->n_cases))
             cause = f;
     }
@@ -209,7 +223,7 @@ static void count_misapplied(size_t counts[IW_RULE_COUNT], const struct iw_findi
 }
 
 /* The rule that most of its cases accuse; of equals, the first in the catalogue. Of a refusal: the
- * rule of the error that most of its cases are about, if one of them is about such a rule. */
+ * rule of the error that most of its cases are about, if no fewer are about such a rule. */
 static const struct iw_rule *accused(const struct iw_finding *f, const struct iw_record *record)
 {
     const struct iw_deviation *model = iw_finding_deviation(f, record);
@@ -218,21 +232,18 @@ static const struct iw_rule *accused(const struct iw_finding *f, const struct iw
     size_t counts[IW_RULE_COUNT] = {0}, most = iw_rule_index(model->rule);
     if (refusal(model))
         count_misapplied(counts, f, record);
-    for (size_t i = 0; i < IW_RULE_COUNT; i++)
-        if (counts[i] > counts[most])
-            most = i;
-    if (counts[most] > 0)
-        return iw_rule_at(most);
+    size_t accusing[IW_RULE_COUNT] = {0}, other = most;
     for (size_t i = 0; i < f->n_cases; i++) {
         const struct iw_result *r = &record->entries[f->cases[i]].result;
         for (size_t k = 0; k < r->n_deviations; k++)
             if (iw_deviations_alike(&r->deviations[k], model))
-                counts[iw_rule_index(r->deviations[k].rule)]++;
+                accusing[iw_rule_index(r->deviations[k].rule)]++;
     }
-    for (size_t i = 0; i < IW_RULE_COUNT; i++)
-        if (counts[i] > counts[most])
-            most = i;
-    return iw_rule_at(most);
+    for (size_t i = 0; i < IW_RULE_COUNT; i++) {
+        most = counts[i] > counts[most] ? i : most;
+        other = accusing[i] > accusing[other] ? i : other;
+    }
+    return iw_rule_at(counts[most] > 0 && counts[most] >= accusing[other] ? most : other);
 }
 
 static int compare(const void *left, const void *right)
@@ -257,7 +268,7 @@ static void add_all(struct iw_findings *all, const struct iw_record *record, boo
             const struct iw_deviation *d = &r->deviations[k];
             bool follows_perhaps =
                 (!d->wire && d->fault != NULL && check_of(d) == IW_CHECK_NONE && !refusal(d)) ||
-                (misplaced(d) && !places_wrongly(d));
+                (misplaced(d) && !places_wrongly(d)) || other_error(d);
             if (follows_perhaps == may_follow)
                 add(all, record, i, k);
         }

@@ -86,6 +86,7 @@ static struct iw_deviation deviation(lua_State *L)
         .how = iw_script_text(L, "how"),
         .wire = truth(L, "wire"),
         .fault = iw_script_text(L, "fault"),
+        .came = iw_script_text(L, "came"),
         .text = iw_script_text(L, "reason"),
         .expected = iw_script_text(L, "expected"),
         .actual = iw_script_text(L, "actual"),

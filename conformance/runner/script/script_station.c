@@ -394,6 +394,17 @@ static int c_next(lua_State *L)
     return 1;
 }
 
+/* conn:partial(): the message of which more has to come, as an item; nil if there is none. */
+static int c_partial(lua_State *L)
+{
+    const struct iw_item *item = iw_conn_partial(conn_of(L));
+
+    if (item == NULL)
+        return 0;
+    iw_script_push_item(L, item);
+    return 1;
+}
+
 /* conn:drain([seconds]): reads until the peer has ended its direction; whether it has. */
 static int c_drain(lua_State *L)
 {
@@ -574,6 +585,7 @@ void iw_script_add_station(lua_State *L)
         {"window", c_window},
         {"streamed", c_streamed},
         {"next", c_next},
+        {"partial", c_partial},
         {"drain", c_drain},
         {"comment_sent", c_comment_sent},
         {"comment_received", c_comment_received},

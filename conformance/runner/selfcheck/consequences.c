@@ -50,9 +50,27 @@ static const struct consequence consequences[] = {
     {"ignore=mpa-rev", "EMPA-10-05 EMPA-10-0[1-7]",
      "S:  One, if the Private Data begins with the enhanced RDMA connection establishment data; 0 "
      "otherwise (RFC 6581 §6)"},
+    {"ignore=mpa-pd-surplus", "MPA-7.1.2-10",
+     "the Responder SHOULD prepare to interpret any data received as FPDUs and pass any received "
+     "ULPDUs to DDP (RFC 5044 §7.1.2)"},
+    {"ignore=rdmap-response-past", "DDP-8.3.1-04",
+     "An RNIC MUST ensure that a Remote Peer is not able to access memory outside the buffer "
+     "specified when the STag was enabled for remote access (RFC 5041 §8.3.1)"},
     {"ignore=mpa-marker-pointer", "MPA-8-05",
      "the check SHOULD be made when a gap creating an out-of-order sequence is closed (RFC 5044 "
      "§8)"},
+    {"overstrict=mpa-pd-*", "MPA-7.1.1-23",
+     "Otherwise, the MPA receiver should pass the PD_Length value and Private Data to the ULP (RFC "
+     "5044 §7.1.1)"},
+    {"overstrict=mpa-mulpdu", "DDP-5.2-05",
+     "At the Data Sink, the DDP layer MUST Place the ULP Payload contained in all valid incoming "
+     "DDP Segments associated with a DDP Message into the ULP Buffer (RFC 5041 §5.2)"},
+    {"overstrict=rdmap-read-*", "RDMAP-5.2.1-12",
+     "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
+     "RDMA Read Response Message (RFC 5040 §5.2.1)"},
+    {"overstrict=rdmap-write-empty", "DDP-5.2-11",
+     "A zero-length DDP Message is allowed and MUST consume exactly one DDP Segment. [...] The STag "
+     "and TO fields MUST NOT be checked for a zero-length Tagged DDP Message (RFC 5041 §5.2)"},
     {"overstrict=mpa-marker-lone", "MPA-7.2-01",
      "A mechanism SHOULD be provided by MPA to DDP for DDP to be made aware that a graceful close "
      "of "
@@ -76,6 +94,12 @@ static const struct consequence consequences[] = {
     {"violate=mpa-crc-demand", "MPA-4.4-11",
      "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be "
      "generated and checked by both endpoints (RFC 5044 §7.1.1)"},
+    {"violate=mpa-marker-missing", "MPA-3-03 MPA-4.5-01",
+     "The maximum ULPDU Length for a single ULPDU when Markers are present MUST be computed as: "
+     "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4) (RFC 5044 §4.5)"},
+    {"violate=mpa-marker-unasked", "MPA-4.5-05",
+     "The maximum ULPDU Length for a single ULPDU when Markers are present MUST be computed as: "
+     "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4) (RFC 5044 §4.5)"},
     {"violate=mpa-ulpdu-max", "MPA-3-03 MPA-4.5-01",
      "DDP SHOULD limit each record size to MULPDU (RFC 5044 §3)"},
     /* An offset is wrong, whichever of its rules shows it. */
@@ -99,6 +123,12 @@ static const struct consequence consequences[] = {
      "The RDMA Read Request Message carries an RDMA Read Request Header that describes the Data "
      "Sink "
      "and Data Source Buffers used by the RDMA Read operation (RFC 5040 §4.4)"},
+    {"violate=rdmap-response-data", "RDMAP-5.2.1-12",
+     "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
+     "RDMA Read Response Message (RFC 5040 §5.2.1)"},
+    /* The second delivery takes the buffer of the next Send. */
+    {"violate=ddp-deliver-once", "RDMAP-5.3-02 DDP-3-14",
+     "MUST Deliver a DDP Message to the ULP at most once (RFC 5041 §5.3)"},
     /* RsvdULP is RDMAP's control octet, and the Invalidate STag after it. */
     {"violate=ddp-constant-untagged", "RDMAP-4.1-09 RDMAP-4.1-11",
      "The first octet reserved for ULP usage on all DDP Messages in the DDP Protocol (i.e., the "

@@ -50,6 +50,7 @@ struct iw_item {
     struct iw_item_segment *segments; /* MESSAGE */
     size_t n_segments;
     iw_quirks quirks; /* through which it is to be read */
+    bool mended;      /* the octets have the DDP header that is meant, not the one that came */
 };
 
 /* A check about the peer that failed on one connection, however often: memory is bounded by the
@@ -158,6 +159,9 @@ bool iw_conn_window(struct iw_conn *c, uint16_t window);
  * the queue until iw_conn_drop. After FIN or RST nothing more comes. */
 const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline);
 void iw_conn_drop(struct iw_conn *c);
+/* Returns the message of which segments have come, but not the last one; NULL if there is none.
+ * Valid until more is read. */
+const struct iw_item *iw_conn_partial(const struct iw_conn *c);
 /* Reads until the peer has ended its direction; items stay in the queue. Returns true if it has. */
 bool iw_conn_drain(struct iw_conn *c, uint64_t deadline);
 

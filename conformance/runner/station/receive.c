@@ -102,12 +102,29 @@ static void seen_startup(struct iw_conn *c, const struct iw_observation *o)
     enqueue(c, iw_item_startup(o));
 }
 
+/* Puts the header that is meant into the ULPDU at the item's end. */
+static void mend_header(struct iw_item *item, const struct iw_observation *o)
+{
+    uint8_t octets[IW_DDP_UNTAGGED_HEADER], *at = item->octets + item->length;
+    struct iw_ddp_header meant = o->ddp;
+
+    if (!iw_ddp_tagged(&meant))
+        meant.msn = o->meant_msn;
+    int length = iw_wire_put_ddp(octets, sizeof(octets), &meant);
+    if (length < 0 || memcmp(octets, at, (size_t)length) == 0)
+        return;
+    memcpy(at, octets, (size_t)length);
+    item->mended = true;
+}
+
 void iw_item_append(struct iw_item *item, const struct iw_observation *o)
 {
     item->segments =
         iw_got(realloc(item->segments, (item->n_segments + 1) * sizeof(*item->segments)));
     item->octets = iw_got(realloc(item->octets, item->length + o->ulpdu_captured + 1));
     memcpy(item->octets + item->length, o->ulpdu, o->ulpdu_captured);
+    if (o->payload != NULL)
+        mend_header(item, o);
     item->segments[item->n_segments++] = (struct iw_item_segment){
         .offset = item->length,
         .length = o->ulpdu_captured,
@@ -315,6 +332,11 @@ const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)
     return c->items;
 }
 
+const struct iw_item *iw_conn_partial(const struct iw_conn *c)
+{
+    return c->partial;
+}
+
 void iw_conn_drop(struct iw_conn *c)
 {
     struct iw_item *item = c->items;
@@ -384,6 +406,8 @@ size_t iw_item_print(const struct iw_item *item, char *text, size_t room)
         return (size_t)snprintf(text, room, "%s", ends[item->kind]);
     size_t n =
         iw_quirk_print_segment(text, room, item->octets, item->segments[0].length, item->quirks);
+    if (item->mended)
+        n += (size_t)snprintf(n < room ? text + n : NULL, n < room ? room - n : 0, " (as meant)");
     if (item->n_segments > 1)
         n += (size_t)snprintf(n < room ? text + n : NULL, n < room ? room - n : 0,
                               " and %zu more segments, %zu octets of ULPDU in all",

@@ -10,6 +10,7 @@ finding must be the expected one; every other case passes with another instrumen
 import os
 import random
 import socket
+import struct
 import sys
 import tempfile
 import threading
@@ -54,6 +55,39 @@ class Deaf:
         except (hostile.Over, OSError):
             pass
         sock.close()
+
+
+CONNECTS = """return {
+  class = "bare", crc = "on", markers = "off", can = { "read" }, cannot = { "peer_to_peer", "rtr" },
+  connect = "bash -c 'echo {host} {port} >/dev/tcp/127.0.0.1/%d'",
+}
+"""
+FIRST = ("mpa-reply-and-fpdu-read", "mpa-reply-and-fpdu-write")
+
+
+def begins_with_empty_send(wire):
+    """An initiator whose ULP's first message is an empty Send, and which answers empty Reads."""
+    wire.send(b"MPA ID Req Frame\x50\2\0\4\0\x10\0\x10")
+    wire.read(struct.unpack(">H", wire.read(20)[18:])[0])
+    wire.send(hostile.fpdu(hostile.untagged(3, 0, 1)))
+    while True:
+        length = struct.unpack(">H", wire.read(2))[0]
+        rest = wire.read(length + -(2 + length) % 4 + 4)
+        if rest[-4:] != hostile.crc32c(struct.pack(">H", length) + rest[:-4]):
+            return wire.send(hostile.fpdu(hostile.untagged(7, 2, 1, 0, b"\x20\2\0\0")))
+        if rest[1] & 0xf == 1:
+            wire.send(hostile.fpdu(hostile.tagged(2, *struct.unpack(">IQ", rest[18:30]))))
+
+
+def check_own_message(suite):
+    """What the ULP of an initiator sends first is no answer, empty or not."""
+    with hostile.Crowd() as crowd:
+        def ring(wire):
+            host, port = wire.line().decode().split()
+            crowd.connect(host, int(port), begins_with_empty_send)
+        suite.write("own.lua", CONNECTS % crowd.listen(ring))
+        result = suite.play("own", "--target", suite.at("own.lua"), *[word for one in FIRST for word in ("--select", one)])
+    harness.equal("an empty Send of its own", {case["id"]: case["verdict"] for case in result["cases"]}, dict.fromkeys(FIRST, "PASS"))
 
 
 class Suite(harness.Bench):
@@ -102,6 +136,7 @@ def main(conform, agent, stubborn):
         harness.expect("stranger: something is blocked", blocked)
         stranger.over.set()
         print(f"ok - a stranger that is deaf: 1 finding, {len(blocked)} blocked")
+        check_own_message(suite)
     harness.conclude()
 
 

@@ -5,11 +5,13 @@
 usage: check_quirks.py IWARP-CONFORM IWARP-AGENT IWARP-LINT PCAPS
 """
 import os
+import random
 import struct
 import tempfile
 import zlib
 
 import harness
+import hostile
 import recordings
 
 # Terminates about tagged and untagged segments, a Read Request, a CRC, and from the start-up; one that compares octets.
@@ -99,7 +101,9 @@ def check_beside_another(bench):
 def check_msn(bench):
     """MSNs that begin with 2: one finding; what the cases are about is judged."""
     switch = "--violate ddp-msn"
-    report = bench.play(switch, *select("ddp-stag-*", "ddp-untagged-qn*"))
+    # Some of these compare MSNs, or whole ULPDUs: they see what is meant.
+    report = bench.play(switch, *select("ddp-stag-*", "ddp-untagged-qn*", "rdmap-target-send", "rdmap-terminate-ddp-tagged",
+                                        "ext-target-immediate", "empa-rtr-chosen-send", "replay-siw-rdma-server-crcoff"))
     harness.equal("one finding", rules(report), ["DDP-4.3-08"])
     own = verdicts(report)
     harness.equal("of cases about STags", {own[name] for name in own if name.startswith("ddp-stag-")} - {"PASS"}, {"NOTE"})
@@ -108,6 +112,65 @@ def check_msn(bench):
     harness.expect("in the capture", b"looked through: MSNs begin" in harness.octets(case["pcap"]))
     both = bench.play(switch + " --botch ddp-stag=code", *select("ddp-stag-unknown*"))
     harness.expect("what it would hide", len(rules(both)) == 2 and "DDP-4.3-08" in rules(both), rules(both))
+
+
+def check_wrong_crc(bench):
+    """CRCs that are wrong in no way that is known: one finding, and what stands in the FPDUs is judged."""
+    switch = "--violate mpa-crc"
+    report = bench.play(switch, *select("ddp-stag-*", "ddp-untagged-qn*", "mpa-crc-value-*"))
+    harness.equal("one finding", rules(report), ["MPA-4.4-11"])
+    case = next(case for case in report["cases"] if case["verdict"] == "NOTE")
+    harness.expect("with its explanation", "no CRC is right" in case["reason"], case["reason"])
+    harness.equal("iwarp-lint agrees", bench.lints(case), ["mpa-crc"])
+    both = bench.play(switch + " --violate ddp-msn", *select("ddp-stag-*", "ddp-untagged-qn*"))
+    harness.equal("MSNs besides", sorted(rules(both)), ["DDP-4.3-08", "MPA-4.4-11"])
+    code = bench.play(switch + " --botch ddp-stag=code", *select("ddp-stag-unknown*"))
+    harness.expect("what it would hide", len(rules(code)) == 2 and "MPA-4.4-11" in rules(code), rules(code))
+
+
+def check_markers(bench):
+    """Markers left out, sent unasked, or at other places: one finding by the rule that is broken."""
+    for switch, rule, text in (("mpa-marker-missing", "MPA-7.1.1-06", b"FPDUs follow each other without Markers"),
+                               ("mpa-marker-unasked", "MPA-7.1.1-05", b"Markers stand in the stream all the same"),
+                               ("mpa-marker-place", "MPA-4.3-02", b"Markers stand at other places")):
+        cases = ("mpa-markers-to-target-*", "mpa-startup-m", "bug-markers-*") + (("mpa-markers-sent",) if switch == "mpa-marker-place" else ())
+        report = bench.play("--violate " + switch, *select(*cases))
+        harness.equal(switch, rules(report), [rule])
+        case = next(case for case in report["cases"] if case["id"] in report["findings"][0]["cases"])
+        harness.equal(switch + ": iwarp-lint agrees", bench.lints(case), [switch])
+        if switch != "mpa-marker-place":
+            harness.expect(switch + ": in the capture", b"looked through: " + text in harness.octets(case["pcap"]))
+
+
+def answers_reads(turn):
+    """A responder that answers empty Reads, with fields of its headers turned: turn(stag, to) gives them."""
+    def act(wire):
+        hostile.startup(wire, random.Random(1))
+        while True:
+            length = struct.unpack(">H", wire.read(2))[0]
+            ulpdu = wire.read(length + -(2 + length) % 4 + 4)[:length]
+            if ulpdu[1] & 0xf == 1:
+                wire.send(hostile.fpdu(hostile.tagged(2, *turn(*struct.unpack(">IQ", ulpdu[18:30])))))
+    return act
+
+
+def check_order(bench):
+    """Fields in the octet order of a little-endian host: a finding for each field, and all answers count."""
+    def turned(number, form):
+        return struct.unpack(">" + form, struct.pack("<" + form, number))[0]
+
+    for name, expected, turn in (("in order", [], lambda stag, to: (stag, to)),
+                                 ("STag", ["RDMAP-4.4-02"], lambda stag, to: (turned(stag, "I"), to)),
+                                 ("STag and TO", ["RDMAP-4.4-02", "RDMAP-5.2.1-12"], lambda stag, to: (turned(stag, "I"), turned(to, "Q")))):
+        with hostile.Crowd() as crowd:
+            target = "tcp:127.0.0.1:%d,can=read" % crowd.listen(answers_reads(turn))
+            report = bench.play("", *select("rdmap-read-zero*", "ddp-rsvd-*", "rdmap-rsv-*"), target=("--target", target),
+                                status=1 if expected else 0)
+        harness.equal(name, sorted(rules(report)), expected)
+        own = set(verdicts(report).values())
+        case = next(case for case in report["cases"] if case["verdict"] in ("NOTE", "PASS"))
+        harness.equal(name + ": iwarp-lint sees the STag", "rdmap-response-stag" in bench.lints(case), bool(expected))
+        harness.expect(name + ": cases about something else go on", own == ({"NOTE"} if expected else {"PASS"}) or own == {"NOTE", "FAIL"}, verdicts(report))
 
 
 def recorded(bench, pcaps, crc):
@@ -135,6 +198,7 @@ def check_crc(bench, pcaps):
     ways = {
         "crc-order": lambda octets: struct.pack(">I", recordings.crc32c(octets)),
         "crc-polynomial": lambda octets: struct.pack("<I", zlib.crc32(octets)),
+        "crc-other": lambda octets: struct.pack("<I", ~recordings.crc32c(octets) & 0xffffffff),
     }
     for quirk, crc in ways.items():
         rows, without, count = recorded(bench, pcaps, crc)
@@ -161,6 +225,9 @@ def main(conform, agent, lint, pcaps):
         check_switched_off(bench)
         check_beside_another(bench)
         check_msn(bench)
+        check_wrong_crc(bench)
+        check_markers(bench)
+        check_order(bench)
         check_crc(bench, pcaps)
         check_named(bench)
     harness.conclude()

@@ -141,6 +141,36 @@ static void a_refusal_is_one_finding(void **state)
     is(1, "MPA-A.4-01", IW_VERDICT_FAIL, 1, 2);
 }
 
+/* Who refuses what is right never gets to the error that a case is about. */
+static void another_terminate_follows_from_a_refusal(void **state)
+{
+    (void)state;
+    struct iw_deviation late = by_case("DDP-7.1-12", "another Terminate", "1/1/01");
+    late.came = (char[]){"2/0/05"};
+    add(late, 5);
+    add(by_case("DDP-5.2-05", "refused", "2/0/05"), 5);
+    late.came = (char[]){"1/1/00"};
+    add(late, 5);
+    build(2);
+    is(0, "DDP-5.2-05", IW_VERDICT_FAIL, 2, 1);
+    is(1, "DDP-7.1-12", IW_VERDICT_FAIL, 1, 2);
+}
+
+/* Of a refusal the rule of the error counts only where as many cases are about it. */
+static void a_refusal_is_of_what_most_cases_accuse(void **state)
+{
+    static const struct iw_rule *named[1];
+    static struct iw_case about;
+    (void)state;
+    named[0] = iw_rule_find("DDP-7.1-13");
+    about = (struct iw_case){.id = (char[]){"x"}, .rules = named, .n_rules = 1};
+    for (size_t i = 0; i < 3; i++)
+        add(by_case("DDP-5.2-11", "refused", "1/1/01"), 5);
+    entries[0].c = &about;
+    build(1);
+    is(0, "DDP-5.2-11", IW_VERDICT_FAIL, 3, 0);
+}
+
 /* Who does not place what is valid shows that in every case that compares memory. */
 static void misplaced_octets_follow_from_placing_wrongly(void **state)
 {
@@ -249,6 +279,8 @@ int main(void)
         TEST(one_check_on_the_wire_is_one_finding),
         TEST(rules_of_one_check_are_one_finding),
         TEST(a_refusal_is_one_finding),
+        TEST(another_terminate_follows_from_a_refusal),
+        TEST(a_refusal_is_of_what_most_cases_accuse),
         TEST(misplaced_octets_follow_from_placing_wrongly),
         TEST(misplaced_octets_alone_accuse_what_the_case_is_about),
         TEST(another_answer_is_another_finding),

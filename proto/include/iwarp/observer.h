@@ -112,6 +112,7 @@ struct iw_observation {
     /* SEGMENT, MESSAGE (the one with L=1; but pos is the message's first octet) */
     const struct iw_fpdu *fpdu; /* NULL for a told side */
     struct iw_ddp_header ddp;
+    uint32_t meant_msn;     /* untagged: its MSN without the quirk that bends it, else ddp.msn */
     const uint8_t *ulpdu;   /* contiguous ULPDU */
     size_t ulpdu_length;    /* as ULPDU_Length says */
     size_t ulpdu_captured;  /* octets of it that are here; fewer than ulpdu_length if the capture

@@ -29,6 +29,23 @@ enum iw_quirk {
     IW_QUIRK_CRC_ORDER,
     /* CRC fields hold the CRC-32 of Ethernet in place of the CRC32c, in either order. */
     IW_QUIRK_CRC_POLYNOMIAL,
+    /* CRC fields hold something else: no FPDU of a side has a right one, from its first on, and all
+     * else in their headers is in order. */
+    IW_QUIRK_CRC_OTHER,
+    /* A side sends no Markers, though the other one's start-up frame asks for them (RFC 5044
+     * §7.1.1), or sends some that nobody asked for. */
+    IW_QUIRK_MARKERS_MISSING,
+    IW_QUIRK_MARKERS_UNASKED,
+    /* Markers stand every 512 octets, but not where they should (RFC 5044 §4.3). */
+    IW_QUIRK_MARKERS_PLACE,
+    /* A field of the DDP header is in reversed octet order (RFC 5041 §4), as a little-endian host
+     * has it that forgets to turn it. Known where another value than the expected one is that,
+     * turned; in a Write, whose STag and TO nobody expects, where a Read Response has shown it. */
+    IW_QUIRK_QN_ORDER,
+    IW_QUIRK_MSN_ORDER,
+    IW_QUIRK_MO_ORDER,
+    IW_QUIRK_STAG_ORDER,
+    IW_QUIRK_TO_ORDER,
     IW_QUIRK_COUNT /* so many; as a quirk: none */
 };
 
@@ -53,6 +70,8 @@ const char *iw_quirk_text(enum iw_quirk quirk);
 enum iw_check iw_quirk_check(enum iw_quirk quirk);
 /* Finds the quirk of this name. Returns false, leaving *out, if there is none. */
 bool iw_quirk_find(const char *name, enum iw_quirk *out);
+/* Returns the quirk that a fault shows by its two values alone, IW_QUIRK_COUNT if none does. */
+enum iw_quirk iw_quirk_in_fault(const struct iw_fault *fault);
 /* Returns the quirk of this set that a finding of this check shows, IW_QUIRK_COUNT if none does. */
 enum iw_quirk iw_quirk_shown(iw_quirks set, enum iw_check check);
 
@@ -95,6 +114,16 @@ int iw_quirk_get_terminate(const uint8_t *octets, size_t length, struct iw_rdmap
  * those that its CRC covers, `field` is the field and `crc32c` what should be in it, both least
  * significant octet first. 32 bits that match are proof. */
 iw_quirks iw_quirk_crc(const uint8_t *octets, size_t length, uint32_t field, uint32_t crc32c);
+
+/* ---- fields in reversed octet order ---- */
+
+/* Return the number with its octets in reversed order. */
+uint32_t iw_quirk_turn32(uint32_t value);
+uint64_t iw_quirk_turn64(uint64_t value);
+/* Return whether `got` is another number than `want`, and turned it is the same: 32 bits, or 64,
+ * that match are proof. */
+bool iw_quirk_turned32(uint32_t got, uint32_t want);
+bool iw_quirk_turned64(uint64_t got, uint64_t want);
 
 /* ---- segments ---- */
 

@@ -121,6 +121,7 @@ static void see(void *context, const struct iw_observation *o)
                        .fault = o->fault,
                        .opcode = iw_rdmap_op(&o->ddp),
                        .tagged = iw_ddp_tagged(&o->ddp),
+                       .meant_msn = o->meant_msn,
                        .payload_length = o->payload_length,
                        .message_length = o->message_length,
                        .segments = o->segments,

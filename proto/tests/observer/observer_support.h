@@ -22,6 +22,7 @@ struct seen {
     struct iw_fault fault;
     unsigned opcode;
     bool tagged;
+    uint32_t meant_msn;
     size_t payload_length;
     uint64_t message_length;
     uint32_t segments;

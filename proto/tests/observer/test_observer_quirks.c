@@ -4,6 +4,7 @@
 
 #define READ_4                                                                                     \
     READ_HEADER("00000004") "aabbccde 0000000000003000 00000004 11223344 0000000000001000"
+#define READ_1_FIELDS "aabbccdd 0000000000002000 00000040 11223344 0000000000001000"
 #define SEND_0 "4143 00000000 00000000 00000000 00000000"
 #define SEND_4 "4143 00000000 00000000 00000004 00000000"
 /* Whole FPDUs: ULPDU_Length, Send without payload, CRC field. */
@@ -46,10 +47,43 @@ static const struct row rows[] = {
      3,
      false},
     /* In the other octet order: no other start. */
-    {{REQUEST, REPLY, "I 4143 00000000 00000000 01000000 00000000", "I " READ_1},
+    {{REQUEST, REPLY, "I 4143 00000000 00000000 01000000 00000000", "I " READ_1,
+      "I 4143 00000000 00000000 02000000 00000000"},
      {IW_CHECK_DDP_MSN},
+     2,
+     false},
+    {{REQUEST, REPLY, "I 4143 00000000 00000000 01000000 00000000",
+      "I 4143 00000000 00000000 03000000 00000000"},
+     {IW_CHECK_DDP_MSN, IW_CHECK_DDP_MSN},
+     2,
+     false},
+    {{REQUEST, REPLY, "I 4141 00000000 01000000 00000001 00000000 " READ_1_FIELDS, "R " RESPONSE_1,
+      "I 4141 00000000 01000000 00000002 00000000 " READ_1_FIELDS, "R " RESPONSE_1},
+     {IW_CHECK_DDP_QN, IW_CHECK_RDMAP_TERMINATE_STOP}, /* it went on */
+     2,
+     false},
+    {{REQUEST, REPLY, "I 0143 00000000 00000000 00000001 00000000 deadbeef",
+      "I 0143 00000000 00000000 00000001 04000000 deadbeef",
+      "I 4143 00000000 00000000 00000001 08000000"},
+     {IW_CHECK_DDP_MO_ORDER},
+     2,
+     false},
+    {{REQUEST, REPLY, "I " READ_1, "R c142 ddccbbaa 0000000000002000 " OCTETS_64, "I " READ_2,
+      "R c142 deccbbaa 0000000000003000 01020304"},
+     {IW_CHECK_RDMAP_RESPONSE_STAG},
+     2,
+     false},
+    {{REQUEST, REPLY, "I " READ_1, "R 8142 aabbccdd 0020000000000000 " OCTETS_16,
+      "R c142 aabbccdd 1020000000000000 " OCTETS_16 OCTETS_16 OCTETS_16},
+     {IW_CHECK_RDMAP_RESPONSE_TO},
+     2,
+     false},
+    {{REQUEST, REPLY, "I " READ_1, "R c142 ddccbbaa 0020000000000000 " OCTETS_64},
+     {IW_CHECK_RDMAP_RESPONSE_STAG, IW_CHECK_RDMAP_RESPONSE_TO},
      1,
      false},
+    /* A number that is the same either way is right or wrong. */
+    {{REQUEST, REPLY, "I 4143 00000000 00000000 10000001 00000000"}, {IW_CHECK_DDP_MSN}, 1, false},
     /* As it should be: one for each. */
     {{REQUEST, REPLY, "I " SEND_1, "I " READ_1, "I " SEND_2, "I " READ_2},
      {IW_CHECK_NONE},
@@ -84,8 +118,52 @@ static const struct row rows[] = {
      {IW_CHECK_MPA_CRC, IW_CHECK_MPA_CRC},
      2,
      true},
-    /* Wrong in no way that is known: framing is lost with the second. */
+    /* No Markers, though both ask for them. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, "R " SEND_1, "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_DDP_MSN},
+     12,
+     false},
+    /* Markers that nobody asked for: only the first stands before its FPDU here. */
+    {{REQUEST_PLAIN, REPLY_PLAIN, "M " SEND_1, "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_UNASKED, IW_CHECK_DDP_MSN},
+     2,
+     true},
+    {{REQUEST, REPLY, "M " SEND_1, "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_UNASKED, IW_CHECK_DDP_MSN},
+     1,
+     true},
+    /* A first Marker with a wrong value is one all the same. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "i 00010000 0012" SEND_1 "00000000"},
+     {IW_CHECK_MPA_MARKER_RSVD},
+     1,
+     false},
+    /* An FPDU without an octet is one. */
+    {{REQUEST, REPLY, "i 00000000 c74b6748", "I " SEND_1}, {IW_CHECK_DDP_HEADER_SHORT}, 1, false},
+    /* Wrong in no way that is known, from the first FPDU on. */
     {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "00000000"}, {IW_CHECK_MPA_CRC}, 1, false},
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "00000000", FPDU_2 "00000000", FPDU_3 "01020304"},
+     {IW_CHECK_MPA_CRC},
+     1,
+     true},
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "00000000", FPDU_3 "00000000"},
+     {IW_CHECK_MPA_CRC, IW_CHECK_DDP_MSN},
+     1,
+     true},
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_2 "00000000"},
+     {IW_CHECK_MPA_CRC, IW_CHECK_DDP_MSN},
+     1,
+     false},
+    /* The next one is right: what comes then is damaged, and not looked through. */
+    {{REQUEST, REPLY, "I " SEND_1, FPDU_1 "00000000", "R " SEND_2, FPDU_1 "00000000", "R " SEND_3},
+     {IW_CHECK_MPA_CRC, IW_CHECK_MPA_CRC},
+     2,
+     false},
+    {{REQUEST, REPLY, "I " SEND_1, "R " SEND_1, FPDU_3 "00000000"}, {IW_CHECK_MPA_CRC}, 1, false},
+    /* A header that is not in order may be damaged. */
+    {{REQUEST, REPLY, "I " SEND_1, "r 0012 4543 00000000 00000000 00000002 00000000 00000000"},
+     {IW_CHECK_MPA_CRC},
+     1,
+     false},
 };
 
 static void test_rows(void **state)
@@ -113,8 +191,47 @@ static void test_rows(void **state)
     }
 }
 
+/* MSNs as they are meant: what came, or the place of the message on its queue. */
+static void test_meant_msn(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *steps[STEPS];
+        uint32_t meant[STEPS]; /* of the initiator's segments */
+    } msns[] = {
+        {{"I " SEND_0, "I " SEND_1, "I " READ_1}, {1, 2, 1}},
+        {{"I " SEND_2, "I " SEND_3, "I " READ_2}, {1, 2, 1}},
+        {{"I " SEND_1, "I " READ_2, "I " SEND_3, "I " READ_4}, {1, 1, 2, 2}},
+        {{"I " SEND_1, "I " SEND_3, "I " SEND_4}, {1, 3, 4}},
+        /* All segments of a message. */
+        {{"I 0143 00000000 00000000 00000002 00000000 aabbccdd",
+          "I 4143 00000000 00000000 00000002 00000004"},
+         {1, 1}},
+        /* A number that is left out stays. */
+        {{"I " SEND_2, "I " SEND_4}, {1, 4}},
+        /* After octets that nobody has seen right, a place is not known. */
+        {{"I " SEND_2, "R " SEND_1, "X " SEND_3, "I " SEND_4}, {1, 2, 4}},
+    };
+
+    for (size_t i = 0; i < sizeof msns / sizeof msns[0]; i++) {
+        struct rig *rig = rig_new(false, false);
+        PLAY(rig, REQUEST, REPLY);
+        size_t n = 0;
+        for (size_t k = 0; k < STEPS && msns[i].steps[k] != NULL; k++) {
+            rig_step(rig, msns[i].steps[k]);
+            if (msns[i].steps[k][0] == 'R')
+                continue;
+            const struct seen *s =
+                rig_get(rig, IW_OBSERVED_SEGMENT, rig_count(rig, IW_OBSERVED_SEGMENT) - 1);
+            assert_int_equal(s->meant_msn, msns[i].meant[n++]);
+        }
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_meant_msn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

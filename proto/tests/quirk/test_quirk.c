@@ -282,6 +282,47 @@ static void test_crc(void **state)
     assert_int_equal(iw_quirk_crc(octets, 8, 0xcbf43926, good), 0);
 }
 
+static void test_order(void **state)
+{
+    (void)state;
+
+    assert_int_equal(iw_quirk_turn32(0x01020304), 0x04030201);
+    assert_true(iw_quirk_turn64(0x0102030405060708) == 0x0807060504030201);
+    assert_true(iw_quirk_turned32(0x01000000, 1));
+    assert_true(iw_quirk_turned32(0x78563412, 0x12345678));
+    assert_false(iw_quirk_turned32(1, 1));
+    assert_false(iw_quirk_turned32(0, 0));
+    assert_false(iw_quirk_turned32(0x12344321, 0x12344321));
+    assert_false(iw_quirk_turned32(0x02000000, 1));
+    assert_true(iw_quirk_turned64(0x0010000000000000, 0x1000));
+    assert_false(iw_quirk_turned64(0x1000, 0x1000));
+    assert_false(iw_quirk_turned64(0x0010000000000001, 0x1000));
+}
+
+static void test_in_fault(void **state)
+{
+    (void)state;
+    static const struct {
+        struct iw_fault fault;
+        enum iw_quirk quirk;
+    } rows[] = {
+        {{IW_CHECK_MPA_CRC, 0, 0x839206e3, 0xe3069283}, IW_QUIRK_CRC_ORDER},
+        {{IW_CHECK_MPA_CRC, 0, 0x839206e4, 0xe3069283}, IW_QUIRK_COUNT},
+        {{IW_CHECK_DDP_QN, 0, 0x02000000, 0}, IW_QUIRK_QN_ORDER},
+        {{IW_CHECK_DDP_QN, 0, 0x04000000, 0}, IW_QUIRK_COUNT},
+        {{IW_CHECK_DDP_QN, 0, 9, 0}, IW_QUIRK_COUNT},
+        {{IW_CHECK_DDP_MSN, 0, 0x01000000, 1}, IW_QUIRK_MSN_ORDER},
+        {{IW_CHECK_DDP_MSN, 0, 2, 1}, IW_QUIRK_COUNT},
+        {{IW_CHECK_DDP_MO_ORDER, 0, 0x04000000, 4}, IW_QUIRK_MO_ORDER},
+        {{IW_CHECK_RDMAP_RESPONSE_STAG, 0, 0xddccbbaa, 0xaabbccdd}, IW_QUIRK_STAG_ORDER},
+        {{IW_CHECK_RDMAP_RESPONSE_TO, 0, 0x0010000000000000, 0x1000}, IW_QUIRK_TO_ORDER},
+        {{IW_CHECK_RDMAP_RESPONSE_TO, 0, 0x1008, 0x1000}, IW_QUIRK_COUNT},
+        {{IW_CHECK_MPA_PAD, 0, 0x01000000, 1}, IW_QUIRK_COUNT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(iw_quirk_in_fault(&rows[i].fault), rows[i].quirk);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -310,7 +351,8 @@ int main(void)
         cmocka_unit_test(test_assumed),     cmocka_unit_test(test_turn),
         cmocka_unit_test(test_trailing),    cmocka_unit_test(test_print),
         cmocka_unit_test(test_in_segment),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_crc),
+        cmocka_unit_test(test_crc),         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_in_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

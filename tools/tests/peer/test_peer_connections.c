@@ -278,6 +278,13 @@ static void test_events(void **state)
              "12345678901: %s\n",
              iw_check_info(IW_CHECK_DDP_MSN)->text);
     happen(&event, text);
+    event.fault.got = 0x01000000;
+    event.fault.want = 1;
+    snprintf(text, sizeof text,
+             "iwarp-peer: connection 1 with there:7: fault ddp-msn (DDP-7.1-09) at octet "
+             "12345678901: %s: the MSN is in reversed octet order\n",
+             iw_check_info(IW_CHECK_DDP_MSN)->text);
+    happen(&event, text);
     event.kind = IW_EVENT_TERMINATED;
     event.terminate.layer = 2;
     event.terminate.etype = 0;
