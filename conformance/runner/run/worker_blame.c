@@ -9,7 +9,7 @@
 #include "worker.h"
 
 enum {
-    MEMORY = 5,   /* seconds; what a case has done longer ago is not looked for */
+    MEMORY = 5,   /* seconds before the last case: earlier ones are not suspected */
     SEARCH = 120, /* seconds, after which it is given up */
     LATE_NS = 200000000
 };
@@ -88,6 +88,7 @@ static bool do_it(struct search *s, size_t from, size_t to)
 {
     struct iw_worker *w = s->w;
     uint64_t late = s->m.seen - s->past.list[from].ended;
+    late = (late < MEMORY * second ? late : MEMORY * second) + LATE_NS;
     end_target(w);
     for (size_t i = from; i < to && iw_transport_now() < s->until; i++) {
         struct iw_order order = {.c = s->past.list[i].c, .round = s->past.list[i].round};
@@ -95,8 +96,8 @@ static bool do_it(struct search *s, size_t from, size_t to)
         struct iw_mishap n;
         play_quietly(w, &order, i + 1 == to, &r, &n);
         iw_result_free(&r);
-        if (i + 1 == to && n.kind == IW_MISHAP_NONE && !s->at_end)
-            iw_worker_linger(w, iw_transport_now() + late + LATE_NS, &n);
+        if (i + 1 == to && n.kind == IW_MISHAP_NONE && !s->at_end && s->m.kind != IW_MISHAP_HANG)
+            iw_worker_linger(w, iw_transport_now() + late, &n);
         if (is_it(s, &n))
             return true;
     }
@@ -107,12 +108,12 @@ static bool do_it(struct search *s, size_t from, size_t to)
 static const struct iw_case *find_one(struct search *s)
 {
     size_t from = 0, to = s->past.count;
+    const struct iw_played *list = s->past.list;
     s->until = iw_transport_now() + SEARCH * second;
-    while (to > 0 && !s->at_end && s->m.seen - s->past.list[from].ended > MEMORY * second &&
-           from + 1 < to)
+    while (from + 1 < to && !s->at_end && list[to - 1].ended - list[from].ended > MEMORY * second)
         from++;
     if (to > 1 && do_it(s, to - 1, to))
-        return s->past.list[to - 1].c;
+        return list[to - 1].c;
     while (to - from > 1) {
         size_t half = from + (to - from) / 2;
         if (do_it(s, from, half))
@@ -120,7 +121,7 @@ static const struct iw_case *find_one(struct search *s)
         else
             from = half;
     }
-    return to > from && do_it(s, from, to) ? s->past.list[from].c : NULL;
+    return to > from && do_it(s, from, to) ? list[from].c : NULL;
 }
 
 /* ---- a mishap of a case ---- */
