@@ -69,7 +69,8 @@ static const struct consequence consequences[] = {
      "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
      "RDMA Read Response Message (RFC 5040 §5.2.1)"},
     {"overstrict=rdmap-write-empty", "DDP-5.2-11",
-     "A zero-length DDP Message is allowed and MUST consume exactly one DDP Segment. [...] The STag "
+     "A zero-length DDP Message is allowed and MUST consume exactly one DDP Segment. [...] The "
+     "STag "
      "and TO fields MUST NOT be checked for a zero-length Tagged DDP Message (RFC 5041 §5.2)"},
     {"overstrict=mpa-marker-lone", "MPA-7.2-01",
      "A mechanism SHOULD be provided by MPA to DDP for DDP to be made aware that a graceful close "
