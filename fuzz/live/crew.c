@@ -3,6 +3,7 @@
  * own. They share what they keep and what they find (board.h). */
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -90,6 +91,8 @@ static bool any_left(pid_t *pids)
 int iw_hunt_crew(struct iw_hunt *h)
 {
     pid_t pids[IW_HUNT_TARGETS] = {0}, parent = getpid();
+
+    fflush(NULL); /* what is in buffers is to be written once */
 
     for (unsigned i = 1; i < h->o->targets; i++) {
         pids[i] = fork();

@@ -101,7 +101,7 @@ static void start(struct iw_hunt *h, struct iw_hunt_pending *p)
     p->slot = slot;
     *iw_hunt_board_examining(h->board, h->member, slot) = (struct iw_hunt_examining){.busy = true};
     iw_hunt_load_findings(h); /* the child is to know what is found */
-    fflush(NULL); /* what is in buffers is the parent's */
+    fflush(NULL);             /* what is in buffers is the parent's */
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)
         look_into(h, p, parent);
@@ -118,9 +118,10 @@ static void ended(struct iw_hunt *h, struct iw_hunt_pending *p, int status)
         (struct iw_hunt_examining){.busy = false};
     p->pid = 0;
     iw_hunt_load_findings(h);
-    if (!WIFEXITED(status) || WEXITSTATUS(status)) { /* it was ended: nothing is known */
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) { /* it was ended */
         iw_hunt_settle(h, &p->event);
-        iw_hunt_unexplained(h, &p->event, p->inputs, p->n);
+        if (!is_found(h, &p->event))
+            iw_hunt_unexplained(h, &p->event, p->inputs, p->n);
     }
     if (is_found(h, &p->event) || p->times++ == TIMES_AGAIN)
         forget(p);

@@ -175,6 +175,7 @@ struct iw_hunt_event iw_hunt_event_of(enum iw_hunt_kind kind, const char *text)
 static struct iw_hunt_event crashed(struct iw_hunt *h, const char *how)
 {
     const struct iw_hunt_reports *reports = &h->world.reports;
+    iw_hunt_world_read(&h->world);
     const char *report = reports->n ? reports->list[reports->last].text : h->world.trouble;
     char *text = iw_text_format("%s%s%s", how, *report ? ": " : "", report);
     struct iw_hunt_event e = iw_hunt_event_of(IW_HUNT_CRASH, text);

@@ -7,6 +7,7 @@ SECONDS: that a hunt may take, a bound and no measure: it ends when it has found
 MORE: seconds of a second hunt that goes on, whatever it finds (0: none)
 BUG: numbers of bugs that are switched on together ("2", "2,8,11")
 """
+import functools
 import json
 import os
 import sys
@@ -16,6 +17,7 @@ import harness
 
 AS_INITIATOR = {"4"}  # bugs of the initiator
 PLAYS, SHOWN = 10, 9
+AT_A_TIME = 3  # they wait for most of the time
 # iwarp-fuzz alone sees these in every case: the runner reports them apart from it, or as a silence.
 APART = {"5", "15"}
 
@@ -52,7 +54,7 @@ class Range:
         harness.expect("bugs %s: all are found" % bugs, not (all_of_them and left), (left, report["sequences"]))
 
     def play(self, bugs, finding, folder):
-        """Plays the saved case again and again; each run begins with a new process."""
+        """Plays the saved case again and again, each time with a new process."""
         bug = next(bug for bug in bugs.split(",") if " in %s" % self.functions[bug] in finding["text"])
         shown, seen = 0, []
         for i in range(PLAYS):
@@ -67,18 +69,20 @@ class Range:
         harness.expect("bug %s: its case shows it" % bug, shown >= SHOWN, (shown, seen))
         print("bug %s: its case shows it %d times of %d" % (bug, shown, PLAYS), flush=True)
 
+    def look_at(self, bugs, seconds, more):
+        with tempfile.TemporaryDirectory() as folder:
+            report = self.hunt(bugs, folder + "/hunt", "--time", seconds, "--findings", str(len(bugs.split(","))))
+            self.judge(bugs, report, True)
+            for finding in report["findings"]:
+                if any(" in %s" % self.functions[bug] in finding["text"] for bug in bugs.split(",")):
+                    self.play(bugs, finding, folder)
+            if float(more) > 0:
+                self.judge(bugs, self.hunt(bugs, folder + "/more", "--time", more), False)
+
 
 def main(fuzzer, conform, program, seconds, more, *bugs):
     practice = Range(fuzzer, conform, program)
-    for one in bugs:
-        with tempfile.TemporaryDirectory() as folder:
-            report = practice.hunt(one, folder + "/hunt", "--time", seconds, "--findings", str(len(one.split(","))))
-            practice.judge(one, report, True)
-            for finding in report["findings"]:
-                if any(" in %s" % practice.functions[bug] in finding["text"] for bug in one.split(",")):
-                    practice.play(one, finding, folder)
-            if float(more) > 0:
-                practice.judge(one, practice.hunt(one, folder + "/more", "--time", more), False)
+    harness.side_by_side([functools.partial(practice.look_at, one, seconds, more) for one in bugs], AT_A_TIME)
     harness.conclude()
 
 

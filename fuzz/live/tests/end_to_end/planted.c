@@ -57,8 +57,7 @@ static void count(const struct iw_endpoint *ep)
     static unsigned long connections;
     const char *every = getenv("IW_PLANTED_EVERY");
 
-    if (every != NULL && ep->deframer.fpdus == 1 &&
-        ++connections % strtoul(every, NULL, 10) == 0)
+    if (every != NULL && ep->deframer.fpdus == 1 && ++connections % strtoul(every, NULL, 10) == 0)
         abort();
 }
 
