@@ -132,6 +132,17 @@ static bool continues(const struct iw_ddp_header *before, size_t payload,
     return now->qn == before->qn && now->msn == before->msn && now->mo == before->mo + payload;
 }
 
+/* A recorded segment is sent and compared as it was, not as it was meant. */
+static void keep_as_it_was(struct iw_item *item, const struct iw_observation *o)
+{
+    struct iw_item_segment *last = &item->segments[item->n_segments - 1];
+
+    if (iw_quirk_in(o->quirks, IW_QUIRK_CRC_OTHER))
+        last->crc_good = false;
+    memcpy(item->octets + last->offset, o->ulpdu, last->length);
+    item->mended = false;
+}
+
 /* A message whose last segment does not say so (L=0) ends where another begins. */
 static void seen_segment(struct recorded *c, const struct iw_observation *o)
 {
@@ -146,6 +157,7 @@ static void seen_segment(struct recorded *c, const struct iw_observation *o)
     if (*item == NULL)
         *item = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
     iw_item_append(*item, o);
+    keep_as_it_was(*item, o);
     if ((*item)->length > OCTETS)
         stop(c->recording, "the recording is too large to be replayed");
     if (iw_ddp_last(&o->ddp))

@@ -90,15 +90,21 @@ static void assert_passes(struct iw_result result)
     iw_result_free(&result);
 }
 
-static void assert_fails(struct iw_result result, const char *rule, const char *reason,
-                         const char *expected, const char *actual)
+static void assert_says(struct iw_result result, enum iw_verdict verdict, const char *rule,
+                        const char *reason, const char *expected, const char *actual)
 {
-    assert_int_equal(result.verdict, IW_VERDICT_FAIL);
+    assert_int_equal(result.verdict, verdict);
     assert_part(result.reason, reason);
     assert_string_equal(result.rule ? result.rule->id : "none", rule);
     assert_part(result.expected, expected);
     assert_part(result.actual, actual);
     iw_result_free(&result);
+}
+
+static void assert_fails(struct iw_result result, const char *rule, const char *reason,
+                         const char *expected, const char *actual)
+{
+    assert_says(result, IW_VERDICT_FAIL, rule, reason, expected, actual);
 }
 
 /* ---- right peers ---- */
@@ -127,9 +133,7 @@ static void says_which_field_differs(void **state)
 {
     (void)state;
     assert_fails(play(PCAPS, "embedded", "--violate=ddp-msn", CASE_CRCON), "DDP-4.3-08",
-                 "the target's read-request differs from the recorded one in msn",
-                 "read-request msn 1 sink e2ba9000/561c8b758550 size 64 source ",
-                 "read-request msn 2 sink ");
+                 "MSNs begin with another number than 1", "0x1", "0x2");
     assert_fails(play(PCAPS, "embedded", "--violate=ddp-to-wrap", CASE_P2P), "DDP-5.2-08",
                  "the target's write differs from the recorded one in to",
                  "len 64 (siw/siw-rping-p2p-crcon.pcap, frame 15)", " to ffffffffffffffff ");
@@ -151,9 +155,8 @@ static void looks_at_what_was_placed(void **state)
 static void names_what_the_observer_found(void **state)
 {
     (void)state;
-    assert_fails(play(PCAPS, "embedded", "--violate=mpa-crc", CASE_CRCON), "MPA-4.4-11",
-                 "the CRC of an FPDU does not match", "send L msn 1 mo 0 len 16",
-                 "octets that are no FPDU");
+    assert_says(play(PCAPS, "embedded", "--violate=mpa-crc", CASE_CRCON), IW_VERDICT_NOTE,
+                "MPA-4.4-11", "the CRC of an FPDU does not match", "0x", "0x");
 }
 
 static void fails_a_wrong_rping_peer(void **state)
