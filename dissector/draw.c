@@ -219,19 +219,11 @@ static void draw_marker(tvbuff_t *tvb, uint32_t at, proto_tree *tree)
 
 static const char *const crc_words[] = {"unchecked", "good", "bad", "unknown"};
 
-/* A CRC that no quirk makes right is looked through, and shown as what it is. */
-static enum iwd_crc shown_crc(const struct iwd_thing *t)
-{
-    bool other = iw_quirk_in(iwd_rare_of(t)->quirks, IW_QUIRK_CRC_OTHER);
-
-    return other ? IWD_CRC_BAD : (enum iwd_crc)t->crc;
-}
-
 static void draw_crc(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 {
     uint32_t pad = iw_wire_pad(t->length), at = iwd_place(t, IW_MPA_LENGTH_FIELD + t->length);
     uint32_t crc_at = iwd_place(t, IW_MPA_LENGTH_FIELD + t->length + pad);
-    enum iwd_crc state = shown_crc(t);
+    enum iwd_crc state = (enum iwd_crc)t->crc;
     if (crc_at + IW_MPA_CRC_FIELD > tvb_captured_length(tvb)) {
         generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_STATUS], tvb, 0, 0, IWD_CRC_UNKNOWN));
         return;
@@ -244,16 +236,16 @@ static void draw_crc(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
         tree, iwd_hf[F_CRC], tvb, (int)crc_at, 4, crc, "0x%08x [%s%s%s]", crc, crc_words[state],
         quirk != IW_QUIRK_COUNT ? ": " : "", quirk != IW_QUIRK_COUNT ? iw_quirk_text(quirk) : "");
     generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_STATUS], tvb, (int)crc_at, 4, state));
-    if (t->crc == IWD_CRC_BAD)
+    if (state == IWD_CRC_BAD)
         generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_COMPUTED], tvb, (int)crc_at, 4,
                                       iwd_rare_of(t)->computed));
 }
 
 static void draw_mpa(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 {
-    proto_item *item = proto_tree_add_none_format(tree, iwd_hf[F_MPA], tvb, 0, -1,
-                                                  "MPA, FPDU of %u octets, CRC %s", t->size,
-                                                  crc_words[shown_crc(t)]);
+    proto_item *item =
+        proto_tree_add_none_format(tree, iwd_hf[F_MPA], tvb, 0, -1,
+                                   "MPA, FPDU of %u octets, CRC %s", t->size, crc_words[t->crc]);
     proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_MPA]);
 
     iwd_link(sub, F_BEGUN, tvb, t->begun != t->frame ? t->begun : 0);

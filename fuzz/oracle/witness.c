@@ -176,6 +176,7 @@ void iw_witness_open(struct iw_witness *w, struct iw_station *initiator,
         .lend = iw_fuzz_lend,
         .give_back = iw_fuzz_give_back,
         .extensions = (initiator != NULL ? initiator : responder)->config.extensions,
+        .no_quirks = true, /* the station reads octets as they are */
     };
 
     tracing = getenv("IW_FUZZ_TRACE") != NULL;

@@ -167,7 +167,7 @@ static bool crc_never_right(const struct iw_observer *o, const struct iw_observe
     const iw_quirks known =
         iw_quirk_bit(IW_QUIRK_CRC_ORDER) | iw_quirk_bit(IW_QUIRK_CRC_POLYNOMIAL);
 
-    return !s->crc_right && (s->found & known) == 0 && !s->missed && !o->joined &&
+    return o->config.intact && !s->crc_right && (s->found & known) == 0 && !s->missed && !o->joined &&
            o->scratch->n_pending == 1 && h != NULL && iw_observer_plausible(o, h);
 }
 

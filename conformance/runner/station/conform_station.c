@@ -107,6 +107,7 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
                                         .seen = iw_conn_seen,
                                         .context = c,
                                         .extensions = true,
+                                        .intact = true,
                                         .no_quirks = s->no_quirks};
     config.told[own_side(c)] = true;
     config.quirks[iw_conn_peer_side(c)] = s->quirks;

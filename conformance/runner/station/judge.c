@@ -39,6 +39,7 @@ void iw_conn_judge(const struct iw_conn *c,
                                         .context = &j,
                                         .seen = seen,
                                         .extensions = true,
+                                        .intact = true,
                                         .no_quirks = c->station->no_quirks};
     config.quirks[j.peer] = c->station->quirks;
     j.observer = iw_got(iw_observer_new(&config));

@@ -351,14 +351,15 @@ static void an_unasked_finding_is_a_failure(void **state)
 {
     struct iw_result r =
         AGAINST("local conn = t:connect { revision = 1 }\n"
+                "conn:send(write {})\n"
                 "conn:expect(send { payload = '' })\n",
-                {PEER_READ, REQUEST_1, 0}, {PEER_WRITE, REPLY_1, 0},
-                {PEER_WRITE, "00124143 00000000 00000000 00000001 00000000 587be8c5", 0},
+                {PEER_READ, REQUEST_1, 0}, {PEER_WRITE, REPLY_1, 0}, {PEER_SKIP, NULL, 20},
+                {PEER_WRITE, "00124543 00000000 00000000 00000001 00000000 f4734cf9", 0},
                 {PEER_DRAIN, NULL, 0});
 
     (void)state;
-    assert_string_equal(r.rule->id, "MPA-4.4-11");
-    assert_non_null(strstr(r.observed, "finding=mpa-crc"));
+    assert_string_equal(r.rule->id, "DDP-4.1-09");
+    assert_non_null(strstr(r.observed, "finding=ddp-rsvd"));
     assert_int_equal(r.verdict, IW_VERDICT_FAIL);
     iw_result_free(&r);
 }

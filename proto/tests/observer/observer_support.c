@@ -160,7 +160,8 @@ static void give_back(void *context, void *block, size_t size)
     free(block);
 }
 
-static struct rig *make(bool initiator_told, bool responder_told, bool extensions, bool no_quirks)
+static struct rig *make(bool initiator_told, bool responder_told, bool extensions, bool no_quirks,
+                         bool intact)
 {
     struct rig *rig = calloc(1, sizeof *rig);
     struct iw_observer_config config = {.crc32c = iw_crc32c_portable,
@@ -171,7 +172,8 @@ static struct rig *make(bool initiator_told, bool responder_told, bool extension
                                         .scratch = malloc(iw_observer_scratch_size()),
                                         .told = {initiator_told, responder_told},
                                         .extensions = extensions,
-                                        .no_quirks = no_quirks};
+                                        .no_quirks = no_quirks,
+                                        .intact = intact};
 
     assert_non_null(rig);
     rig->told[0] = initiator_told;
@@ -186,17 +188,22 @@ static struct rig *make(bool initiator_told, bool responder_told, bool extension
 
 struct rig *rig_new(bool initiator_told, bool responder_told)
 {
-    return make(initiator_told, responder_told, true, false);
+    return make(initiator_told, responder_told, true, false, false);
 }
 
 struct rig *rig_new_plain(void)
 {
-    return make(false, false, false, false);
+    return make(false, false, false, false, false);
 }
 
 struct rig *rig_new_without_quirks(void)
 {
-    return make(false, false, true, true);
+    return make(false, false, true, true, false);
+}
+
+struct rig *rig_new_intact(void)
+{
+    return make(false, false, true, false, true);
 }
 
 void rig_free(struct rig *rig)

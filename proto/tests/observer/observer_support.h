@@ -57,6 +57,8 @@ struct rig *rig_new(bool initiator_told, bool responder_told);
 struct rig *rig_new_plain(void);
 /* One that looks through no quirk. */
 struct rig *rig_new_without_quirks(void);
+/* Octets come as they were sent. */
+struct rig *rig_new_intact(void);
 void rig_free(struct rig *rig);
 
 /* Converts hexadecimal digits into octets, ignoring blanks. Returns their number. */

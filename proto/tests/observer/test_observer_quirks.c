@@ -176,7 +176,7 @@ static void test_rows(void **state)
         while (findings < EXPECTED && rows[i].found[findings] != IW_CHECK_NONE)
             findings++;
         for (int without = 0; without < 2; without++) {
-            struct rig *rig = without ? rig_new_without_quirks() : rig_new(false, false);
+            struct rig *rig = without ? rig_new_without_quirks() : rig_new_intact();
             size_t wanted = without ? rows[i].without : findings;
             rig_play(rig, rows[i].steps, steps);
             if (rig_count(rig, IW_OBSERVED_FINDING) != wanted)
@@ -214,7 +214,7 @@ static void test_meant_msn(void **state)
     };
 
     for (size_t i = 0; i < sizeof msns / sizeof msns[0]; i++) {
-        struct rig *rig = rig_new(false, false);
+        struct rig *rig = rig_new_intact();
         PLAY(rig, REQUEST, REPLY);
         size_t n = 0;
         for (size_t k = 0; k < STEPS && msns[i].steps[k] != NULL; k++) {
