@@ -5,6 +5,7 @@
 #include "host/address.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -154,13 +155,27 @@ struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_ho
     int fd = bind_to(at, config->shared, error, room);
     if (fd < 0)
         return NULL;
+    struct iw_listener *l = iw_transport_listen_socket(r, fd, config);
+    if (l == NULL) {
+        cannot_listen(at, errno, error, room);
+        close(fd);
+    }
+    return l;
+}
+
+struct iw_listener *iw_transport_listen_socket(struct iw_reactor *r, int fd,
+                                               const struct iw_listener_config *config)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK))
+        return NULL;
     if (config->defer) /* for one second */
         setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &(int){1}, sizeof(int));
     struct iw_listener *l = calloc(1, sizeof(*l));
     if (l == NULL || iw_source_add(r, &l->source, fd, EPOLLIN)) {
-        cannot_listen(at, errno, error, room);
-        close(fd);
+        int saved = errno;
         free(l);
+        errno = saved;
         return NULL;
     }
     l->source.handle = handle;

@@ -276,6 +276,12 @@ static bool ask_alone(struct iw_reactor *r, int timeout_ms)
     return r->live_count == 1 && s->wait_alone != NULL && s->wait_alone(s, timeout_ms);
 }
 
+void iw_reactor_stepped(struct iw_reactor *r)
+{
+    r->stepping = false;
+    free_dead(r);
+}
+
 int iw_reactor_step(struct iw_reactor *r, int timeout_ms)
 {
     bool busy = r->busy && timeout_ms == 0 && r->live_count <= BUSY_SOURCES;
@@ -289,8 +295,7 @@ int iw_reactor_step(struct iw_reactor *r, int timeout_ms)
             result = ask_epoll(r, timeout_ms);
         serve_deadlines(r);
     }
-    r->stepping = false;
-    free_dead(r);
+    iw_reactor_stepped(r);
     return result;
 }
 
