@@ -130,6 +130,11 @@ uint64_t iw_endpoint_stream(const struct iw_endpoint *ep)
     return ep->stream.stream;
 }
 
+const struct iw_mpa_agreed *iw_endpoint_requested(const struct iw_endpoint *ep)
+{
+    return iw_ep_happened(ep, IW_EVENT_REQUEST) ? &ep->startup.agreed : NULL;
+}
+
 const struct iw_mpa_agreed *iw_endpoint_agreed(const struct iw_endpoint *ep)
 {
     return iw_ep_happened(ep, IW_EVENT_ESTABLISHED) ? &ep->startup.agreed : NULL;

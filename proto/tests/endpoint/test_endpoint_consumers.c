@@ -172,7 +172,10 @@ static void responder_is_remade(void **state)
     pair_open(&p, config);
     struct iw_endpoint_config wanted = config[1];
     assert_int_equal(iw_endpoint_remake(&p.side[1].ep, &wanted, p.now), IW_ERR_STATE);
+    assert_null(iw_endpoint_requested(p.side[1].ep));
     ask(&p);
+    assert_int_equal(iw_endpoint_requested(p.side[1].ep)->peer_ird, 3);
+    assert_int_equal(iw_endpoint_requested(p.side[1].ep)->peer_ord, 4);
     const uint64_t deadline = iw_endpoint_deadline(p.side[1].ep);
     struct iw_endpoint *before = p.side[1].ep;
     wanted.send_depth = 0;
