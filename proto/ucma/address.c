@@ -64,7 +64,10 @@ int iw_ucma_bind(struct iw_ucma_id *id, const void *address)
 {
     if (id->state != IW_UCMA_IDLE || !take(&id->source, address))
         return id->state != IW_UCMA_IDLE ? EINVAL : EADDRNOTAVAIL;
-    int result = open_socket(id);
+    int result = 0;
+    id->fd = iw_ucma_kept_take(&id->source);
+    if (id->fd < 0)
+        result = open_socket(id);
     if (result == 0 && listen(id->fd, IW_UCMA_BACKLOG) != 0)
         result = errno;
     if (result != 0) {
@@ -122,8 +125,10 @@ int iw_ucma_resolve(struct iw_ucma_id *id, const void *source, const void *desti
         iw_ucma_real_close(id->fd);
         id->fd = -1;
     }
-    if (result == 0)
+    if (result == 0) {
+        iw_ucma_kept_drop();
         result = open_socket(id);
+    }
     if (result == 0) {
         id->any = false;
         id->state = IW_UCMA_RESOLVED;

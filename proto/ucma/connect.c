@@ -3,6 +3,7 @@
 #include "ucma/ucma.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -111,10 +112,14 @@ int iw_ucma_listen(struct iw_ucma_id *id, uint32_t backlog)
         return EINVAL;
     id->backlog = backlog == 0 ? IW_UCMA_BACKLOG : backlog;
     (void)listen(id->fd, backlog < IW_UCMA_BACKLOG ? IW_UCMA_BACKLOG : (int)(backlog & INT16_MAX));
-    id->listener = iw_verbs_link_listen(id->fd, LIVE, &link_ops, id, &id->listener_memory);
-    if (id->listener == NULL)
+    int fd = fcntl(id->fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0)
+        return errno;
+    id->listener = iw_verbs_link_listen(fd, LIVE, &link_ops, id, &id->listener_memory);
+    if (id->listener == NULL) {
+        iw_ucma_real_close(fd);
         return ENOMEM;
-    id->fd = -1;
+    }
     id->state = IW_UCMA_LISTENING;
     return 0;
 }

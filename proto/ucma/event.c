@@ -95,10 +95,8 @@ int iw_ucma_event_get(struct iw_ucma_file *file, struct rdma_ucm_event_resp *out
     if (!have_event(file)) {
         if ((fcntl(file->fd, F_GETFL) & O_NONBLOCK) != 0) {
             iw_verbs_poll();
-            if (!have_event(file)) {
-                iw_verbs_cover();
+            if (!have_event(file))
                 return EAGAIN;
-            }
         } else if (iw_verbs_wait(file->fd, &file->waiters, have_event, file) != 0) {
             return EINTR;
         }

@@ -47,7 +47,9 @@ void iw_ucma_id_destroy(struct iw_ucma_id *id)
 {
     iw_ucma_events_drop(id);
     iw_ucma_abandon(id);
-    if (id->fd >= 0)
+    if (id->fd >= 0 && id->state == IW_UCMA_LISTENING)
+        iw_ucma_keep(id->fd, &id->source);
+    else if (id->fd >= 0)
         iw_ucma_real_close(id->fd);
     LIST_REMOVE(id, entry);
     LIST_REMOVE(id, table_entry);

@@ -55,8 +55,10 @@ static int open_device(int flags)
     int error = fd < 0 ? errno : fd >= FILES ? EMFILE : 0;
     if (error == 0 && (file = iw_ucma_file_create(fd)) == NULL)
         error = ENOMEM;
-    if (error == 0)
+    if (error == 0) {
         atomic_store_explicit(&files[fd], file, memory_order_release);
+        iw_verbs_own(fd, true);
+    }
     iw_verbs_unlock();
     if (error == 0)
         return fd;
@@ -135,6 +137,7 @@ int close(int fd)
         struct iw_ucma_file *file = atomic_exchange(&files[fd], NULL);
         if (file != NULL)
             iw_ucma_file_destroy(file);
+        iw_verbs_own(fd, false);
         iw_verbs_unlock();
     }
     return iw_ucma_real_close(fd);
@@ -179,4 +182,24 @@ int socket(int domain, int type, int protocol)
         return -1;
     }
     return real(domain, type, protocol);
+}
+
+/* A program that waits for our descriptors drives the connections meanwhile. */
+IW_VERBS_EXPORT int poll(struct pollfd *list, nfds_t count, int ms);
+int poll(struct pollfd *list, nfds_t count, int ms)
+{
+    NEXT(real, int (*)(struct pollfd *, nfds_t, int), "poll")
+    int result;
+    return iw_verbs_poll_list(list, count, ms, &result) ? result : real(list, count, ms);
+}
+
+/* Of programs that were compiled with _FORTIFY_SOURCE. */
+IW_VERBS_EXPORT int __poll_chk(struct pollfd *list, nfds_t count, int ms, size_t room);
+int __poll_chk(struct pollfd *list, nfds_t count, int ms, size_t room)
+{
+    NEXT(real, int (*)(struct pollfd *, nfds_t, int, size_t), "__poll_chk")
+    int result;
+    if (count <= room / sizeof(*list) && iw_verbs_poll_list(list, count, ms, &result))
+        return result;
+    return real(list, count, ms, room);
 }

@@ -70,8 +70,8 @@ struct iw_ucma_id {
     enum iw_ucma_state state;
     uint16_t port_space;
     union iw_ucma_address source, destination; /* no family: not known */
-    int fd;       /* the bound socket, until a connection or listener takes it; else -1 */
-    bool listens; /* fd listens already */
+    int fd;       /* the bound socket, until a connection takes it; else -1 */
+    bool listens; /* fd listens already; the listener, if there is one, has a duplicate */
     bool v6_only, reuse;
     bool any; /* bound to every address: no device yet */
     uint8_t tos;
@@ -127,6 +127,12 @@ int iw_ucma_reject(struct iw_ucma_id *id, const void *private_data, size_t lengt
 int iw_ucma_disconnect(struct iw_ucma_id *id);
 /* The identifier goes: ends what it has begun. */
 void iw_ucma_abandon(struct iw_ucma_id *id);
+
+/* kept.c: keeps a listening socket for a while, in case that its address is wanted again. */
+void iw_ucma_keep(int fd, const union iw_ucma_address *address);
+/* Returns the socket that is kept for an address, or -1. None is kept after it. */
+int iw_ucma_kept_take(const union iw_ucma_address *address);
+void iw_ucma_kept_drop(void);
 
 /* interpose.c */
 struct iw_ucma_file *iw_ucma_file_of(int fd); /* NULL: not the device */

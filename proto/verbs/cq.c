@@ -29,6 +29,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
         return NULL;
     }
     TAILQ_INIT(&channel->ready);
+    iw_verbs_own(channel->base.fd, true);
     iw_verbs_lock();
     iw_verbs_context(context)->uses++;
     iw_verbs_unlock();
@@ -44,6 +45,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *base)
     iw_verbs_unlock();
     if (used)
         return EBUSY;
+    iw_verbs_own(base->fd, false);
     close(base->fd);
     free(channel_of(base));
     return 0;
@@ -86,7 +88,6 @@ static int await_event(struct iw_verbs_channel *channel)
         errno = EAGAIN;
         return -1;
     }
-    channel->waited = true;
     return iw_verbs_wait(channel->base.fd, &channel->waiters, have_event, channel);
 }
 
@@ -217,7 +218,7 @@ int iw_verbs_req_notify_cq(struct ibv_cq *base, int solicited_only)
     iw_verbs_lock();
     if (cq->armed != IW_VERBS_NEXT)
         cq->armed = solicited_only ? IW_VERBS_SOLICITED : IW_VERBS_NEXT;
-    if (base->channel != NULL && !channel_of(base->channel)->waited)
+    if (base->channel != NULL && !iw_verbs_driven(base->channel->fd))
         iw_verbs_cover();
     iw_verbs_unlock();
     return 0;

@@ -156,6 +156,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
     c->verbs.context.num_comp_vectors = 1;
     pthread_mutex_init(&c->verbs.context.mutex, NULL);
     iw_verbs_unlock();
+    iw_verbs_own(async_fd, true);
     return &c->verbs.context;
 }
 
@@ -169,6 +170,7 @@ int ibv_close_device(struct ibv_context *context)
         errno = EBUSY;
         return -1;
     }
+    iw_verbs_own(context->async_fd, false);
     close(context->async_fd);
     close(context->cmd_fd);
     pthread_mutex_destroy(&context->mutex);

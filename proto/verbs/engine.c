@@ -2,10 +2,10 @@
 #include "verbs/engine.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,17 +20,29 @@ static struct engine {
     struct iw_domain *domain;
     struct iw_reactor *reactor;
     struct iw_watch *watch;
-    int wake_fd; /* in the reactor: ends the wait of whoever drives */
-    int kick_fd; /* ends the sleep of the thread */
-    bool leader; /* somebody waits in iw_verbs_wait and drives */
+    int wake_fd;      /* in the reactor: ends the wait of whoever drives */
+    int kick_fd;      /* ends the sleep of the thread */
+    bool leader;      /* somebody waits in iw_verbs_wait or poll() and drives */
+    unsigned in_poll; /* those in poll() */
     bool covering, asleep;
     bool cover_now;      /* the thread has been asked to drive at once */
-    uint64_t activity;   /* counts polls and leaders that left */
+    uint64_t activity;   /* counts polls, and POLLS for a leader that left */
     uint64_t handed;     /* counts signals that somebody else waits for */
     uint64_t wait_until; /* when the wait of whoever drives ends by itself */
 } engine;
 
+/* Fewer polls than this between two looks of the thread do not drive: a program that watches its
+ * memory polls only now and then. */
+enum { POLLS = 16 };
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* poll is ucma/'s, ppoll is not. */
+static int real_poll(struct pollfd *list, nfds_t count, int ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+    return ppoll(list, count, ms < 0 ? NULL : &t, NULL);
+}
 
 /* Not by write, which is ucma/'s. */
 static void write_event(int fd)
@@ -73,7 +85,7 @@ static void sleep_thread(struct engine *e, int ms)
 {
     struct pollfd kick = {.fd = e->kick_fd, .events = POLLIN};
     pthread_mutex_unlock(&lock);
-    if (poll(&kick, 1, ms) > 0)
+    if (real_poll(&kick, 1, ms) > 0)
         read_event(e->kick_fd);
     pthread_mutex_lock(&lock);
 }
@@ -85,12 +97,13 @@ static void cover(struct engine *e)
     int ms = due(e);
     e->covering = true;
     pthread_mutex_unlock(&lock);
-    (void)poll(fds, 2, ms);
+    (void)real_poll(fds, 2, ms);
     if (fds[1].revents != 0)
         read_event(e->kick_fd);
     pthread_mutex_lock(&lock);
     e->covering = false;
-    step(e, false);
+    if (!e->leader) /* else what has come is the leader's, who knows the time-outs */
+        step(e, false);
 }
 
 static void *run_thread(void *context)
@@ -103,7 +116,7 @@ static void *run_thread(void *context)
             e->asleep = true;
             sleep_thread(e, -1);
             e->asleep = false;
-        } else if (e->activity != seen && !e->cover_now) {
+        } else if (e->activity - seen >= POLLS && !e->cover_now) {
             seen = e->activity;
             sleep_thread(e, IW_VERBS_GRACE);
         } else {
@@ -217,6 +230,36 @@ const struct iw_verbs_settings *iw_verbs_settings(void)
     return &engine.settings;
 }
 
+/* ---- our descriptors ---- */
+
+enum { FDS = 65536, LIST = 64, NOT_OURS = 0, OURS, DRIVEN };
+static _Atomic uint8_t descriptors[FDS];
+
+void iw_verbs_own(int fd, bool ours)
+{
+    if (fd >= 0 && fd < FDS)
+        atomic_store(&descriptors[fd], ours ? OURS : NOT_OURS);
+}
+
+bool iw_verbs_driven(int fd)
+{
+    return fd >= 0 && fd < FDS && atomic_load(&descriptors[fd]) == DRIVEN;
+}
+
+/* Marks our descriptors as driven. Returns whether there is one. */
+static bool mark(const struct pollfd *list, nfds_t count)
+{
+    bool found = false;
+    for (nfds_t i = 0; i < count; i++) {
+        const int fd = list[i].fd;
+        if (fd < 0 || fd >= FDS || atomic_load(&descriptors[fd]) == NOT_OURS)
+            continue;
+        atomic_store(&descriptors[fd], DRIVEN);
+        found = true;
+    }
+    return found;
+}
+
 /* ---- driving ---- */
 
 void iw_verbs_poll(void)
@@ -228,14 +271,14 @@ void iw_verbs_poll(void)
 static void stop_leading(struct engine *e)
 {
     e->leader = false;
-    e->activity++;
+    e->activity += POLLS;
     if (e->asleep)
         write_event(e->kick_fd);
 }
 
 struct waiting {
     bool leads;
-    int ms;
+    int ms, result, error;
     unsigned *waiters;
 };
 
@@ -255,18 +298,17 @@ static int wait_once(struct engine *e, int fd, struct waiting *w)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
                             {.fd = iw_reactor_fd(e->reactor), .events = POLLIN}};
-    int result, saved;
     w->ms = w->leads ? due(e) : -1;
     ++*w->waiters;
     pthread_cleanup_push(cancelled, w);
     pthread_mutex_unlock(&lock);
-    result = poll(fds, w->leads ? 2 : 1, w->ms);
-    saved = errno;
+    w->result = real_poll(fds, w->leads ? 2 : 1, w->ms);
+    w->error = errno;
     pthread_mutex_lock(&lock);
     pthread_cleanup_pop(0);
     --*w->waiters;
-    errno = saved;
-    return result;
+    errno = w->error;
+    return w->result;
 }
 
 int iw_verbs_wait(int fd, unsigned *waiters, bool (*done)(const void *context), const void *context)
@@ -278,6 +320,7 @@ int iw_verbs_wait(int fd, unsigned *waiters, bool (*done)(const void *context), 
     while (result == 0 && !done(context)) {
         uint64_t handed = e->handed;
         w.leads = !e->leader && !follow;
+        mark(&(struct pollfd){.fd = fd}, 1);
         e->leader = e->leader || w.leads;
         if (wait_once(e, fd, &w) < 0 && errno == EINTR)
             result = -1;
@@ -292,6 +335,72 @@ int iw_verbs_wait(int fd, unsigned *waiters, bool (*done)(const void *context), 
     if (result != 0)
         errno = EINTR;
     return result;
+}
+
+/* ---- poll() ---- */
+
+/* Waits once as the leader, for `ms` at most. */
+static int lead_once(struct engine *e, struct pollfd *list, nfds_t count, int ms)
+{
+    struct pollfd all[LIST + 1];
+    struct waiting w = {.leads = true, .ms = due(e), .waiters = &e->in_poll};
+    memcpy(all, list, count * sizeof(*list));
+    all[count] = (struct pollfd){.fd = iw_reactor_fd(e->reactor), .events = POLLIN};
+    if (ms >= 0 && (w.ms < 0 || ms < w.ms))
+        w.ms = ms;
+    e->leader = true;
+    e->in_poll++;
+    pthread_cleanup_push(cancelled, &w);
+    pthread_mutex_unlock(&lock);
+    w.result = real_poll(all, count + 1, w.ms);
+    w.error = errno;
+    pthread_mutex_lock(&lock);
+    pthread_cleanup_pop(0);
+    e->in_poll--;
+    step(e, false);
+    stop_leading(e);
+    errno = w.error;
+    return w.result;
+}
+
+static int poll_as_leader(struct engine *e, struct pollfd *list, nfds_t count, int ms)
+{
+    const uint64_t end = ms < 0 ? UINT64_MAX : iw_transport_now() + (uint64_t)ms * 1000000u;
+    for (;;) {
+        const uint64_t now = iw_transport_now();
+        const int left = ms < 0 ? -1 : now < end ? (int)((end - now + 999999) / 1000000) : 0;
+        pthread_mutex_lock(&lock);
+        const bool follow = e->leader || left == 0;
+        const int result = follow ? 0 : lead_once(e, list, count, left);
+        const int error = errno;
+        iw_verbs_unlock();
+        if (follow)
+            return real_poll(list, count, left);
+        if (result < 0 && error == EINTR) {
+            errno = EINTR;
+            return -1;
+        }
+        const int ready = real_poll(list, count, 0);
+        if (ready != 0)
+            return ready;
+    }
+}
+
+bool iw_verbs_poll_list(struct pollfd *list, nfds_t count, int ms, int *result)
+{
+    struct engine *e = &engine;
+    if (count > LIST || !mark(list, count))
+        return false;
+    *result = real_poll(list, count, 0);
+    if (*result != 0)
+        return true;
+    iw_verbs_lock();
+    iw_verbs_poll();
+    iw_verbs_unlock();
+    *result = real_poll(list, count, 0);
+    if (*result == 0 && ms != 0)
+        *result = poll_as_leader(e, list, count, ms);
+    return true;
 }
 
 void iw_verbs_signal(int fd, unsigned waiters)

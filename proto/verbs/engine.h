@@ -10,6 +10,7 @@
  * there is a leader, and for IW_VERBS_GRACE at a time while somebody polls.
  */
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -49,6 +50,14 @@ int iw_verbs_wait(int fd, unsigned *waiters, bool (*done)(const void *context),
                   const void *context);
 /* Makes `fd`, an eventfd, readable. `waiters` is the number of iw_verbs_wait calls on it. */
 void iw_verbs_signal(int fd, unsigned waiters);
+/* Descriptors whose events this library makes: `ours` at creation, and before they are closed
+ * false. A program that waits for one in poll() drives, too. Needs no lock. */
+void iw_verbs_own(int fd, bool ours);
+/* Returns whether a program waits for a descriptor by means that drive. */
+bool iw_verbs_driven(int fd);
+/* poll() for lists with one of our descriptors. Returns false, with nothing done, if there is none.
+ * Takes the lock itself. */
+bool iw_verbs_poll_list(struct pollfd *list, nfds_t count, int ms, int *result);
 /* Undoes one iw_verbs_signal. */
 void iw_verbs_unsignal(int fd);
 /* An event will be waited for by other means than iw_verbs_wait: the thread drives from now on. */

@@ -19,6 +19,7 @@ enum {
     IW_VERBS_WR = 16384,        /* requests of a queue */
     IW_VERBS_CQE = 1 << 20,     /* entries of a completion queue */
     IW_VERBS_INLINE = 1024,     /* octets */
+    IW_VERBS_INLINE_LEAST = 64, /* given to each queue pair */
     IW_VERBS_READS = 128,       /* IRD and ORD */
     IW_VERBS_QPS = 16384,       /* of the process */
     IW_VERBS_ASYNC = 1024,      /* events of a context that wait to be fetched */
@@ -50,7 +51,6 @@ struct iw_verbs_channel {
     struct ibv_comp_channel base;
     TAILQ_HEAD(, iw_verbs_cq) ready; /* queues with events that wait to be fetched */
     unsigned waiters;
-    bool waited; /* a program waited for it here, so it drives by itself */
 };
 
 struct iw_verbs_cq {

@@ -69,10 +69,12 @@ static void count_uses(struct iw_verbs_qp *qp, unsigned n)
         ((struct iw_verbs_srq *)qp->init.srq)->uses += n;
 }
 
-static void fill(struct iw_verbs_qp *qp, struct ibv_context *context,
-                 const struct ibv_qp_init_attr_ex *a)
+static void fill(struct iw_verbs_qp *qp, struct ibv_context *context, struct ibv_qp_init_attr_ex *a)
 {
     struct ibv_qp *base = &qp->base.qp_base;
+    /* Some programs send a few octets inline without asking whether they may. */
+    if (a->cap.max_inline_data < IW_VERBS_INLINE_LEAST)
+        a->cap.max_inline_data = IW_VERBS_INLINE_LEAST;
     qp->init = (struct ibv_qp_init_attr){a->qp_context, a->send_cq, a->recv_cq,   a->srq,
                                          a->cap,        a->qp_type, a->sq_sig_all};
     *base = (struct ibv_qp){.context = context,
@@ -139,7 +141,9 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
                                       .sq_sig_all = attr->sq_sig_all,
                                       .comp_mask = IBV_QP_INIT_ATTR_PD,
                                       .pd = pd};
-    return iw_verbs_create_qp_ex(pd->context, &all);
+    struct ibv_qp *qp = iw_verbs_create_qp_ex(pd->context, &all);
+    attr->cap = all.cap;
+    return qp;
 }
 
 struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
