@@ -79,6 +79,8 @@ void iw_connection_close(struct iw_connection *c, bool reset)
         struct linger l = {.l_onoff = 1, .l_linger = 0};
         setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
     }
+    /* A child that was forked may have a duplicate of it, with which it would stay in the set. */
+    epoll_ctl(c->source.reactor->epoll, EPOLL_CTL_DEL, c->fd, NULL);
     close(c->fd);
     c->fd = -1;
 }

@@ -208,6 +208,8 @@ void iw_listener_destroy(struct iw_listener *l)
          c = LIST_NEXT(c, listener_entry))
         c->listener = NULL;
     LIST_REMOVE(l, entry);
+    /* Somebody else may have a duplicate of it, with which it would stay in the set. */
+    epoll_ctl(l->source.reactor->epoll, EPOLL_CTL_DEL, l->fd, NULL);
     close(l->fd);
     iw_source_kill(&l->source);
 }

@@ -151,12 +151,38 @@ static void listens_on_a_socket_and_remakes(void **state)
     assert_int_equal(client.completions[IW_WORK_RECV], 2);
 }
 
+/* A duplicate of the descriptor must not keep a dead listener in the reactor's set. */
+static void a_duplicate_outlives_its_listener(void **state)
+{
+    struct world *w = *state;
+    struct sockaddr_in at;
+    int fd = bound_socket(&at), kept;
+    assert_int_equal(listen(fd, 5), 0);
+    kept = dup(fd);
+    struct iw_listener_config config = {
+        .domain = w->domain, .endpoint = w->config, .ops = world_ops, .accepted = accepted};
+    config.endpoint.role = IW_MPA_RESPONDER;
+    config.context = w;
+    w->listener = iw_transport_listen_socket(w->reactor, fd, &config);
+    assert_non_null(w->listener);
+    iw_listener_destroy(w->listener);
+    struct iw_host_port to = {"127.0.0.1", ntohs(at.sin_port)};
+    int waiting = raw_connect(&to);
+    assert_int_equal(iw_reactor_step(w->reactor, 0), 0);
+    assert_int_equal(w->accepted, 0);
+    w->listener = iw_transport_listen_socket(w->reactor, kept, &config);
+    assert_non_null(w->listener);
+    while (w->accepted == 0)
+        assert_int_equal(iw_reactor_step(w->reactor, LONG), 0);
+    close(waiting);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(connects_from_a_bound_socket),    TEST(reports_why_a_socket_does_not_connect),
         TEST(refuses_a_socket_that_is_none),   TEST(sends_without_a_step),
-        TEST(listens_on_a_socket_and_remakes),
+        TEST(listens_on_a_socket_and_remakes), TEST(a_duplicate_outlives_its_listener),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
