@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-enum { KEEP = 300 };
+enum { KEEP = 3000 };
 
 static struct {
     union iw_ucma_address address;
@@ -36,7 +36,7 @@ static void expired(void *context, uint32_t events)
 
 void iw_ucma_keep(int fd, const union iw_ucma_address *address)
 {
-    const struct itimerspec when = {.it_value.tv_nsec = KEEP * 1000000L};
+    const struct itimerspec when = {.it_value = {KEEP / 1000, KEEP % 1000 * 1000000L}};
     iw_ucma_kept_drop();
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     struct iw_watch *watch = NULL;

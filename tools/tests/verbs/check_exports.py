@@ -38,12 +38,10 @@ def main(ours, table):
     stock = glob.glob("/usr/lib/*/libibverbs.so.1") + glob.glob("/lib/*/libibverbs.so.1")
     if not stock:
         harness.conclude("good; no stock libibverbs to compare with")
-        return 0
     theirs = exports(stock[0])
     harness.equal("the stock library has what ours lacks", sorted(theirs - mine), [])
     harness.equal("ours has what the stock library lacks", sorted(mine - theirs), [])
     harness.conclude()
-    return 0
 
 
 if __name__ == "__main__":
