@@ -110,8 +110,7 @@ int iw_ucma_listen(struct iw_ucma_id *id, uint32_t backlog)
     }
     if (id->state != IW_UCMA_BOUND)
         return EINVAL;
-    id->backlog = backlog == 0 ? IW_UCMA_BACKLOG : backlog;
-    (void)listen(id->fd, backlog < IW_UCMA_BACKLOG ? IW_UCMA_BACKLOG : (int)(backlog & INT16_MAX));
+    id->backlog = backlog == 0 || backlog > IW_UCMA_BACKLOG ? IW_UCMA_BACKLOG : backlog;
     int fd = fcntl(id->fd, F_DUPFD_CLOEXEC, 0);
     if (fd < 0)
         return errno;

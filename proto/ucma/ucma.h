@@ -14,8 +14,8 @@
 #include <rdma/rdma_user_cm.h>
 
 enum {
-    IW_UCMA_IDS = 65536,  /* of the process */
-    IW_UCMA_BACKLOG = 128 /* requests that wait for an answer, if the program names no number */
+    IW_UCMA_IDS = 65536,   /* of the process */
+    IW_UCMA_BACKLOG = 1024 /* requests that wait for an answer, at most; also the default */
 };
 
 /* enum rdma_cm_event_type of <rdma/rdma_cma.h>, which cannot be included beside rdma_user_cm.h. */

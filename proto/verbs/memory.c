@@ -135,6 +135,7 @@ static int settle(struct iw_verbs_mr *mr, struct ibv_pd *pd, void *addr, size_t 
     if (result != 0)
         return result == -1 ? ENOMEM : EINVAL;
     mr->region = region;
+    mr->access = access;
     mr->base = (struct ibv_mr){.context = pd->context,
                                .pd = pd,
                                .addr = addr,
@@ -210,13 +211,35 @@ int ibv_dereg_mr(struct ibv_mr *base)
     return 0;
 }
 
-int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+/* Registers what has changed anew; requests that name the region as it was end as when it is
+ * deregistered. */
+int ibv_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr, size_t length,
                  int access)
 {
-    (void)mr, (void)flags, (void)pd, (void)addr, (void)length, (void)access;
-    iw_verbs_note("ibv_rereg_mr is not supported");
-    errno = EOPNOTSUPP;
-    return IBV_REREG_MR_ERR_INPUT;
+    struct iw_verbs_mr *mr = (struct iw_verbs_mr *)base, made = {.base = *base};
+    const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+    const bool changes = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
+    const unsigned rights_now = changes ? (unsigned)access : mr->access;
+    struct ibv_pd *domain = (flags & IBV_REREG_MR_CHANGE_PD) != 0 ? pd : base->pd;
+    if (flags == 0 || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || domain == NULL ||
+        !access_valid(rights_now)) {
+        errno = EINVAL;
+        return IBV_REREG_MR_ERR_INPUT;
+    }
+    iw_verbs_lock();
+    int error = settle(&made, domain, moves ? addr : base->addr, moves ? length : base->length,
+                       moves ? (uintptr_t)addr : mr->region.to, rights_now);
+    if (error == 0) {
+        forget(mr);
+        LIST_REMOVE(mr, entry);
+        mr->base = made.base;
+        mr->region = made.region;
+        mr->access = rights_now;
+        LIST_INSERT_HEAD(bucket_of(mr->base.lkey), mr, entry);
+    }
+    iw_verbs_unlock();
+    errno = error;
+    return error == 0 ? 0 : IBV_REREG_MR_ERR_INPUT;
 }
 
 int iw_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,

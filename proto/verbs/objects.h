@@ -43,6 +43,7 @@ struct iw_verbs_pd {
 struct iw_verbs_mr {
     struct ibv_mr base;
     struct iw_region region; /* as registered */
+    unsigned access;         /* the program's flags */
     unsigned uses;           /* requests that name it */
     LIST_ENTRY(iw_verbs_mr) entry;
 };

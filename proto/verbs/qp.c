@@ -154,6 +154,8 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 int ibv_destroy_qp(struct ibv_qp *base)
 {
     struct iw_verbs_qp *qp = qp_of(base);
+    if (base == NULL) /* of librdmacm, for an identifier without one: qperf's server does so */
+        return EINVAL;
     iw_verbs_lock();
     if (qp->link != NULL)
         iw_verbs_link_leave(qp->link);

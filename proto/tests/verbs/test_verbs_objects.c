@@ -122,6 +122,31 @@ static void regions_need_sensible_rights(void **state)
     assert_int_equal(ibv_close_device(context), 0);
 }
 
+static void regions_are_registered_anew(void **state)
+{
+    struct ibv_context *context = open_it();
+    struct ibv_pd *pd = ibv_alloc_pd(context), *other = ibv_alloc_pd(context);
+    char memory[64], elsewhere[16];
+    (void)state;
+    struct ibv_mr *mr = ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
+    assert_int_equal(ibv_rereg_mr(mr, 0, NULL, NULL, 0, 0), IBV_REREG_MR_ERR_INPUT);
+    assert_int_equal(
+        ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_WRITE),
+        IBV_REREG_MR_ERR_INPUT);
+    assert_ptr_equal(mr->addr, memory);
+    assert_int_equal(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD,
+                                  other, elsewhere, sizeof(elsewhere), 0),
+                     0);
+    assert_ptr_equal(mr->addr, elsewhere);
+    assert_int_equal(mr->length, sizeof(elsewhere));
+    assert_ptr_equal(mr->pd, other);
+    assert_int_equal(ibv_dealloc_pd(pd), 0); /* nothing of it is left there */
+    assert_int_equal(ibv_dealloc_pd(other), EBUSY);
+    assert_int_equal(ibv_dereg_mr(mr), 0);
+    assert_int_equal(ibv_dealloc_pd(other), 0);
+    assert_int_equal(ibv_close_device(context), 0);
+}
+
 /* States by the book; what a transition leads to in the queue pair. */
 static void states_follow_each_other(void **state)
 {
@@ -261,6 +286,7 @@ int main(void)
         cmocka_unit_test(nothing_that_is_called_unchecked_is_missing),
         cmocka_unit_test(objects_in_use_stay),
         cmocka_unit_test(regions_need_sensible_rights),
+        cmocka_unit_test(regions_are_registered_anew),
         cmocka_unit_test(states_follow_each_other),
         cmocka_unit_test(events_come_once_for_each_request),
         cmocka_unit_test(queues_are_resized),
