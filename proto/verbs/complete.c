@@ -37,7 +37,8 @@ static void complete_send(struct iw_verbs_qp *qp, const struct iw_completion *do
     struct iw_verbs_request *r = iw_verbs_ring_at(&qp->sends, done->id);
     const struct iw_verbs_link *link = qp->link;
     enum ibv_wc_status status =
-        iw_verbs_status(done, link != NULL && link->terminated ? &link->terminate : NULL);
+        iw_verbs_status(done, link != NULL && link->terminated ? &link->terminate : NULL,
+                        r->opcode == IBV_WC_BIND_MW || r->opcode == IBV_WC_LOCAL_INV);
     if (r->status == IBV_WC_SUCCESS)
         r->status = status;
     if (--r->parts > 0)
@@ -50,7 +51,7 @@ static void complete_send(struct iw_verbs_qp *qp, const struct iw_completion *do
 static void complete_recv(struct iw_verbs_qp *qp, const struct iw_completion *done)
 {
     struct iw_verbs_request *r = iw_verbs_ring_at(&qp->recvs, done->id);
-    struct ibv_wc wc = entry_of(qp, r, iw_verbs_status(done, NULL));
+    struct ibv_wc wc = entry_of(qp, r, iw_verbs_status(done, NULL, false));
     wc.byte_len = done->length;
     if (done->invalidated) {
         wc.wc_flags |= IBV_WC_WITH_INV;

@@ -130,11 +130,14 @@ static void want_recv(void *context)
         iw_verbs_give_receives(qp);
 }
 
-/* Work that sends nothing: so far only requests that failed the check of their local memory. */
+/* Work that sends nothing: windows, and requests that failed the check of their local memory. */
 static bool local_work(void *context, uint64_t id)
 {
     const struct iw_verbs_link *link = context;
-    return link->qp != NULL && !iw_verbs_ring_at(&link->qp->sends, id)->bad;
+    if (link->qp == NULL)
+        return false;
+    struct iw_verbs_request *r = iw_verbs_ring_at(&link->qp->sends, id);
+    return !r->bad && iw_verbs_bind(r, iw_endpoint_stream(iw_verbs_link_endpoint(link)));
 }
 
 static void configure(struct iw_endpoint_config *config, struct iw_verbs_link *link)

@@ -97,7 +97,7 @@ int iw_verbs_dealloc_td(struct ibv_td *td)
 
 /* ---- regions ---- */
 
-static uint32_t rights(unsigned access)
+uint32_t iw_verbs_rights(unsigned access)
 {
     uint32_t result = 0;
     if ((access & IBV_ACCESS_LOCAL_WRITE) != 0)
@@ -130,7 +130,7 @@ static int settle(struct iw_verbs_mr *mr, struct ibv_pd *pd, void *addr, size_t 
                                .length = length,
                                .to = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova,
                                .pd = iw_verbs_pd_number(pd),
-                               .access = rights(access)};
+                               .access = iw_verbs_rights(access)};
     int result = iw_domain_register(iw_verbs_domain(), &region);
     if (result != 0)
         return result == -1 ? ENOMEM : EINVAL;
@@ -204,9 +204,14 @@ int ibv_dereg_mr(struct ibv_mr *base)
 {
     struct iw_verbs_mr *mr = (struct iw_verbs_mr *)base;
     iw_verbs_lock();
-    forget(mr);
-    LIST_REMOVE(mr, entry);
+    const bool bound = mr->windows > 0;
+    if (!bound) {
+        forget(mr);
+        LIST_REMOVE(mr, entry);
+    }
     iw_verbs_unlock();
+    if (bound)
+        return EBUSY;
     free(mr);
     return 0;
 }
@@ -227,7 +232,9 @@ int ibv_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr, 
         return IBV_REREG_MR_ERR_INPUT;
     }
     iw_verbs_lock();
-    int error = settle(&made, domain, moves ? addr : base->addr, moves ? length : base->length,
+    int error = mr->windows > 0 ? EBUSY : 0;
+    if (error == 0)
+        error = settle(&made, domain, moves ? addr : base->addr, moves ? length : base->length,
                        moves ? (uintptr_t)addr : mr->region.to, rights_now);
     if (error == 0) {
         forget(mr);
@@ -307,4 +314,7 @@ void iw_verbs_drop_list(struct iw_verbs_request *r)
         if (r->mrs[i] != NULL)
             r->mrs[i]->uses--;
     r->sge_count = 0;
+    if (r->binding.mw != NULL)
+        r->binding.mw->uses--;
+    r->binding.mw = NULL;
 }

@@ -45,6 +45,7 @@ struct iw_verbs_mr {
     struct iw_region region; /* as registered */
     unsigned access;         /* the program's flags */
     unsigned uses;           /* requests that name it */
+    unsigned windows;        /* bound to it */
     LIST_ENTRY(iw_verbs_mr) entry;
 };
 
@@ -68,6 +69,22 @@ struct iw_verbs_cq {
     TAILQ_ENTRY(iw_verbs_cq) ready_entry;
 };
 
+struct iw_verbs_mw {
+    struct ibv_mw base;
+    uint32_t stag;          /* bound or invalidated; 0: never bound */
+    struct iw_verbs_mr *mr; /* that it is bound to */
+    unsigned uses;          /* requests that name it */
+    LIST_ENTRY(iw_verbs_mw) entry;
+};
+
+/* What a window is to become, or which one is to be invalidated. */
+struct iw_verbs_binding {
+    struct iw_verbs_mw *mw;
+    uint32_t rkey;
+    uint64_t to, length; /* 0: unbind */
+    uint32_t access;     /* IW_ACCESS_* */
+};
+
 /* One request that has been posted. */
 struct iw_verbs_request {
     uint64_t wr_id;
@@ -80,6 +97,7 @@ struct iw_verbs_request {
     enum ibv_wc_status status; /* of a part that failed */
     uint32_t length;
     void *atomic_result;
+    struct iw_verbs_binding binding; /* BIND_MW, LOCAL_INV */
     struct iw_verbs_mr *mrs[IW_VERBS_SGE];
     struct iw_iov iov[IW_VERBS_SGE]; /* receives */
 };
@@ -140,6 +158,7 @@ void iw_verbs_async_qp(struct iw_verbs_qp *qp, enum ibv_event_type type);
 void iw_verbs_async_forget(struct ibv_context *context, const void *object);
 
 /* memory.c */
+uint32_t iw_verbs_rights(unsigned access);
 uint32_t iw_verbs_pd_number(const struct ibv_pd *pd);
 struct ibv_pd *iw_verbs_parent_domain(struct ibv_context *context,
                                       struct ibv_parent_domain_init_attr *attr);
@@ -147,15 +166,22 @@ struct ibv_td *iw_verbs_alloc_td(struct ibv_context *context, struct ibv_td_init
 int iw_verbs_dealloc_td(struct ibv_td *td);
 int iw_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
                        struct ibv_sge *sges, uint32_t count);
-struct ibv_mw *iw_verbs_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
-int iw_verbs_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
-int iw_verbs_dealloc_mw(struct ibv_mw *mw);
 /* Checks a gather or scatter list against the regions it names: lkey, domain, bounds, and the right
  * to write if `writes`. Fills the request's list and regions, whose uses it counts. Returns false
  * if it is wrong; the request then names nothing. */
 bool iw_verbs_take_list(struct iw_verbs_request *r, const struct ibv_pd *pd,
                         const struct ibv_sge *sges, int count, bool writes);
 void iw_verbs_drop_list(struct iw_verbs_request *r);
+
+/* window.c */
+struct ibv_mw *iw_verbs_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int iw_verbs_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+int iw_verbs_dealloc_mw(struct ibv_mw *mw);
+/* Takes what a bind or an invalidation asks for. Returns an errno. */
+int iw_verbs_take_binding(struct iw_verbs_request *r, const struct ibv_send_wr *wr,
+                          const struct ibv_pd *pd);
+/* Carries it out in its turn. Returns false if it must not be. */
+bool iw_verbs_bind(struct iw_verbs_request *r, uint64_t stream);
 
 /* cq.c */
 int iw_verbs_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc);
@@ -209,8 +235,9 @@ bool iw_verbs_make_built(struct iw_verbs_qp *qp);
 void iw_verbs_complete(struct iw_verbs_qp *qp, const struct iw_completion *done);
 /* Flushes what no endpoint has. */
 void iw_verbs_flush(struct iw_verbs_qp *qp);
-/* status.c: the status for a request that did not succeed. */
+/* status.c: the status of a request that has ended: by the peer's Terminate, if there is one;
+ * `binds`: it was about a window. */
 enum ibv_wc_status iw_verbs_status(const struct iw_completion *done,
-                                   const struct iw_rdmap_terminate *terminate);
+                                   const struct iw_rdmap_terminate *terminate, bool binds);
 
 #endif

@@ -68,6 +68,8 @@ static struct operation operation_of(enum ibv_wr_opcode opcode)
         [IBV_WR_SEND] = {true, IW_WORK_SEND, IW_WORK_SEND_SE, IBV_WC_SEND},
         [IBV_WR_SEND_WITH_INV] = {true, IW_WORK_SEND_INVALIDATE, IW_WORK_SEND_SE_INVALIDATE,
                                   IBV_WC_SEND},
+        [IBV_WR_LOCAL_INV] = {true, IW_WORK_LOCAL, IW_WORK_LOCAL, IBV_WC_LOCAL_INV},
+        [IBV_WR_BIND_MW] = {true, IW_WORK_LOCAL, IW_WORK_LOCAL, IBV_WC_BIND_MW},
         [IBV_WR_RDMA_READ] = {true, IW_WORK_READ, IW_WORK_READ, IBV_WC_RDMA_READ},
         [IBV_WR_ATOMIC_CMP_AND_SWP] = {true, IW_WORK_CMP_SWAP, IW_WORK_CMP_SWAP, IBV_WC_COMP_SWAP},
         [IBV_WR_ATOMIC_FETCH_AND_ADD] = {true, IW_WORK_FETCH_ADD, IW_WORK_FETCH_ADD,
@@ -106,6 +108,8 @@ static int take_payload(struct iw_verbs_qp *qp, struct iw_verbs_request *r,
                         const struct ibv_send_wr *wr)
 {
     const bool reads = wr->opcode == IBV_WR_RDMA_READ || is_atomic(wr->opcode);
+    if (wr->opcode == IBV_WR_BIND_MW || wr->opcode == IBV_WR_LOCAL_INV)
+        return iw_verbs_take_binding(r, wr, qp->base.qp_base.pd);
     if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->init.cap.max_send_sge ||
         (reads && wr->num_sge > 1))
         return EINVAL;
@@ -128,10 +132,10 @@ static struct iw_work work_of(const struct iw_verbs_request *r, const struct ibv
         .opcode = solicited ? o->solicited : o->work,
         .flags = (wr->send_flags & IBV_SEND_FENCE) != 0 ? IW_WORK_FENCE : 0,
     };
-    if (r->bad) {
+    if (r->bad)
         work.opcode = IW_WORK_LOCAL;
+    if (work.opcode == IW_WORK_LOCAL)
         return work;
-    }
     switch (wr->opcode) {
     case IBV_WR_RDMA_READ:
         work.length = r->length;

@@ -40,10 +40,12 @@ static const struct {
 };
 
 enum ibv_wc_status iw_verbs_status(const struct iw_completion *done,
-                                   const struct iw_rdmap_terminate *terminate)
+                                   const struct iw_rdmap_terminate *terminate, bool binds)
 {
     if (done->status == IW_STATUS_OK)
         return IBV_WC_SUCCESS;
+    if (done->status == IW_STATUS_LOCAL_FAULT && done->opcode == IW_WORK_LOCAL && binds)
+        return IBV_WC_MW_BIND_ERR;
     if (done->status == IW_STATUS_LOCAL_FAULT) {
         for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++)
             if (local[i].check == done->check)

@@ -66,25 +66,6 @@ int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr 
     return refuse("ibv_resolve_eth_l2_from_gid");
 }
 
-/* Memory windows: not yet. */
-struct ibv_mw *iw_verbs_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
-{
-    (void)pd, (void)type;
-    return refuse_pointer("ibv_alloc_mw");
-}
-
-int iw_verbs_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-{
-    (void)qp, (void)mw, (void)bind;
-    return refuse("ibv_bind_mw");
-}
-
-int iw_verbs_dealloc_mw(struct ibv_mw *mw)
-{
-    (void)mw;
-    return refuse("ibv_dealloc_mw");
-}
-
 /* Objects of other processes, device memory, DMA buffers. */
 struct ibv_context *ibv_import_device(int cmd_fd)
 {

@@ -113,23 +113,24 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t ad
     atomic(begin(qp, IBV_WR_ATOMIC_FETCH_AND_ADD), rkey, address, add, 0);
 }
 
-/* What has no form here; asking for it when the queue pair was made was refused already. */
-static void wr_send_imm(struct ibv_qp_ex *qp, __be32 imm)
-{
-    (void)imm;
-    wrong(qp_of(qp), EOPNOTSUPP);
-}
-
 static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey,
                        const struct ibv_mw_bind_info *info)
 {
-    (void)mw, (void)rkey, (void)info;
-    wrong(qp_of(qp), EOPNOTSUPP);
+    struct ibv_send_wr *wr = begin(qp, IBV_WR_BIND_MW);
+    wr->bind_mw.mw = mw;
+    wr->bind_mw.rkey = rkey;
+    wr->bind_mw.bind_info = *info;
 }
 
 static void wr_local_inv(struct ibv_qp_ex *qp, uint32_t rkey)
 {
-    (void)rkey;
+    begin(qp, IBV_WR_LOCAL_INV)->invalidate_rkey = rkey;
+}
+
+/* What has no form here; asking for it when the queue pair was made was refused already. */
+static void wr_send_imm(struct ibv_qp_ex *qp, __be32 imm)
+{
+    (void)imm;
     wrong(qp_of(qp), EOPNOTSUPP);
 }
 

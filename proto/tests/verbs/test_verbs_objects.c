@@ -39,7 +39,7 @@ static void the_device_says_what_it_can(void **state)
     (void)state;
     assert_int_equal(ibv_query_device_ex(context, NULL, &ex), 0);
     assert_int_equal(ex.orig_attr.node_guid, ibv_get_device_guid(context->device));
-    assert_int_equal(ex.orig_attr.max_mw, 0);
+    assert_true(ex.orig_attr.max_mw > 0);
     assert_int_equal(ibv_query_port(context, 1, &port), 0);
     assert_int_equal(port.state, IBV_PORT_ACTIVE);
     assert_int_equal(ibv_query_port(context, 2, &port), EINVAL);
@@ -60,8 +60,6 @@ static void nothing_that_is_called_unchecked_is_missing(void **state)
     assert_true(ops->poll_cq != NULL && ops->req_notify_cq != NULL && ops->post_srq_recv != NULL);
     assert_true(ops->post_send != NULL && ops->post_recv != NULL);
     struct ibv_pd *pd = ibv_alloc_pd(context);
-    assert_null(ibv_alloc_mw(pd, IBV_MW_TYPE_1));
-    assert_int_equal(errno, EOPNOTSUPP);
     assert_null(ibv_alloc_null_mr(pd));
     assert_int_equal(errno, EOPNOTSUPP);
     assert_int_equal(ibv_dealloc_pd(pd), 0);

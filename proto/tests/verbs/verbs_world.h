@@ -22,7 +22,7 @@
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
 
-enum { MEMORY = 8192, LOCAL = 1, RIGHTS = 15 /* local write, remote write, read, atomic */ };
+enum { MEMORY = 8192, LOCAL = 1, RIGHTS = 31 /* local write, remote write, read, atomic, bind */ };
 
 struct side {
     struct rdma_cm_id *id;
