@@ -48,6 +48,7 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
     c->source.release = release;
     c->source.ask = ask;
     c->source.wait_alone = wait_alone;
+    c->source.own = &c->fd;
     iw_source_add(r, &c->source, -1, 0);
     c->fd = -1;
     c->ops = *ops;

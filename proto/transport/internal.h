@@ -25,6 +25,7 @@ struct iw_source {
      * at once, if only epoll can report the event it waits for. May be NULL. */
     bool (*wait_alone)(struct iw_source *s, int timeout_ms);
     struct iw_reactor *reactor;
+    int *own;                    /* its descriptor; NULL: it is the caller's */
     LIST_ENTRY(iw_source) entry; /* in the reactor's list of live sources, or of dead ones */
     bool dead;
 };

@@ -180,6 +180,7 @@ struct iw_listener *iw_transport_listen_socket(struct iw_reactor *r, int fd,
     }
     l->source.handle = handle;
     l->source.release = release;
+    l->source.own = &l->fd;
     l->fd = fd;
     l->config = *config;
     if (l->config.limit == 0)

@@ -54,6 +54,17 @@ void iw_reactor_destroy(struct iw_reactor *r)
     free(r);
 }
 
+void iw_reactor_forget(struct iw_reactor *r)
+{
+    close(r->epoll);
+    r->epoll = -1;
+    for (struct iw_source *s = LIST_FIRST(&r->live); s != NULL; s = LIST_NEXT(s, entry))
+        if (s->own != NULL && *s->own >= 0) {
+            close(*s->own);
+            *s->own = -1;
+        }
+}
+
 uint64_t iw_reactor_calls(const struct iw_reactor *r)
 {
     return r->calls;

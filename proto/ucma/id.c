@@ -24,12 +24,28 @@ struct iw_ucma_id *iw_ucma_id_find(struct iw_ucma_file *file, uint32_t handle)
     return id != NULL && id->file == file ? id : NULL;
 }
 
+/* The ports are the parent's. */
+static void forked(void)
+{
+    struct iw_ucma_id *id;
+    for (unsigned i = 0; i < BUCKETS; i++)
+        for (id = LIST_FIRST(&table[i]); id != NULL; id = LIST_NEXT(id, table_entry)) {
+            if (id->fd >= 0)
+                iw_ucma_real_close(id->fd);
+            id->fd = -1;
+            if (id->state == IW_UCMA_LISTENING)
+                id->state = IW_UCMA_OVER;
+        }
+    iw_ucma_kept_forget();
+}
+
 struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid, uint16_t port_space)
 {
     struct iw_ucma_id *id = count < IW_UCMA_IDS ? calloc(1, sizeof(*id)) : NULL;
     if (id == NULL)
         return NULL;
     count++;
+    iw_verbs_at_fork(forked);
     do
         last_handle++;
     while (find(last_handle) != NULL);

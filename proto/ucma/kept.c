@@ -28,6 +28,15 @@ void iw_ucma_kept_drop(void)
     memset(&kept, 0, sizeof(kept));
 }
 
+void iw_ucma_kept_forget(void)
+{
+    if (kept.fd != 0) {
+        iw_ucma_real_close(kept.timer);
+        iw_ucma_real_close(kept.fd);
+    }
+    memset(&kept, 0, sizeof(kept));
+}
+
 static void expired(void *context, uint32_t events)
 {
     (void)context, (void)events;

@@ -133,6 +133,8 @@ void iw_ucma_keep(int fd, const union iw_ucma_address *address);
 /* Returns the socket that is kept for an address, or -1. None is kept after it. */
 int iw_ucma_kept_take(const union iw_ucma_address *address);
 void iw_ucma_kept_drop(void);
+/* In a child of fork, whose parent keeps it. */
+void iw_ucma_kept_forget(void);
 
 /* interpose.c */
 struct iw_ucma_file *iw_ucma_file_of(int fd); /* NULL: not the device */

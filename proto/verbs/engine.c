@@ -2,6 +2,7 @@
 #include "verbs/engine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 
 static struct engine {
     bool started;
+    bool forked; /* descriptors of events may have lost their counts */
     struct iw_verbs_settings settings;
     struct iw_host_env env;
     struct iw_domain *domain;
@@ -141,6 +143,63 @@ static int start_thread(struct engine *e)
     return result;
 }
 
+/* ---- fork ---- */
+
+enum { FDS = 65536, LIST = 64, HOOKS = 4, NOT_OURS = 0, OURS, DRIVEN };
+static _Atomic uint8_t descriptors[FDS];
+static void (*hooks[HOOKS])(void);
+
+void iw_verbs_at_fork(void (*hook)(void))
+{
+    unsigned i = 0;
+    while (i < HOOKS - 1 && hooks[i] != NULL && hooks[i] != hook)
+        i++;
+    hooks[i] = hook;
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* Gives a descriptor a count of its own, which is no longer the parent's. */
+static void part_event(int fd)
+{
+    const int status = fcntl(fd, F_GETFL), flags = fcntl(fd, F_GETFD);
+    int made = eventfd(0, EFD_SEMAPHORE | (status & O_NONBLOCK));
+    if (made < 0 || flags < 0)
+        return;
+    (void)dup3(made, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
+    close(made);
+}
+
+/* The child has neither the thread nor the connections, which stay its parent's. */
+static void in_child(void)
+{
+    struct engine *e = &engine;
+    pthread_mutex_init(&lock, NULL);
+    if (!e->started)
+        return;
+    iw_reactor_forget(e->reactor);
+    close(e->wake_fd);
+    close(e->kick_fd);
+    for (int fd = 0; fd < FDS; fd++)
+        if (atomic_load(&descriptors[fd]) != NOT_OURS)
+            part_event(fd);
+    for (unsigned i = 0; i < HOOKS && hooks[i] != NULL; i++)
+        hooks[i]();
+    e->reactor = NULL;
+    e->watch = NULL;
+    e->started = e->leader = e->covering = e->asleep = e->cover_now = false;
+    e->in_poll = 0;
+    e->forked = true;
+}
+
 /* ---- start ---- */
 
 static void read_settings(struct iw_verbs_settings *s)
@@ -160,29 +219,37 @@ static void read_settings(struct iw_verbs_settings *s)
         s->mulpdu = (uint32_t)strtoul(mulpdu + strlen("mulpdu="), NULL, 10);
 }
 
-static int start(struct engine *e)
+/* What a child of fork has from its parent, too. */
+static bool start_memory(struct engine *e)
 {
     const struct iw_domain_limits limits = {IW_VERBS_REGIONS, IW_VERBS_BUFFERS};
+    if (e->domain != NULL)
+        return true;
     read_settings(&e->settings);
     iw_host_env_init(&e->env, false);
+    e->domain = iw_domain_create(&e->env.env, &limits);
+    return e->domain != NULL && pthread_atfork(before_fork, after_fork, in_child) == 0;
+}
+
+static int start(struct engine *e)
+{
     e->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     e->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    e->domain = iw_domain_create(&e->env.env, &limits);
     e->reactor = iw_reactor_create();
     if (e->reactor != NULL && e->wake_fd >= 0)
         e->watch = iw_watch_create(e->reactor, e->wake_fd, EPOLLIN, woken, e);
-    if (e->watch == NULL || e->kick_fd < 0 || e->domain == NULL || start_thread(e) != 0) {
-        iw_reactor_destroy(e->reactor);
-        iw_domain_destroy(e->domain);
-        if (e->wake_fd >= 0)
-            close(e->wake_fd);
-        if (e->kick_fd >= 0)
-            close(e->kick_fd);
-        memset(e, 0, sizeof(*e));
-        return ENOMEM;
+    if (start_memory(e) && e->watch != NULL && e->kick_fd >= 0 && start_thread(e) == 0) {
+        e->started = true;
+        return 0;
     }
-    e->started = true;
-    return 0;
+    iw_reactor_destroy(e->reactor);
+    if (e->wake_fd >= 0)
+        close(e->wake_fd);
+    if (e->kick_fd >= 0)
+        close(e->kick_fd);
+    e->reactor = NULL;
+    e->watch = NULL;
+    return ENOMEM;
 }
 
 bool iw_verbs_enter(void)
@@ -199,6 +266,10 @@ bool iw_verbs_enter(void)
 void iw_verbs_lock(void)
 {
     pthread_mutex_lock(&lock);
+    if (engine.started || start(&engine) == 0)
+        return;
+    fprintf(stderr, "iwarp-run: no memory or descriptors to go on after fork\n");
+    abort();
 }
 
 void iw_verbs_unlock(void)
@@ -231,9 +302,6 @@ const struct iw_verbs_settings *iw_verbs_settings(void)
 }
 
 /* ---- our descriptors ---- */
-
-enum { FDS = 65536, LIST = 64, NOT_OURS = 0, OURS, DRIVEN };
-static _Atomic uint8_t descriptors[FDS];
 
 void iw_verbs_own(int fd, bool ours)
 {
@@ -412,7 +480,9 @@ void iw_verbs_signal(int fd, unsigned waiters)
 
 void iw_verbs_unsignal(int fd)
 {
-    read_event(fd);
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    if (!engine.forked || real_poll(&readable, 1, 0) == 1)
+        read_event(fd);
 }
 
 void iw_verbs_cover(void)

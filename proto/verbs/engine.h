@@ -37,6 +37,9 @@ void iw_verbs_lock(void);
 /* Releases the lock, and wakes whoever drives if there is work sooner than it knows. */
 void iw_verbs_unlock(void);
 
+/* Calls `hook` in a child of fork, before it uses anything. A few hooks at most. */
+void iw_verbs_at_fork(void (*hook)(void));
+
 /* The functions below need the lock. */
 
 struct iw_reactor *iw_verbs_reactor(void);

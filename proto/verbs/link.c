@@ -9,6 +9,20 @@
 
 static LIST_HEAD(, iw_verbs_link) links = LIST_HEAD_INITIALIZER(links);
 
+/* The connections are the parent's. */
+static void forked(void)
+{
+    struct iw_verbs_link *link;
+    for (link = LIST_FIRST(&links); link != NULL; link = LIST_NEXT(link, entry)) {
+        if (link->qp != NULL) {
+            link->qp->link = NULL;
+            link->qp->base.qp_base.state = IBV_QPS_ERR;
+        }
+        link->qp = NULL;
+        link->connection = NULL;
+    }
+}
+
 static struct iw_verbs_link *make(const struct iw_verbs_link_ops *ops, void *owner)
 {
     struct iw_verbs_link *link = calloc(1, sizeof(*link));
@@ -16,6 +30,7 @@ static struct iw_verbs_link *make(const struct iw_verbs_link_ops *ops, void *own
         return NULL;
     link->ops = ops;
     link->owner = owner;
+    iw_verbs_at_fork(forked);
     LIST_INSERT_HEAD(&links, link, entry);
     return link;
 }
@@ -277,6 +292,8 @@ int iw_verbs_link_accept(struct iw_verbs_link *link, struct iw_verbs_qp *qp,
                          const struct iw_verbs_parameters *p)
 {
     struct iw_endpoint_config config;
+    if (link->connection == NULL)
+        return ECONNRESET;
     configure_for(&config, link, qp, p);
     config.role = IW_MPA_RESPONDER;
     switch (iw_connection_remake(link->connection, &config)) {
@@ -298,6 +315,8 @@ int iw_verbs_link_accept(struct iw_verbs_link *link, struct iw_verbs_qp *qp,
 
 int iw_verbs_link_reject(struct iw_verbs_link *link, const void *private_data, size_t length)
 {
+    if (link->connection == NULL)
+        return ECONNRESET;
     int result =
         iw_endpoint_reject(iw_verbs_link_endpoint(link), private_data, length, iw_transport_now());
     iw_verbs_link_flush(link);

@@ -92,6 +92,10 @@ struct iw_reactor *iw_reactor_create(void);
 /* Destroys a reactor and everything that it owns, connections by a reset and without call-backs.
  * Not to be called from inside a step. NULL is ignored. */
 void iw_reactor_destroy(struct iw_reactor *r);
+/* In a child of fork: closes the descriptors of the sockets and of the epoll set that it has from
+ * its parent, without a word to the peers, and leaves the parent's set as it is. The reactor and
+ * its objects may then only be destroyed. */
+void iw_reactor_forget(struct iw_reactor *r);
 
 /* Waits for events and handles those that are there, call-backs included. `timeout_ms` is the
  * longest wait: 0 for none, -1 for no limit; deadlines of connections cut it short. If the only
