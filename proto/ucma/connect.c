@@ -199,22 +199,13 @@ int iw_ucma_disconnect(struct iw_ucma_id *id)
     return 0;
 }
 
-/* Requests that wait lose their listener; the events that announce them are dropped already. */
-static void orphan(struct iw_ucma_id *listener)
-{
-    struct iw_ucma_id *id;
-    for (id = LIST_FIRST(&listener->file->ids); id != NULL; id = LIST_NEXT(id, entry))
-        if (id->from == listener)
-            id->from = NULL;
-}
-
 void iw_ucma_abandon(struct iw_ucma_id *id)
 {
     struct iw_verbs_link *link = id->link;
     leave_listener(id);
     id->link = NULL;
     if (id->listener != NULL) {
-        orphan(id);
+        iw_ucma_ids_orphan(id);
         iw_verbs_link_stop(id->listener, id);
         free(id->listener_memory);
     }

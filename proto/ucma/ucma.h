@@ -107,6 +107,8 @@ void iw_ucma_events_move(struct iw_ucma_id *id, struct iw_ucma_file *to);
 /* id.c */
 struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid, uint16_t port_space);
 void iw_ucma_id_destroy(struct iw_ucma_id *id);
+/* Requests that wait, in whatever file they are now, lose their listener. */
+void iw_ucma_ids_orphan(const struct iw_ucma_id *listener);
 struct iw_ucma_id *iw_ucma_id_find(struct iw_ucma_file *file, uint32_t handle);
 
 /* address.c. Each returns 0 or an errno. */

@@ -162,6 +162,37 @@ static void a_port_is_kept_for_its_next_listener(void **state)
     assert_int_equal(close(fd), 0);
 }
 
+/* A request that has moved to another file, as rdma_get_request moves it. */
+static void a_listener_may_go_before_its_requests(void **state)
+{
+    (void)state;
+    int fd = open(DEVICE, O_RDWR), other = open(DEVICE, O_RDWR);
+    uint32_t id = create(fd, 1);
+    struct rdma_ucm_listen listen_in = {.id = id, .backlog = 1};
+    assert_int_equal(bind_to(fd, id, 0), 0);
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(port_of(fd, id)),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_LISTEN, &listen_in, sizeof(listen_in), 0), 0);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(client, (struct sockaddr *)&to, sizeof(to)), 0);
+    assert_int_equal(send(client, "MPA ID Req Frame\x40\x01\0\0", 20, 0), 20);
+    struct rdma_ucm_event_resp event = get(fd);
+    struct rdma_ucm_migrate_resp out;
+    struct rdma_ucm_migrate_id in = {
+        .response = (uintptr_t)&out, .id = event.id, .fd = (uint32_t)fd};
+    assert_int_equal(command(other, RDMA_USER_CM_CMD_MIGRATE_ID, &in, sizeof(in), sizeof(out)), 0);
+    assert_int_equal(destroy(fd, id), 1);
+    struct rdma_ucm_reject reject = {.id = event.id};
+    assert_int_equal(command(other, RDMA_USER_CM_CMD_REJECT, &reject, sizeof(reject), 0), 0);
+    char reply[20];
+    assert_int_equal(recv(client, reply, sizeof(reply), MSG_WAITALL), 20);
+    assert_int_equal(destroy(other, event.id), 0);
+    close(client);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(close(other), 0);
+}
+
 static void identifiers_move_with_their_events(void **state)
 {
     (void)state;
@@ -249,6 +280,7 @@ int main(void)
         cmocka_unit_test(looks_like_the_device),
         cmocka_unit_test(binding_takes_a_real_port),
         cmocka_unit_test(a_port_is_kept_for_its_next_listener),
+        cmocka_unit_test(a_listener_may_go_before_its_requests),
         cmocka_unit_test(identifiers_move_with_their_events),
         cmocka_unit_test(refuses_what_it_does_not_know),
         cmocka_unit_test(survives_nonsense),
