@@ -169,8 +169,9 @@ static void settle(struct iw_domain *d, uint32_t index, struct iw_region *region
     d->table[find_slot(d, region->stag)] = index;
 }
 
-/* Finds a free slot and a fresh STag for a region. Returns false if the table is full. */
-static bool insert(struct iw_domain *d, struct iw_region *region, uint32_t parent)
+/* Finds a free slot and, unless `stag` names one, a fresh STag for a region. Returns false if the
+ * table is full. */
+static bool insert(struct iw_domain *d, struct iw_region *region, uint32_t parent, uint32_t stag)
 {
     uint32_t index = d->free_region;
     if (index != 0)
@@ -179,7 +180,7 @@ static bool insert(struct iw_domain *d, struct iw_region *region, uint32_t paren
         index = ++d->used_regions;
     else
         return false;
-    region->stag = fresh_stag(d);
+    region->stag = stag != 0 ? stag : fresh_stag(d);
     settle(d, index, region, parent);
     return true;
 }
@@ -192,7 +193,7 @@ int iw_domain_register(struct iw_domain *d, struct iw_region *region)
         region->length > UINT64_MAX - region->to)
         return -2;
     iw_domain_lock(d);
-    bool inserted = insert(d, region, 0);
+    bool inserted = insert(d, region, 0, 0);
     iw_domain_unlock(d);
     return inserted ? 0 : -1;
 }
@@ -262,10 +263,11 @@ static int bindable(const struct iw_region_slot *parent, const struct iw_region 
 
 /* Moves a window to another place: with a fresh STag, drawn while the old one still counts as used.
  */
-static void rebind(struct iw_domain *d, uint32_t at, struct iw_region *window, uint32_t parent)
+static void rebind(struct iw_domain *d, uint32_t at, struct iw_region *window, uint32_t parent,
+                   uint32_t stag)
 {
     uint32_t index = d->table[at];
-    window->stag = fresh_stag(d);
+    window->stag = stag != 0 ? stag : fresh_stag(d);
     remove_slot(d, at);
     d->regions[d->regions[index - 1].parent - 1].windows--;
     settle(d, index, window, parent);
@@ -273,19 +275,26 @@ static void rebind(struct iw_domain *d, uint32_t at, struct iw_region *window, u
 
 int iw_domain_bind(struct iw_domain *d, uint32_t parent, struct iw_region *window)
 {
+    return iw_domain_bind_as(d, parent, window, 0);
+}
+
+int iw_domain_bind_as(struct iw_domain *d, uint32_t parent, struct iw_region *window, uint32_t stag)
+{
     iw_domain_lock(d);
     uint32_t index = d->table[find_slot(d, parent)], at = find_slot(d, window->stag);
     bool again = window->stag != 0;
     bool known = d->table[at] != 0 && d->regions[d->table[at] - 1].parent != 0;
     int result = index == 0 || (again && !known) ? -3 : bindable(&d->regions[index - 1], window);
+    if (result == 0 && stag != 0 && stag != window->stag && iw_domain_find(d, stag) != NULL)
+        result = -4;
     if (result == 0) {
         const struct iw_region *r = &d->regions[index - 1].region;
         window->base = r->base + (size_t)(window->to - r->to);
         window->guard = r->guard;
         window->pd = r->pd;
         if (again)
-            rebind(d, at, window, index);
-        else if (!insert(d, window, index))
+            rebind(d, at, window, index, stag);
+        else if (!insert(d, window, index, stag))
             result = -1;
     }
     iw_domain_unlock(d);

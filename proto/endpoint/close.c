@@ -313,11 +313,8 @@ void iw_endpoint_shutdown(struct iw_endpoint *ep, uint64_t now)
     iw_ep_settle(ep);
 }
 
-void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uint64_t now)
+void iw_ep_abort(struct iw_endpoint *ep, bool terminate, uint8_t code)
 {
-    ep->now = now;
-    if (iw_ep_happened(ep, IW_EVENT_CLOSED))
-        return;
     iw_ep_ends_by(ep, IW_CAUSE_ABORTED);
     if (ep->phase == IW_PHASE_FULL && terminate && !ep->fin_out && !ep->paused) {
         ep->terminate_out =
@@ -327,6 +324,29 @@ void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uin
         iw_ep_finish(ep);
     } else {
         ep->reset = true;
+    }
+}
+
+void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uint64_t now)
+{
+    ep->now = now;
+    if (iw_ep_happened(ep, IW_EVENT_CLOSED))
+        return;
+    iw_ep_abort(ep, terminate, code);
+    iw_ep_settle(ep);
+}
+
+void iw_endpoint_leave(struct iw_endpoint *ep, uint64_t now)
+{
+    ep->now = now;
+    if (iw_ep_happened(ep, IW_EVENT_CLOSED))
+        return;
+    iw_ep_tx_cut(ep);
+    if (ep->landing.active || !iw_ep_tx_idle(ep)) {
+        iw_ep_ends_by(ep, IW_CAUSE_ABORTED);
+        ep->reset = true;
+    } else if (ep->phase != IW_PHASE_DONE) {
+        iw_ep_finish(ep);
     }
     iw_ep_settle(ep);
 }

@@ -214,6 +214,8 @@ unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep);
 int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
 int iw_ep_rx_check(void *context, const struct iw_fault *fault);
 bool iw_ep_receiving(const struct iw_endpoint *ep);
+/* Returns whether no receive is there for the next message, also after asking for one. */
+bool iw_ep_rx_no_receive(struct iw_endpoint *ep);
 /* Returns false if the pool is empty. */
 bool iw_ep_rx_buffer(struct iw_endpoint *ep);
 void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first);
@@ -293,6 +295,8 @@ void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_
 /* Sets the cause of the end; the first one counts. */
 void iw_ep_ends_by(struct iw_endpoint *ep, enum iw_cause cause);
 void iw_ep_finish(struct iw_endpoint *ep);
+/* Ends the connection as iw_endpoint_abort does. */
+void iw_ep_abort(struct iw_endpoint *ep, bool terminate, uint8_t code);
 /* Returns `timeout` after now, but never UINT64_MAX, which means no deadline. */
 uint64_t iw_ep_after(const struct iw_endpoint *ep, uint64_t timeout);
 bool iw_ep_happened(const struct iw_endpoint *ep, enum iw_event_kind kind);

@@ -87,8 +87,10 @@ void iw_ep_flush(struct iw_endpoint *ep, enum iw_status first_read, enum iw_stat
     while (ep->send_head != ep->send_tail) {
         struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_head);
         bool first = ep->send_head == answered;
-        entry->status = first ? first_read : IW_STATUS_FLUSHED;
-        entry->check = first && first_read == IW_STATUS_LOCAL_FAULT ? check : IW_CHECK_NONE;
+        if (entry->status == IW_STATUS_OK) {
+            entry->status = first ? first_read : IW_STATUS_FLUSHED;
+            entry->check = first && first_read == IW_STATUS_LOCAL_FAULT ? check : IW_CHECK_NONE;
+        }
         complete_send(ep, entry);
     }
     ep->send_next = ep->send_tail;
@@ -161,6 +163,11 @@ static uint32_t work_length(const struct iw_work *work, uint64_t listed)
     return work->opcode == IW_WORK_READ ? work->length : (uint32_t)listed;
 }
 
+static bool postable(const struct iw_endpoint *ep, enum iw_work_opcode opcode)
+{
+    return opcode < IW_WORK_RECV || (opcode == IW_WORK_LOCAL && ep->config.local != NULL);
+}
+
 int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_t now)
 {
     (void)now;
@@ -168,7 +175,7 @@ int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_
         return IW_ERR_STATE;
     if (ep->send_tail - ep->send_head + ep->send_unpolled >= ep->config.send_depth)
         return IW_ERR_FULL;
-    if (work->opcode >= IW_WORK_RECV || (is_extension(work->opcode) && !ep->config.extensions) ||
+    if (!postable(ep, work->opcode) || (is_extension(work->opcode) && !ep->config.extensions) ||
         (iw_ep_is_read(work->opcode) && outbound_reads(ep) == 0))
         return IW_ERR_ARGUMENT;
     struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_tail);

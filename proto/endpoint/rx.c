@@ -151,12 +151,19 @@ void iw_ep_rx_drop(struct iw_endpoint *ep, const struct segment *s)
         ep->rx_msn[IW_QN_SEND]++;
 }
 
+bool iw_ep_rx_no_receive(struct iw_endpoint *ep)
+{
+    if (ep->recv_head == ep->recv_tail && ep->config.want_recv != NULL)
+        ep->config.want_recv(ep->config.context);
+    return ep->recv_head == ep->recv_tail;
+}
+
 static void receive_send(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
     if (iw_ep_rx_check_msn(ep, s))
         return;
-    if (ep->recv_head == ep->recv_tail) {
+    if (iw_ep_rx_no_receive(ep)) {
         iw_ep_rx_drop(ep, s);
         return;
     }

@@ -130,6 +130,11 @@ uint64_t iw_endpoint_stream(const struct iw_endpoint *ep)
     return ep->stream.stream;
 }
 
+const struct iw_mpa_agreed *iw_endpoint_requested(const struct iw_endpoint *ep)
+{
+    return iw_ep_happened(ep, IW_EVENT_REQUEST) ? &ep->startup.agreed : NULL;
+}
+
 const struct iw_mpa_agreed *iw_endpoint_agreed(const struct iw_endpoint *ep)
 {
     return iw_ep_happened(ep, IW_EVENT_ESTABLISHED) ? &ep->startup.agreed : NULL;
@@ -167,7 +172,8 @@ static void establish(struct iw_endpoint *ep)
     ep->deframer.aligned = ep->config.aligned_peer;
     ep->deframer.always_crc = iw_switch_overstrict(switches, IW_CHECK_MPA_CRC_OFF);
     iw_endpoint_set_emss(ep, ep->config.emss);
-    ep->paused = !initiator && !iw_switch_violated(switches, IW_CHECK_MPA_RESPONDER_EARLY);
+    ep->paused = !initiator && !ep->config.responder_first &&
+                 !iw_switch_violated(switches, IW_CHECK_MPA_RESPONDER_EARLY);
     ep->rtr_due = initiator && agreed->peer_to_peer;
     ep->rtr_expected = !initiator && agreed->peer_to_peer;
     iw_ep_event(ep, IW_EVENT_ESTABLISHED);
@@ -283,6 +289,32 @@ void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets)
         (iw_switch_violated(switches, IW_CHECK_MPA_INITIATOR_EARLY) ||
          iw_switch_violated(switches, IW_CHECK_MPA_PD_SURPLUS)))
         ep->early_left = sizeof ep->early;
+}
+
+int iw_endpoint_remake(struct iw_endpoint **ep, const struct iw_endpoint_config *config,
+                       uint64_t now)
+{
+    struct iw_endpoint *old = *ep, *made;
+    if (old->phase != IW_PHASE_STARTUP || old->startup.state != IW_MPA_REQUESTED)
+        return IW_ERR_STATE;
+    if (config->role != IW_MPA_RESPONDER)
+        return IW_ERR_ARGUMENT;
+    int result = iw_endpoint_create(old->domain, config, now, &made);
+    if (result != IW_OK)
+        return result;
+    uint64_t deadline = old->deadline;
+    struct iw_iov request = {old->startup.in, old->startup.in_length};
+    if (request.length > sizeof old->startup.in)
+        request.length = sizeof old->startup.in;
+    iw_endpoint_set_emss(made, old->config.emss);
+    iw_endpoint_input(made, &request, 1, now);
+    if (made->phase == IW_PHASE_STARTUP) {
+        made->deadline = deadline;
+        made->events_taken = made->event_count;
+    }
+    iw_endpoint_destroy(old);
+    *ep = made;
+    return IW_OK;
 }
 
 int iw_endpoint_accept(struct iw_endpoint *ep, const void *private_data, size_t length,

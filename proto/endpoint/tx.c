@@ -414,20 +414,45 @@ static bool begin_message(struct batch *b)
     return true;
 }
 
-/* Refuses reads that can never be answered: the peer has closed, which ends the connection, or the
- * start-up left no ORD to those posted before it. */
-static void refuse_reads(struct iw_endpoint *ep)
+/* Returns true if a read can never be answered. If the peer has closed, that ends the connection;
+ * else the start-up left no ORD to those posted before it. */
+static bool refuse_read(struct iw_endpoint *ep, struct iw_send_entry *entry)
 {
-    while (ep->send_next != ep->send_tail) {
-        struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
-        if (!iw_ep_is_read(entry->opcode) || (!ep->fin_in && iw_ep_read_limit(ep) > 0))
-            break;
-        if (ep->fin_in) {
-            iw_ep_finish(ep);
-            return;
-        }
+    if (!ep->fin_in && iw_ep_read_limit(ep) > 0)
+        return false;
+    if (ep->fin_in) {
+        iw_ep_finish(ep);
+        return false;
+    }
+    entry->status = IW_STATUS_LOCAL_FAULT;
+    entry->check = IW_CHECK_RDMAP_IRD;
+    return true;
+}
+
+/* Carries out local work whose turn has come. Returns true if it has. */
+static bool run_local(struct iw_endpoint *ep, struct iw_send_entry *entry)
+{
+    if (!work_ready(ep))
+        return false;
+    if (!ep->config.local(ep->config.context, entry->id)) {
         entry->status = IW_STATUS_LOCAL_FAULT;
-        entry->check = IW_CHECK_RDMAP_IRD;
+        iw_ep_abort(ep, true, 0);
+    }
+    return true;
+}
+
+/* Passes over the work from which nothing is sent. */
+static void pass_unsent(struct iw_endpoint *ep)
+{
+    while (ep->phase == IW_PHASE_FULL && ep->send_next != ep->send_tail) {
+        struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
+        bool passed = false;
+        if (iw_ep_is_read(entry->opcode))
+            passed = refuse_read(ep, entry);
+        else if (entry->opcode == IW_WORK_LOCAL)
+            passed = run_local(ep, entry);
+        if (!passed)
+            break;
         entry->done = true;
         ep->send_next++;
     }
@@ -456,7 +481,7 @@ static bool emit_next(struct batch *b)
     case IW_SENDING_RESPONSE:
         return emit_response(b, &ep->reads_in[ep->reads_in_next % ep->reads_in_room]);
     default:
-        refuse_reads(ep);
+        pass_unsent(ep);
         return ep->phase == IW_PHASE_FULL && begin_message(b);
     }
 }
@@ -473,7 +498,7 @@ void iw_ep_tx_fill(struct iw_endpoint *ep, size_t lists)
     if (ep->fin_out)
         return;
     if (ep->phase == IW_PHASE_FULL && ep->sending == IW_SENDING_NOTHING)
-        refuse_reads(ep);
+        pass_unsent(ep);
     if (!anything(ep))
         return;
     if (ep->tx_buffer == NULL)

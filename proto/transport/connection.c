@@ -5,9 +5,7 @@
 #include "host/address.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -50,6 +48,7 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
     c->source.release = release;
     c->source.ask = ask;
     c->source.wait_alone = wait_alone;
+    c->source.own = &c->fd;
     iw_source_add(r, &c->source, -1, 0);
     c->fd = -1;
     c->ops = *ops;
@@ -61,7 +60,7 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
 
 /* ---- sockets ---- */
 
-static int arm(struct iw_connection *c, int operation)
+int iw_connection_arm(struct iw_connection *c, int operation)
 {
     uint32_t events = (c->connecting || c->read_done ? 0 : EPOLLIN) |
                       (c->connecting || (c->stalled && !c->write_broken) ? EPOLLOUT : 0);
@@ -73,7 +72,7 @@ static int arm(struct iw_connection *c, int operation)
     return epoll_ctl(c->source.reactor->epoll, operation, c->fd, &e);
 }
 
-static void close_socket(struct iw_connection *c, bool reset)
+void iw_connection_close(struct iw_connection *c, bool reset)
 {
     if (c->fd < 0)
         return;
@@ -81,6 +80,8 @@ static void close_socket(struct iw_connection *c, bool reset)
         struct linger l = {.l_onoff = 1, .l_linger = 0};
         setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
     }
+    /* A child that was forked may have a duplicate of it, with which it would stay in the set. */
+    epoll_ctl(c->source.reactor->epoll, EPOLL_CTL_DEL, c->fd, NULL);
     close(c->fd);
     c->fd = -1;
 }
@@ -108,7 +109,7 @@ int iw_socket_error(int fd)
     return error;
 }
 
-static void established(struct iw_connection *c)
+void iw_connection_established(struct iw_connection *c)
 {
     socklen_t length = sizeof(c->local);
     (void)getsockname(c->fd, &c->local.any, &length);
@@ -121,7 +122,7 @@ static void established(struct iw_connection *c)
     refresh_emss(c, iw_transport_now());
 }
 
-static void prepare_socket(int fd)
+void iw_socket_prepare(int fd)
 {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 }
@@ -129,17 +130,17 @@ static void prepare_socket(int fd)
 int iw_connection_attach(struct iw_connection *c, int fd)
 {
     c->fd = fd;
-    if (arm(c, EPOLL_CTL_ADD)) {
+    if (iw_connection_arm(c, EPOLL_CTL_ADD)) {
         c->fd = -1;
         return -1;
     }
-    prepare_socket(fd);
-    established(c);
+    iw_socket_prepare(fd);
+    iw_connection_established(c);
     iw_pending_add(c->source.reactor, c);
     return 0;
 }
 
-static void lose(struct iw_connection *c, int error)
+void iw_connection_lose(struct iw_connection *c, int error)
 {
     if (c->lost)
         return;
@@ -149,87 +150,6 @@ static void lose(struct iw_connection *c, int error)
     if (!c->error)
         c->error = error;
     iw_endpoint_input_end(c->ep, false, iw_transport_now());
-}
-
-/* Tries the remaining addresses until one accepts or is under way. */
-static void try_addresses(struct iw_connection *c)
-{
-    for (; c->address != NULL; c->address = c->address->ai_next) {
-        const struct addrinfo *a = c->address;
-        c->fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
-        if (c->fd < 0) {
-            c->error = errno;
-            continue;
-        }
-        prepare_socket(c->fd);
-        c->connecting = true;
-        bool done = connect(c->fd, a->ai_addr, a->ai_addrlen) == 0;
-        if ((done || errno == EINPROGRESS) && arm(c, EPOLL_CTL_ADD) == 0)
-            return; /* one that is done is writable, too */
-        c->error = errno;
-        close_socket(c, false);
-    }
-    c->connecting = false;
-    lose(c, ECONNREFUSED);
-}
-
-static void connect_progress(struct iw_connection *c)
-{
-    c->error = iw_socket_error(c->fd);
-    if (c->error == 0) {
-        fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) & ~O_NONBLOCK);
-        established(c);
-        return;
-    }
-    close_socket(c, false);
-    c->address = c->address->ai_next;
-    try_addresses(c);
-}
-
-struct iw_connection *iw_transport_connect(struct iw_reactor *r, struct iw_domain *domain,
-                                           const struct iw_host_port *to,
-                                           const struct iw_endpoint_config *endpoint,
-                                           const struct iw_connection_ops *ops, void *context,
-                                           char *error, size_t room)
-{
-    struct addrinfo *addresses = iw_address_resolve(to->host, to->port, false, error, room);
-    if (addresses == NULL)
-        return NULL;
-    char *name = malloc(IW_TRANSPORT_TEXT);
-    struct iw_connection *c =
-        name != NULL ? iw_connection_create(r, domain, endpoint, ops, context) : NULL;
-    if (c == NULL) {
-        snprintf(error, room, "cannot make an endpoint: %s",
-                 errno == EINVAL
-                     ? "its configuration contradicts itself or its private data is too long"
-                     : "no memory");
-        free(name);
-        freeaddrinfo(addresses);
-        return NULL;
-    }
-    c->addresses = addresses;
-    c->address = addresses;
-    c->name = name;
-    iw_transport_print_host_port(to, name, IW_TRANSPORT_TEXT);
-    try_addresses(c);
-    iw_pending_add(r, c);
-    return c;
-}
-
-struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain *domain, int fd,
-                                         const struct iw_endpoint_config *endpoint,
-                                         const struct iw_connection_ops *ops, void *context)
-{
-    struct iw_connection *c = iw_connection_create(r, domain, endpoint, ops, context);
-    if (c == NULL)
-        return NULL;
-    if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) || iw_connection_attach(c, fd)) {
-        int saved = errno;
-        iw_connection_destroy(c);
-        errno = saved;
-        return NULL;
-    }
-    return c;
 }
 
 /* ---- octets ---- */
@@ -304,12 +224,12 @@ static bool receive(struct iw_connection *c, int flags)
         if (piece.length > 0 && !c->source.dead)
             iw_endpoint_input(c->ep, &piece, 1, iw_transport_now());
     } else if (n == 0 && c->write_broken) {
-        lose(c, c->error);
+        iw_connection_lose(c, c->error);
     } else if (n == 0) {
         c->read_done = true;
         iw_endpoint_input_end(c->ep, true, iw_transport_now());
     } else if (errno != EAGAIN && errno != EINTR) {
-        lose(c, errno);
+        iw_connection_lose(c, errno);
     } else {
         return false;
     }
@@ -323,7 +243,7 @@ static void break_write(struct iw_connection *c, int error)
     c->write_broken = true;
     c->error = error;
     if (c->read_done || (error != EPIPE && error != ECONNRESET))
-        lose(c, error);
+        iw_connection_lose(c, error);
 }
 
 /* Returns whether the endpoint may send: the streamed octets have left, and MPA was started. */
@@ -429,7 +349,7 @@ static bool nothing_left(struct iw_connection *c)
 
 static void finish(struct iw_connection *c, bool reset)
 {
-    close_socket(c, reset);
+    iw_connection_close(c, reset);
     c->ending = true;
     c->ops.ended(c->context, c);
     c->ending = false;
@@ -439,7 +359,7 @@ static void finish(struct iw_connection *c, bool reset)
 void iw_connection_serve(struct iw_connection *c, bool tick)
 {
     if (tick && c->connecting)
-        lose(c, ETIMEDOUT);
+        iw_connection_lose(c, ETIMEDOUT);
     else if (tick)
         iw_endpoint_tick(c->ep, iw_transport_now());
     transmit(c);
@@ -465,8 +385,8 @@ void iw_connection_serve(struct iw_connection *c, bool tick)
         iw_pending_add(c->source.reactor, c);
     bool untimed = c->streaming && !c->connecting && !c->fin_sent && want == IW_WANT_NOTHING;
     iw_heap_set(c->source.reactor, c, untimed ? UINT64_MAX : iw_endpoint_deadline(c->ep));
-    if (c->fd >= 0 && arm(c, EPOLL_CTL_MOD)) {
-        lose(c, errno);
+    if (c->fd >= 0 && iw_connection_arm(c, EPOLL_CTL_MOD)) {
+        iw_connection_lose(c, errno);
         iw_pending_add(c->source.reactor, c);
     }
 }
@@ -475,13 +395,13 @@ static void handle(struct iw_source *s, uint32_t events)
 {
     struct iw_connection *c = (struct iw_connection *)s;
     if (c->connecting) {
-        connect_progress(c);
+        iw_connection_progress(c);
     } else {
         if (!c->read_done) {
             if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
                 receive(c, MSG_DONTWAIT);
         } else if (events & (EPOLLHUP | EPOLLERR)) {
-            lose(c, iw_socket_error(c->fd));
+            iw_connection_lose(c, iw_socket_error(c->fd));
         }
         if (events & EPOLLOUT)
             c->stalled = false;
@@ -573,6 +493,26 @@ void iw_connection_kick(struct iw_connection *c)
     iw_pending_add(c->source.reactor, c);
 }
 
+void iw_connection_flush(struct iw_connection *c)
+{
+    struct iw_reactor *r = c->source.reactor;
+    if (r->stepping) {
+        iw_connection_kick(c);
+        return;
+    }
+    iw_pending_remove(r, c);
+    r->stepping = true; /* it may end in this call, which goes on to look at it */
+    iw_connection_serve(c, false);
+    iw_reactor_stepped(r);
+}
+
+int iw_connection_remake(struct iw_connection *c, const struct iw_endpoint_config *endpoint)
+{
+    struct iw_endpoint_config config = *endpoint;
+    config.in_place = true;
+    return iw_endpoint_remake(&c->ep, &config, iw_transport_now());
+}
+
 int iw_connection_error(const struct iw_connection *c)
 {
     return c->error;
@@ -591,12 +531,25 @@ void iw_connection_remote(const struct iw_connection *c, char *text)
         iw_address_numeric(&c->remote.any, sizeof(c->remote), text, IW_TRANSPORT_TEXT);
 }
 
+void iw_connection_addresses(const struct iw_connection *c, struct sockaddr_storage *local,
+                             struct sockaddr_storage *remote)
+{
+    if (local != NULL) {
+        memset(local, 0, sizeof(*local));
+        memcpy(local, &c->local, sizeof(c->local));
+    }
+    if (remote != NULL) {
+        memset(remote, 0, sizeof(*remote));
+        memcpy(remote, &c->remote, sizeof(c->remote));
+    }
+}
+
 void iw_connection_destroy(struct iw_connection *c)
 {
     if (c == NULL || c->ending || c->source.dead)
         return;
     struct iw_reactor *r = c->source.reactor;
-    close_socket(c, true);
+    iw_connection_close(c, true);
     iw_heap_remove(r, c);
     iw_pending_remove(r, c);
     iw_endpoint_destroy(c->ep);

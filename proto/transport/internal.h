@@ -25,6 +25,7 @@ struct iw_source {
      * at once, if only epoll can report the event it waits for. May be NULL. */
     bool (*wait_alone)(struct iw_source *s, int timeout_ms);
     struct iw_reactor *reactor;
+    int *own;                    /* its descriptor; NULL: it is the caller's */
     LIST_ENTRY(iw_source) entry; /* in the reactor's list of live sources, or of dead ones */
     bool dead;
 };
@@ -110,6 +111,8 @@ void iw_heap_set(struct iw_reactor *r, struct iw_connection *c, uint64_t deadlin
 void iw_heap_remove(struct iw_reactor *r, struct iw_connection *c);
 /* Milliseconds for epoll: not too few, -1 without a deadline (UINT64_MAX). */
 int iw_reactor_wait(uint64_t deadline, uint64_t now);
+/* Ends a step: frees what died in it. */
+void iw_reactor_stepped(struct iw_reactor *r);
 void iw_pending_add(struct iw_reactor *r, struct iw_connection *c);
 void iw_pending_remove(struct iw_reactor *r, struct iw_connection *c);
 
@@ -121,8 +124,19 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
 int iw_socket_error(int fd);
 /* Gives it a connected, blocking socket. Returns -1 with errno set if epoll refuses it. */
 int iw_connection_attach(struct iw_connection *c, int fd);
+/* Asks epoll for the events that the connection waits for now. */
+int iw_connection_arm(struct iw_connection *c, int operation);
+void iw_connection_close(struct iw_connection *c, bool reset);
+/* Reports the loss of the connection to its endpoint. */
+void iw_connection_lose(struct iw_connection *c, int error);
+/* The socket is connected. */
+void iw_connection_established(struct iw_connection *c);
+void iw_socket_prepare(int fd);
 /* Sends, reports, ends or re-arms; with `tick`, a deadline has passed. */
 void iw_connection_serve(struct iw_connection *c, bool tick);
+
+/* connect.c: the socket that is being connected is ready, or has failed. */
+void iw_connection_progress(struct iw_connection *c);
 
 /* streaming.c */
 /* Gives octets of the peer to the application. Returns how many it took. */

@@ -5,6 +5,7 @@
 #include "host/address.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -154,17 +155,32 @@ struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_ho
     int fd = bind_to(at, config->shared, error, room);
     if (fd < 0)
         return NULL;
+    struct iw_listener *l = iw_transport_listen_socket(r, fd, config);
+    if (l == NULL) {
+        cannot_listen(at, errno, error, room);
+        close(fd);
+    }
+    return l;
+}
+
+struct iw_listener *iw_transport_listen_socket(struct iw_reactor *r, int fd,
+                                               const struct iw_listener_config *config)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK))
+        return NULL;
     if (config->defer) /* for one second */
         setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &(int){1}, sizeof(int));
     struct iw_listener *l = calloc(1, sizeof(*l));
     if (l == NULL || iw_source_add(r, &l->source, fd, EPOLLIN)) {
-        cannot_listen(at, errno, error, room);
-        close(fd);
+        int saved = errno;
         free(l);
+        errno = saved;
         return NULL;
     }
     l->source.handle = handle;
     l->source.release = release;
+    l->source.own = &l->fd;
     l->fd = fd;
     l->config = *config;
     if (l->config.limit == 0)
@@ -193,6 +209,8 @@ void iw_listener_destroy(struct iw_listener *l)
          c = LIST_NEXT(c, listener_entry))
         c->listener = NULL;
     LIST_REMOVE(l, entry);
+    /* Somebody else may have a duplicate of it, with which it would stay in the set. */
+    epoll_ctl(l->source.reactor->epoll, EPOLL_CTL_DEL, l->fd, NULL);
     close(l->fd);
     iw_source_kill(&l->source);
 }

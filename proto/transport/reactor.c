@@ -54,6 +54,17 @@ void iw_reactor_destroy(struct iw_reactor *r)
     free(r);
 }
 
+void iw_reactor_forget(struct iw_reactor *r)
+{
+    close(r->epoll);
+    r->epoll = -1;
+    for (struct iw_source *s = LIST_FIRST(&r->live); s != NULL; s = LIST_NEXT(s, entry))
+        if (s->own != NULL && *s->own >= 0) {
+            close(*s->own);
+            *s->own = -1;
+        }
+}
+
 uint64_t iw_reactor_calls(const struct iw_reactor *r)
 {
     return r->calls;
@@ -276,6 +287,12 @@ static bool ask_alone(struct iw_reactor *r, int timeout_ms)
     return r->live_count == 1 && s->wait_alone != NULL && s->wait_alone(s, timeout_ms);
 }
 
+void iw_reactor_stepped(struct iw_reactor *r)
+{
+    r->stepping = false;
+    free_dead(r);
+}
+
 int iw_reactor_step(struct iw_reactor *r, int timeout_ms)
 {
     bool busy = r->busy && timeout_ms == 0 && r->live_count <= BUSY_SOURCES;
@@ -289,8 +306,7 @@ int iw_reactor_step(struct iw_reactor *r, int timeout_ms)
             result = ask_epoll(r, timeout_ms);
         serve_deadlines(r);
     }
-    r->stepping = false;
-    free_dead(r);
+    iw_reactor_stepped(r);
     return result;
 }
 

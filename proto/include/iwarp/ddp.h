@@ -90,6 +90,10 @@ int iw_domain_register(struct iw_domain *d, struct iw_region *region);
  * or rights of the parent or the window do not permit it. If binding anew fails, the window stays
  * as it was. */
 int iw_domain_bind(struct iw_domain *d, uint32_t parent, struct iw_region *window);
+/* Does the same under an STag of the caller's choice (0: as iw_domain_bind), which may be the
+ * window's own. Also returns -4 if another region or window has it. */
+int iw_domain_bind_as(struct iw_domain *d, uint32_t parent, struct iw_region *window,
+                      uint32_t stag);
 /* Invalidates an STag at once: no octet is placed or read through it after the return (RFC 5040
  * §8.1.1). Returns 0, or -1 if it is not valid. */
 int iw_domain_invalidate(struct iw_domain *d, uint32_t stag);

@@ -82,6 +82,18 @@ struct iw_endpoint_config {
     /* With in_place: the memory of a posted receive may change before the receive completes, and
      * past the end of its message; see iw_endpoint_guess */
     bool receive_ahead;
+    /* Responder: send before the initiator's first FPDU has come. RFC 5044 §7.1.2 forbids it, but
+     * applications in which the responder speaks first need it with an initiator that sends no RTR
+     * (RFC 6581 §4.2), and RNICs do so. */
+    bool responder_first;
+    /* Called when a message needs a receive and none is posted, before its first segment is judged:
+     * a shared receive queue posts one with iw_endpoint_post_recv. May be NULL. */
+    void (*want_recv)(void *context);
+    /* Carries out IW_WORK_LOCAL when its turn in the send queue has come. Returns false if it
+     * failed: the request completes with IW_STATUS_LOCAL_FAULT and the connection is aborted with a
+     * Terminate. May be NULL if no such work is posted. Must not call the endpoint. */
+    bool (*local)(void *context, uint64_t id);
+    void *context;                      /* of want_recv and local */
     const struct iw_switches *switches; /* borrowed; may be NULL; may change between calls */
     void (*trace)(void *context, const struct iw_trace *trace); /* may be NULL */
     void *trace_context;
@@ -151,6 +163,9 @@ int iw_endpoint_reject(struct iw_endpoint *ep, const void *private_data, size_t 
 /* Sets *data to the peer's private data (borrowed) and returns its length. Available from
  * IW_EVENT_REQUEST, ESTABLISHED or REJECTED on. */
 size_t iw_endpoint_private(const struct iw_endpoint *ep, const uint8_t **data);
+/* Returns what the peer's Request asks for (enhanced, peer_ird, peer_ord, as after the start-up), or
+ * NULL before IW_EVENT_REQUEST. */
+const struct iw_mpa_agreed *iw_endpoint_requested(const struct iw_endpoint *ep);
 /* Returns the outcome of the start-up, or NULL before it is known. */
 const struct iw_mpa_agreed *iw_endpoint_agreed(const struct iw_endpoint *ep);
 
@@ -165,7 +180,8 @@ enum iw_work_opcode {
     IW_WORK_IMMEDIATE_SE,
     IW_WORK_FETCH_ADD, /* RFC 7306 §5.1.1 */
     IW_WORK_CMP_SWAP,  /* RFC 7306 §5.1.2 */
-    IW_WORK_RECV       /* in completions */
+    IW_WORK_RECV,      /* in completions */
+    IW_WORK_LOCAL      /* nothing is sent: iw_endpoint_config.local does it */
 };
 
 /* Start this request only after all reads and atomics posted before it have completed. */
@@ -240,6 +256,19 @@ void iw_endpoint_shutdown(struct iw_endpoint *ep, uint64_t now);
  * with an immediate reset if `terminate` is false. A responder that has not yet received an FPDU
  * may send none (RFC 5044 §7.1.2), so it always resets. */
 void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uint64_t now);
+
+/* Leaves the connection to the transport: no memory of the consumer's is touched from the return
+ * on, outstanding work is flushed, and what the peer still sends is dropped. Closes gracefully if
+ * no FPDU is half sent or half received in place, by a reset otherwise. */
+void iw_endpoint_leave(struct iw_endpoint *ep, uint64_t now);
+
+/* Replaces a responder whose Request waits for an answer (IW_EVENT_REQUEST) by one that is made as
+ * `config` says, for consumers that learn only from the Request which protection domain, depths,
+ * IRD and ORD the connection has. The new endpoint takes over the Request and its time-out; events
+ * are not repeated, and receives posted before are lost. Returns IW_OK with *ep replaced, or
+ * IW_ERR_STATE, IW_ERR_ARGUMENT or IW_ERR_MEMORY with *ep as it was. */
+int iw_endpoint_remake(struct iw_endpoint **ep, const struct iw_endpoint_config *config,
+                       uint64_t now);
 
 /* Returns the stream number that a region is bound to (struct iw_region.stream). */
 uint64_t iw_endpoint_stream(const struct iw_endpoint *ep);

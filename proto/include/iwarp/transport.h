@@ -40,6 +40,7 @@
  */
 
 #include <pthread.h>
+#include <sys/socket.h>
 
 #include "iwarp/endpoint.h"
 
@@ -91,6 +92,10 @@ struct iw_reactor *iw_reactor_create(void);
 /* Destroys a reactor and everything that it owns, connections by a reset and without call-backs.
  * Not to be called from inside a step. NULL is ignored. */
 void iw_reactor_destroy(struct iw_reactor *r);
+/* In a child of fork: closes the descriptors of the sockets and of the epoll set that it has from
+ * its parent, without a word to the peers, and leaves the parent's set as it is. The reactor and
+ * its objects may then only be destroyed. */
+void iw_reactor_forget(struct iw_reactor *r);
 
 /* Waits for events and handles those that are there, call-backs included. `timeout_ms` is the
  * longest wait: 0 for none, -1 for no limit; deadlines of connections cut it short. If the only
@@ -154,6 +159,16 @@ struct iw_connection *iw_transport_connect(struct iw_reactor *r, struct iw_domai
                                            const struct iw_connection_ops *ops, void *context,
                                            char *error, size_t room);
 
+/* Connects a stream socket of the caller's, which may be bound to a source address and port and
+ * have options of its own (IP_TOS, for instance), to `to` as the MPA initiator. Otherwise like
+ * iw_transport_connect. Returns NULL with errno set; the socket is then still the caller's. */
+struct iw_connection *iw_transport_connect_socket(struct iw_reactor *r, struct iw_domain *domain,
+                                                  int fd, const struct sockaddr *to,
+                                                  socklen_t length,
+                                                  const struct iw_endpoint_config *endpoint,
+                                                  const struct iw_connection_ops *ops,
+                                                  void *context);
+
 /* Takes over a connected stream socket, also one on which the application has been talking
  * (streaming mode). If the application has read octets after the switch, it first gives them to the
  * endpoint, with iw_endpoint_input. Returns NULL with errno set; the socket is then still the
@@ -177,12 +192,21 @@ void iw_connection_set_context(struct iw_connection *c, void *context);
 /* Makes the next step send and call `ready`. Call it after using the endpoint outside of `ready`.
  */
 void iw_connection_kick(struct iw_connection *c);
+/* Sends what is due and calls `ready` (and `ended`) at once, for a caller whose next step may be
+ * far off; the connection may be gone after it. Inside of a step, and so in every call-back, it is
+ * iw_connection_kick. */
+void iw_connection_flush(struct iw_connection *c);
+/* Replaces the endpoint as iw_endpoint_remake does, with the same results. */
+int iw_connection_remake(struct iw_connection *c, const struct iw_endpoint_config *endpoint);
 /* Returns the socket error that ended the connection, or 0. */
 int iw_connection_error(const struct iw_connection *c);
 /* Print the local and remote address ("[::1]:7471"; "-" if unknown) into `text` (IW_TRANSPORT_TEXT
  * octets). */
 void iw_connection_local(const struct iw_connection *c, char *text);
 void iw_connection_remote(const struct iw_connection *c, char *text);
+/* Copies the local and remote address (family 0 if not known). Each may be NULL. */
+void iw_connection_addresses(const struct iw_connection *c, struct sockaddr_storage *local,
+                             struct sockaddr_storage *remote);
 /* Drops a connection at once, by a reset and without call-backs. Allowed from inside any
  * call-back. NULL is ignored. */
 void iw_connection_destroy(struct iw_connection *c);
@@ -222,6 +246,10 @@ struct iw_listener_config {
 struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_host_port *at,
                                         const struct iw_listener_config *config, char *error,
                                         size_t room);
+/* Listens on a socket of the caller's that is bound and listening already. Returns NULL with errno
+ * set; the socket is then still the caller's. */
+struct iw_listener *iw_transport_listen_socket(struct iw_reactor *r, int fd,
+                                               const struct iw_listener_config *config);
 uint16_t iw_listener_port(const struct iw_listener *l);
 /* Prints the address in force into `text` (IW_TRANSPORT_TEXT octets). */
 void iw_listener_address(const struct iw_listener *l, char *text);

@@ -446,6 +446,36 @@ static void test_windows(void **state)
     close_rig(&r);
 }
 
+static void test_windows_with_chosen_stags(void **state)
+{
+    (void)state;
+    struct rig r;
+    open_bindable(&r, 3);
+    struct iw_region w = {.to = 0x1000, .length = 8, .access = IW_ACCESS_REMOTE_WRITE}, found;
+    const uint32_t other = r.region.stag ^ 0x1000, third = r.region.stag ^ 0x2000;
+    assert_int_equal(iw_domain_bind_as(r.domain, r.region.stag, &w, r.region.stag), -4);
+    assert_int_equal(w.stag, 0);
+    assert_int_equal(iw_domain_bind_as(r.domain, r.region.stag, &w, other), 0);
+    assert_int_equal(w.stag, other);
+    assert_int_equal(place_at(&r, other, 0x1000, 8), IW_CHECK_NONE);
+    /* Anew under the same one, then under another. */
+    assert_int_equal(iw_domain_invalidate(r.domain, other), 0);
+    assert_int_equal(iw_domain_bind_as(r.domain, r.region.stag, &w, other), 0);
+    assert_int_equal(place_at(&r, other, 0x1000, 8), IW_CHECK_NONE);
+    assert_int_equal(iw_domain_bind_as(r.domain, r.region.stag, &w, third), 0);
+    assert_false(iw_domain_lookup(r.domain, other, &found));
+    assert_int_equal(place_at(&r, third, 0x1000, 8), IW_CHECK_NONE);
+    /* One that another window has: this one stays as it was. */
+    struct iw_region v = {.to = 0x1000, .length = 4, .access = IW_ACCESS_REMOTE_WRITE};
+    assert_int_equal(iw_domain_bind_as(r.domain, r.region.stag, &v, third), -4);
+    assert_int_equal(iw_domain_bind_as(r.domain, r.region.stag, &v, 0), 0);
+    assert_int_equal(iw_domain_bind_as(r.domain, r.region.stag, &v, third), -4);
+    assert_int_equal(place_at(&r, v.stag, 0x1000, 4), IW_CHECK_NONE);
+    assert_int_equal(iw_domain_deregister(r.domain, v.stag), 0);
+    assert_int_equal(iw_domain_deregister(r.domain, w.stag), 0);
+    close_rig(&r);
+}
+
 static void test_windows_that_are_refused(void **state)
 {
     (void)state;
@@ -580,6 +610,7 @@ int main(void)
         cmocka_unit_test(test_an_unknown_stag_leads_to_scratch),
         cmocka_unit_test(test_a_dead_stag),
         cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_windows_with_chosen_stags),
         cmocka_unit_test(test_windows_that_are_refused),
         cmocka_unit_test(test_stags_come_from_the_random_source),
         cmocka_unit_test(test_scatter_and_gather),

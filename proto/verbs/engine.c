@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verbs/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static struct engine {
+    bool started;
+    bool forked; /* descriptors of events may have lost their counts */
+    struct iw_verbs_settings settings;
+    struct iw_host_env env;
+    struct iw_domain *domain;
+    struct iw_reactor *reactor;
+    struct iw_watch *watch;
+    int wake_fd;      /* in the reactor: ends the wait of whoever drives */
+    int kick_fd;      /* ends the sleep of the thread */
+    bool leader;      /* somebody waits in iw_verbs_wait or poll() and drives */
+    unsigned in_poll; /* those in poll() */
+    bool covering, asleep;
+    bool cover_now;      /* the thread has been asked to drive at once */
+    uint64_t activity;   /* counts polls, and POLLS for a leader that left */
+    uint64_t handed;     /* counts signals that somebody else waits for */
+    uint64_t wait_until; /* when the wait of whoever drives ends by itself */
+} engine;
+
+/* Fewer polls than this between two looks of the thread do not drive: a program that watches its
+ * memory polls only now and then. */
+enum { POLLS = 16 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* poll is ucma/'s, ppoll is not. */
+static int real_poll(struct pollfd *list, nfds_t count, int ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+    return ppoll(list, count, ms < 0 ? NULL : &t, NULL);
+}
+
+/* Not by write, which is ucma/'s. */
+static void write_event(int fd)
+{
+    while (eventfd_write(fd, 1) < 0 && errno == EINTR)
+        ;
+}
+
+static void read_event(int fd)
+{
+    eventfd_t value;
+    while (eventfd_read(fd, &value) < 0 && errno == EINTR)
+        ;
+}
+
+static void woken(void *context, uint32_t events)
+{
+    struct engine *e = context;
+    (void)events;
+    read_event(e->wake_fd);
+}
+
+/* Returns the ms until a step is due, and notes when that is. */
+static int due(struct engine *e)
+{
+    int ms = iw_reactor_timeout(e->reactor);
+    e->wait_until = ms < 0 ? UINT64_MAX : iw_transport_now() + (uint64_t)ms * 1000000u;
+    return ms;
+}
+
+static void step(struct engine *e, bool busy)
+{
+    iw_reactor_busy(e->reactor, busy);
+    (void)iw_reactor_step(e->reactor, 0);
+}
+
+/* ---- the thread ---- */
+
+static void sleep_thread(struct engine *e, int ms)
+{
+    struct pollfd kick = {.fd = e->kick_fd, .events = POLLIN};
+    pthread_mutex_unlock(&lock);
+    if (real_poll(&kick, 1, ms) > 0)
+        read_event(e->kick_fd);
+    pthread_mutex_lock(&lock);
+}
+
+static void cover(struct engine *e)
+{
+    struct pollfd fds[2] = {{.fd = iw_reactor_fd(e->reactor), .events = POLLIN},
+                            {.fd = e->kick_fd, .events = POLLIN}};
+    int ms = due(e);
+    e->covering = true;
+    pthread_mutex_unlock(&lock);
+    (void)real_poll(fds, 2, ms);
+    if (fds[1].revents != 0)
+        read_event(e->kick_fd);
+    pthread_mutex_lock(&lock);
+    e->covering = false;
+    if (!e->leader) /* else what has come is the leader's, who knows the time-outs */
+        step(e, false);
+}
+
+static void *run_thread(void *context)
+{
+    struct engine *e = context;
+    uint64_t seen = 0;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        if (e->leader) {
+            e->asleep = true;
+            sleep_thread(e, -1);
+            e->asleep = false;
+        } else if (e->activity - seen >= POLLS && !e->cover_now) {
+            seen = e->activity;
+            sleep_thread(e, IW_VERBS_GRACE);
+        } else {
+            seen = e->activity;
+            e->cover_now = false;
+            cover(e);
+        }
+    }
+    return NULL;
+}
+
+static int start_thread(struct engine *e)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int result = pthread_create(&thread, NULL, run_thread, e);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (result == 0)
+        pthread_detach(thread);
+    return result;
+}
+
+/* ---- fork ---- */
+
+enum { FDS = 65536, LIST = 64, HOOKS = 4, NOT_OURS = 0, OURS, DRIVEN };
+static _Atomic uint8_t descriptors[FDS];
+static void (*hooks[HOOKS])(void);
+
+void iw_verbs_at_fork(void (*hook)(void))
+{
+    unsigned i = 0;
+    while (i < HOOKS - 1 && hooks[i] != NULL && hooks[i] != hook)
+        i++;
+    hooks[i] = hook;
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* Gives a descriptor a count of its own, which is no longer the parent's. */
+static void part_event(int fd)
+{
+    const int status = fcntl(fd, F_GETFL), flags = fcntl(fd, F_GETFD);
+    int made = eventfd(0, EFD_SEMAPHORE | (status & O_NONBLOCK));
+    if (made < 0 || flags < 0)
+        return;
+    (void)dup3(made, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
+    close(made);
+}
+
+/* The child has neither the thread nor the connections, which stay its parent's. */
+static void in_child(void)
+{
+    struct engine *e = &engine;
+    pthread_mutex_init(&lock, NULL);
+    if (!e->started)
+        return;
+    iw_reactor_forget(e->reactor);
+    close(e->wake_fd);
+    close(e->kick_fd);
+    for (int fd = 0; fd < FDS; fd++)
+        if (atomic_load(&descriptors[fd]) != NOT_OURS)
+            part_event(fd);
+    for (unsigned i = 0; i < HOOKS && hooks[i] != NULL; i++)
+        hooks[i]();
+    e->reactor = NULL;
+    e->watch = NULL;
+    e->started = e->leader = e->covering = e->asleep = e->cover_now = false;
+    e->in_poll = 0;
+    e->forked = true;
+}
+
+/* ---- start ---- */
+
+static void read_settings(struct iw_verbs_settings *s)
+{
+    const char *text = getenv("IWARP_VERBS");
+    *s = (struct iw_verbs_settings){.crc = true, .rtr = true, .revision = 2};
+    if (text == NULL)
+        return;
+    s->crc = strstr(text, "crc=off") == NULL;
+    s->markers = strstr(text, "markers=on") != NULL;
+    s->rtr = strstr(text, "rtr=off") == NULL;
+    s->trace = strstr(text, "trace=on") != NULL;
+    if (strstr(text, "revision=1") != NULL)
+        s->revision = 1;
+    const char *mulpdu = strstr(text, "mulpdu=");
+    if (mulpdu != NULL)
+        s->mulpdu = (uint32_t)strtoul(mulpdu + strlen("mulpdu="), NULL, 10);
+}
+
+/* What a child of fork has from its parent, too. */
+static bool start_memory(struct engine *e)
+{
+    const struct iw_domain_limits limits = {IW_VERBS_REGIONS, IW_VERBS_BUFFERS};
+    if (e->domain != NULL)
+        return true;
+    read_settings(&e->settings);
+    iw_host_env_init(&e->env, false);
+    e->domain = iw_domain_create(&e->env.env, &limits);
+    return e->domain != NULL && pthread_atfork(before_fork, after_fork, in_child) == 0;
+}
+
+static int start(struct engine *e)
+{
+    e->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    e->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    e->reactor = iw_reactor_create();
+    if (e->reactor != NULL && e->wake_fd >= 0)
+        e->watch = iw_watch_create(e->reactor, e->wake_fd, EPOLLIN, woken, e);
+    if (start_memory(e) && e->watch != NULL && e->kick_fd >= 0 && start_thread(e) == 0) {
+        e->started = true;
+        return 0;
+    }
+    iw_reactor_destroy(e->reactor);
+    if (e->wake_fd >= 0)
+        close(e->wake_fd);
+    if (e->kick_fd >= 0)
+        close(e->kick_fd);
+    e->reactor = NULL;
+    e->watch = NULL;
+    return ENOMEM;
+}
+
+bool iw_verbs_enter(void)
+{
+    pthread_mutex_lock(&lock);
+    int error = engine.started ? 0 : start(&engine);
+    if (error == 0)
+        return true;
+    pthread_mutex_unlock(&lock);
+    errno = error;
+    return false;
+}
+
+void iw_verbs_lock(void)
+{
+    pthread_mutex_lock(&lock);
+    if (engine.started || start(&engine) == 0)
+        return;
+    fprintf(stderr, "iwarp-run: no memory or descriptors to go on after fork\n");
+    abort();
+}
+
+void iw_verbs_unlock(void)
+{
+    struct engine *e = &engine;
+    if (e->leader || e->covering) {
+        uint64_t known = e->wait_until;
+        int ms = due(e);
+        if (e->wait_until < known && (ms == 0 || known - e->wait_until > 1000000))
+            write_event(e->wake_fd);
+        else
+            e->wait_until = known;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+struct iw_reactor *iw_verbs_reactor(void)
+{
+    return engine.reactor;
+}
+
+struct iw_domain *iw_verbs_domain(void)
+{
+    return engine.domain;
+}
+
+const struct iw_verbs_settings *iw_verbs_settings(void)
+{
+    return &engine.settings;
+}
+
+/* ---- our descriptors ---- */
+
+void iw_verbs_own(int fd, bool ours)
+{
+    if (fd >= 0 && fd < FDS)
+        atomic_store(&descriptors[fd], ours ? OURS : NOT_OURS);
+}
+
+bool iw_verbs_driven(int fd)
+{
+    return fd >= 0 && fd < FDS && atomic_load(&descriptors[fd]) == DRIVEN;
+}
+
+/* Marks our descriptors as driven. Returns whether there is one. */
+static bool mark(const struct pollfd *list, nfds_t count)
+{
+    bool found = false;
+    for (nfds_t i = 0; i < count; i++) {
+        const int fd = list[i].fd;
+        if (fd < 0 || fd >= FDS || atomic_load(&descriptors[fd]) == NOT_OURS)
+            continue;
+        atomic_store(&descriptors[fd], DRIVEN);
+        found = true;
+    }
+    return found;
+}
+
+/* ---- driving ---- */
+
+void iw_verbs_poll(void)
+{
+    engine.activity++;
+    step(&engine, true);
+}
+
+static void stop_leading(struct engine *e)
+{
+    e->leader = false;
+    e->activity += POLLS;
+    if (e->asleep)
+        write_event(e->kick_fd);
+}
+
+struct waiting {
+    bool leads;
+    int ms, result, error;
+    unsigned *waiters;
+};
+
+/* The thread that waits has been cancelled, without the lock. */
+static void cancelled(void *context)
+{
+    struct waiting *w = context;
+    pthread_mutex_lock(&lock);
+    --*w->waiters;
+    if (w->leads)
+        stop_leading(&engine);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Waits without the lock. Returns what poll returns. */
+static int wait_once(struct engine *e, int fd, struct waiting *w)
+{
+    struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
+                            {.fd = iw_reactor_fd(e->reactor), .events = POLLIN}};
+    w->ms = w->leads ? due(e) : -1;
+    ++*w->waiters;
+    pthread_cleanup_push(cancelled, w);
+    pthread_mutex_unlock(&lock);
+    w->result = real_poll(fds, w->leads ? 2 : 1, w->ms);
+    w->error = errno;
+    pthread_mutex_lock(&lock);
+    pthread_cleanup_pop(0);
+    --*w->waiters;
+    errno = w->error;
+    return w->result;
+}
+
+int iw_verbs_wait(int fd, unsigned *waiters, bool (*done)(const void *context), const void *context)
+{
+    struct engine *e = &engine;
+    struct waiting w = {.waiters = waiters};
+    bool follow = false;
+    int result = 0;
+    while (result == 0 && !done(context)) {
+        uint64_t handed = e->handed;
+        w.leads = !e->leader && !follow;
+        mark(&(struct pollfd){.fd = fd}, 1);
+        e->leader = e->leader || w.leads;
+        if (wait_once(e, fd, &w) < 0 && errno == EINTR)
+            result = -1;
+        if (!w.leads)
+            continue;
+        step(e, false);
+        /* What has come is for another who waits: let it lead when it comes back, so that what
+         * comes next needs one waking less. */
+        follow = e->handed != handed && !done(context);
+        stop_leading(e);
+    }
+    if (result != 0)
+        errno = EINTR;
+    return result;
+}
+
+/* ---- poll() ---- */
+
+/* Waits once as the leader, for `ms` at most. */
+static int lead_once(struct engine *e, struct pollfd *list, nfds_t count, int ms)
+{
+    struct pollfd all[LIST + 1];
+    struct waiting w = {.leads = true, .ms = due(e), .waiters = &e->in_poll};
+    memcpy(all, list, count * sizeof(*list));
+    all[count] = (struct pollfd){.fd = iw_reactor_fd(e->reactor), .events = POLLIN};
+    if (ms >= 0 && (w.ms < 0 || ms < w.ms))
+        w.ms = ms;
+    e->leader = true;
+    e->in_poll++;
+    pthread_cleanup_push(cancelled, &w);
+    pthread_mutex_unlock(&lock);
+    w.result = real_poll(all, count + 1, w.ms);
+    w.error = errno;
+    pthread_mutex_lock(&lock);
+    pthread_cleanup_pop(0);
+    e->in_poll--;
+    step(e, false);
+    stop_leading(e);
+    errno = w.error;
+    return w.result;
+}
+
+static int poll_as_leader(struct engine *e, struct pollfd *list, nfds_t count, int ms)
+{
+    const uint64_t end = ms < 0 ? UINT64_MAX : iw_transport_now() + (uint64_t)ms * 1000000u;
+    for (;;) {
+        const uint64_t now = iw_transport_now();
+        const int left = ms < 0 ? -1 : now < end ? (int)((end - now + 999999) / 1000000) : 0;
+        pthread_mutex_lock(&lock);
+        const bool follow = e->leader || left == 0;
+        const int result = follow ? 0 : lead_once(e, list, count, left);
+        const int error = errno;
+        iw_verbs_unlock();
+        if (follow)
+            return real_poll(list, count, left);
+        if (result < 0 && error == EINTR) {
+            errno = EINTR;
+            return -1;
+        }
+        const int ready = real_poll(list, count, 0);
+        if (ready != 0)
+            return ready;
+    }
+}
+
+bool iw_verbs_poll_list(struct pollfd *list, nfds_t count, int ms, int *result)
+{
+    struct engine *e = &engine;
+    if (count > LIST || !mark(list, count))
+        return false;
+    *result = real_poll(list, count, 0);
+    if (*result != 0)
+        return true;
+    iw_verbs_lock();
+    iw_verbs_poll();
+    iw_verbs_unlock();
+    *result = real_poll(list, count, 0);
+    if (*result == 0 && ms != 0)
+        *result = poll_as_leader(e, list, count, ms);
+    return true;
+}
+
+void iw_verbs_signal(int fd, unsigned waiters)
+{
+    if (waiters > 0)
+        engine.handed++;
+    write_event(fd);
+}
+
+void iw_verbs_unsignal(int fd)
+{
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    if (!engine.forked || real_poll(&readable, 1, 0) == 1)
+        read_event(fd);
+}
+
+void iw_verbs_cover(void)
+{
+    struct engine *e = &engine;
+    if (e->leader || e->covering || e->cover_now)
+        return;
+    e->cover_now = true;
+    write_event(e->kick_fd);
+}
+
+void iw_verbs_note(const char *format, ...)
+{
+    va_list arguments;
+    if (!engine.settings.trace)
+        return;
+    va_start(arguments, format);
+    fprintf(stderr, "iwarp-run: ");
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\n");
+    va_end(arguments);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verbs/link.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Time for a program to answer a request, and for a peer to ask or answer, in ns. */
+#define STARTUP UINT64_C(60000000000)
+
+static LIST_HEAD(, iw_verbs_link) links = LIST_HEAD_INITIALIZER(links);
+
+/* The connections are the parent's. */
+static void forked(void)
+{
+    struct iw_verbs_link *link;
+    for (link = LIST_FIRST(&links); link != NULL; link = LIST_NEXT(link, entry)) {
+        if (link->qp != NULL) {
+            link->qp->link = NULL;
+            link->qp->base.qp_base.state = IBV_QPS_ERR;
+        }
+        link->qp = NULL;
+        link->connection = NULL;
+    }
+}
+
+static struct iw_verbs_link *make(const struct iw_verbs_link_ops *ops, void *owner)
+{
+    struct iw_verbs_link *link = calloc(1, sizeof(*link));
+    if (link == NULL)
+        return NULL;
+    link->ops = ops;
+    link->owner = owner;
+    iw_verbs_at_fork(forked);
+    LIST_INSERT_HEAD(&links, link, entry);
+    return link;
+}
+
+static void discard(struct iw_verbs_link *link)
+{
+    LIST_REMOVE(link, entry);
+    free(link);
+}
+
+static void take_completions(struct iw_verbs_link *link, struct iw_endpoint *ep)
+{
+    struct iw_completion done[16];
+    size_t count;
+    while ((count = iw_endpoint_poll(ep, done, sizeof(done) / sizeof(done[0]))) > 0)
+        for (size_t i = 0; i < count && link->qp != NULL; i++)
+            iw_verbs_complete(link->qp, &done[i]);
+    if (link->qp != NULL)
+        iw_verbs_give_receives(link->qp);
+}
+
+/* The connection has ended, or is bound to end. */
+static void fail_qp(struct iw_verbs_link *link, bool fault)
+{
+    struct iw_verbs_qp *qp = link->qp;
+    if (qp == NULL || qp->base.qp_base.state == IBV_QPS_ERR)
+        return;
+    qp->base.qp_base.state = IBV_QPS_ERR;
+    if (fault)
+        iw_verbs_async_qp(qp, IBV_EVENT_QP_FATAL);
+}
+
+static void take_event(struct iw_verbs_link *link, struct iw_endpoint *ep,
+                       const struct iw_event *event)
+{
+    switch (event->kind) {
+    case IW_EVENT_REQUEST:
+        if (link->owner != NULL)
+            link->ops->request(link, link->owner);
+        break;
+    case IW_EVENT_ESTABLISHED:
+        link->established = true;
+        if (link->qp != NULL)
+            link->qp->base.qp_base.state = IBV_QPS_RTS;
+        if (link->owner != NULL)
+            link->ops->established(link, link->owner);
+        break;
+    case IW_EVENT_REJECTED:
+        if (link->owner != NULL)
+            link->ops->rejected(link, link->owner);
+        break;
+    case IW_EVENT_TERMINATED:
+        link->terminated = true;
+        link->terminate = event->terminate;
+        fail_qp(link, true);
+        break;
+    case IW_EVENT_FAULT:
+        fail_qp(link, true);
+        break;
+    case IW_EVENT_PEER_CLOSED:
+        iw_endpoint_shutdown(ep, iw_transport_now());
+        break;
+    case IW_EVENT_CLOSED:
+        fail_qp(link, false);
+        break;
+    default:
+        break;
+    }
+}
+
+static void ready(void *context, struct iw_connection *c)
+{
+    struct iw_verbs_link *link = context;
+    struct iw_event event;
+    while (iw_endpoint_event(iw_connection_endpoint(c), &event))
+        take_event(link, iw_connection_endpoint(c), &event);
+    take_completions(link, iw_connection_endpoint(c));
+}
+
+static void part(struct iw_verbs_link *link)
+{
+    struct iw_verbs_qp *qp = link->qp;
+    link->connection = NULL;
+    link->qp = NULL;
+    if (qp == NULL)
+        return;
+    qp->link = NULL;
+    iw_verbs_flush(qp);
+}
+
+static void ended(void *context, struct iw_connection *c)
+{
+    struct iw_verbs_link *link = context;
+    fail_qp(link, false);
+    take_completions(link, iw_connection_endpoint(c));
+    part(link);
+    if (link->owner != NULL)
+        link->ops->ended(link, link->owner, iw_connection_error(c));
+    discard(link);
+}
+
+static const struct iw_connection_ops connection_ops = {.ready = ready, .ended = ended};
+
+/* ---- endpoints ---- */
+
+static void want_recv(void *context)
+{
+    struct iw_verbs_link *link = context;
+    struct iw_verbs_qp *qp = link->qp;
+    if (qp != NULL && qp->init.srq != NULL &&
+        iw_verbs_srq_take((struct iw_verbs_srq *)qp->init.srq, qp))
+        iw_verbs_give_receives(qp);
+}
+
+/* Work that sends nothing: windows, and requests that failed the check of their local memory. */
+static bool local_work(void *context, uint64_t id)
+{
+    const struct iw_verbs_link *link = context;
+    if (link->qp == NULL)
+        return false;
+    struct iw_verbs_request *r = iw_verbs_ring_at(&link->qp->sends, id);
+    return !r->bad && iw_verbs_bind(r, iw_endpoint_stream(iw_verbs_link_endpoint(link)));
+}
+
+static void configure(struct iw_endpoint_config *config, struct iw_verbs_link *link)
+{
+    const struct iw_verbs_settings *settings = iw_verbs_settings();
+    iw_endpoint_config_default(config);
+    config->mpa.crc = settings->crc;
+    config->mpa.markers = settings->markers;
+    config->mpa.revision = settings->revision;
+    config->mpa.enhanced = settings->revision >= 2;
+    config->mpa.peer_to_peer = settings->rtr && settings->revision >= 2;
+    config->mulpdu = settings->mulpdu;
+    config->startup_timeout = STARTUP;
+    config->responder_first = true;
+    config->max_reads = IW_VERBS_READS;
+    config->max_sge = IW_VERBS_SGE;
+    config->context = link;
+    config->want_recv = want_recv;
+    config->local = local_work;
+}
+
+static void configure_for(struct iw_endpoint_config *config, struct iw_verbs_link *link,
+                          const struct iw_verbs_qp *qp, const struct iw_verbs_parameters *p)
+{
+    configure(config, link);
+    config->pd = iw_verbs_pd_number(qp->base.qp_base.pd);
+    config->send_depth = 2 * qp->sends.depth; /* Write with Immediate is two requests */
+    config->recv_depth = qp->recvs.depth;
+    config->mpa.ird = p->ird;
+    config->mpa.ord = p->ord;
+}
+
+static void join(struct iw_verbs_link *link, struct iw_verbs_qp *qp)
+{
+    link->qp = qp;
+    qp->link = link;
+    iw_verbs_give_receives(qp);
+}
+
+struct iw_endpoint *iw_verbs_link_endpoint(const struct iw_verbs_link *link)
+{
+    return link->connection != NULL ? iw_connection_endpoint(link->connection) : NULL;
+}
+
+void iw_verbs_link_flush(struct iw_verbs_link *link)
+{
+    if (link->connection != NULL)
+        iw_connection_flush(link->connection);
+}
+
+/* ---- both ends ---- */
+
+struct iw_verbs_link *iw_verbs_link_connect(struct iw_verbs_qp *qp, int fd,
+                                            const struct sockaddr *to, socklen_t length,
+                                            const struct iw_verbs_parameters *p,
+                                            const struct iw_verbs_link_ops *ops, void *owner)
+{
+    struct iw_endpoint_config config;
+    struct iw_verbs_link *link = make(ops, owner);
+    if (link == NULL)
+        return NULL;
+    configure_for(&config, link, qp, p);
+    config.role = IW_MPA_INITIATOR;
+    config.private_data = p->private_data;
+    config.private_length = p->private_length;
+    link->connection = iw_transport_connect_socket(iw_verbs_reactor(), iw_verbs_domain(), fd, to,
+                                                   length, &config, &connection_ops, link);
+    if (link->connection == NULL) {
+        int saved = errno;
+        discard(link);
+        errno = saved;
+        return NULL;
+    }
+    join(link, qp);
+    return link;
+}
+
+/* A listener's connections begin with its context; each gets a link of its own. */
+struct listening {
+    const struct iw_verbs_link_ops *ops;
+    void *owner;
+};
+
+static bool accepted(void *context, struct iw_connection *c)
+{
+    const struct listening *l = context;
+    struct iw_verbs_link *link = make(l->ops, l->owner);
+    if (link == NULL)
+        return false;
+    link->connection = c;
+    iw_connection_set_context(c, link);
+    return true;
+}
+
+struct iw_listener *iw_verbs_link_listen(int fd, unsigned limit,
+                                         const struct iw_verbs_link_ops *ops, void *owner,
+                                         void **keep)
+{
+    struct listening *l = malloc(sizeof(*l));
+    if (l == NULL)
+        return NULL;
+    *l = (struct listening){ops, owner};
+    struct iw_listener_config config = {.domain = iw_verbs_domain(),
+                                        .ops = connection_ops,
+                                        .accepted = accepted,
+                                        .context = l,
+                                        .limit = limit};
+    /* Reads the Request and no more: the endpoint proper is made when it is accepted. */
+    configure(&config.endpoint, NULL);
+    config.endpoint.want_recv = NULL;
+    config.endpoint.local = NULL;
+    config.endpoint.role = IW_MPA_RESPONDER;
+    config.endpoint.send_depth = 1;
+    config.endpoint.recv_depth = 1;
+    config.endpoint.max_reads = 1;
+    config.endpoint.mpa.ird = config.endpoint.mpa.ord = 1;
+    struct iw_listener *listener = iw_transport_listen_socket(iw_verbs_reactor(), fd, &config);
+    if (listener == NULL)
+        free(l);
+    else
+        *keep = l;
+    return listener;
+}
+
+void iw_verbs_link_stop(struct iw_listener *listener, void *owner)
+{
+    struct iw_verbs_link *link = LIST_FIRST(&links), *next;
+    iw_listener_destroy(listener);
+    for (; link != NULL; link = next) {
+        next = LIST_NEXT(link, entry);
+        if (link->owner == owner)
+            iw_verbs_link_destroy(link);
+    }
+}
+
+int iw_verbs_link_accept(struct iw_verbs_link *link, struct iw_verbs_qp *qp,
+                         const struct iw_verbs_parameters *p)
+{
+    struct iw_endpoint_config config;
+    if (link->connection == NULL)
+        return ECONNRESET;
+    configure_for(&config, link, qp, p);
+    config.role = IW_MPA_RESPONDER;
+    switch (iw_connection_remake(link->connection, &config)) {
+    case IW_OK:
+        break;
+    case IW_ERR_MEMORY:
+        return ENOMEM;
+    case IW_ERR_STATE:
+        return ECONNRESET;
+    default:
+        return EINVAL;
+    }
+    join(link, qp);
+    int result = iw_endpoint_accept(iw_verbs_link_endpoint(link), p->private_data,
+                                    p->private_length, iw_transport_now());
+    iw_verbs_link_flush(link);
+    return result == IW_OK ? 0 : ECONNRESET;
+}
+
+int iw_verbs_link_reject(struct iw_verbs_link *link, const void *private_data, size_t length)
+{
+    if (link->connection == NULL)
+        return ECONNRESET;
+    int result =
+        iw_endpoint_reject(iw_verbs_link_endpoint(link), private_data, length, iw_transport_now());
+    iw_verbs_link_flush(link);
+    return result == IW_OK ? 0 : EINVAL;
+}
+
+void iw_verbs_link_disconnect(struct iw_verbs_link *link)
+{
+    if (link->connection == NULL)
+        return;
+    iw_endpoint_shutdown(iw_verbs_link_endpoint(link), iw_transport_now());
+    iw_verbs_link_flush(link);
+}
+
+void iw_verbs_link_leave(struct iw_verbs_link *link)
+{
+    struct iw_verbs_qp *qp = link->qp;
+    if (link->connection == NULL)
+        return;
+    iw_endpoint_leave(iw_verbs_link_endpoint(link), iw_transport_now());
+    take_completions(link, iw_verbs_link_endpoint(link));
+    link->qp = NULL;
+    if (qp != NULL)
+        qp->link = NULL;
+    iw_verbs_link_flush(link);
+}
+
+void iw_verbs_link_destroy(struct iw_verbs_link *link)
+{
+    struct iw_connection *c = link->connection;
+    part(link);
+    link->owner = NULL;
+    iw_connection_destroy(c);
+    discard(link);
+}

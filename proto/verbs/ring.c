@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verbs/objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool iw_verbs_ring_make(struct iw_verbs_ring *ring, uint32_t depth)
+{
+    memset(ring, 0, sizeof(*ring));
+    ring->depth = depth > 0 ? depth : 1;
+    ring->requests = calloc(ring->depth, sizeof(*ring->requests));
+    return ring->requests != NULL;
+}
+
+void iw_verbs_ring_free(struct iw_verbs_ring *ring)
+{
+    for (; ring->requests != NULL && ring->head != ring->tail; ring->head++)
+        iw_verbs_drop_list(iw_verbs_ring_at(ring, ring->head));
+    free(ring->requests);
+    ring->requests = NULL;
+}

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs rows of stock programs, a server and a client of each, on the verbs library.
+
+usage: matrix.py IWARP-RUN [--quick] [--keep FOLDER] [--env NAME=VALUE] [PATTERN...]
+
+The rows are those of matrix.csv beside this script: an identifier; `quick` for the few that each build runs, `stays` if the
+server goes on after its client; and the two command lines, in which {a} is an IPv4 address, {a6} an IPv6 address, {p} a free port, {file} a file to copy and {copy}
+its copy. Options before the program's name are iwarp-run's. PATTERN chooses rows by their identifiers. Prints one line
+per row. A row passes if both ends end with status 0; the time that they take decides nothing but is limited (LIMIT).
+Ends with status 0 if no row has failed, 77 if no row could be run for want of programs. --keep leaves the output of each
+end in FOLDER. --env sets a variable for both ends.
+"""
+import argparse
+import csv
+import filecmp
+import fnmatch
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LIMIT = 120  # s, for one row; only a failing one takes as long
+SKIPPED = 77
+ADDRESSES = {"a": "127.0.0.1", "a6": "::1"}
+TCP_LISTEN = "0A"
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("", 0))
+        return s.getsockname()[1]
+
+
+def listens(port):
+    """Whether somebody on this host listens on a TCP port."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(table, encoding="ascii") as f:
+            for line in f.readlines()[1:]:
+                fields = line.split()
+                if fields[3] == TCP_LISTEN and int(fields[1].rsplit(":", 1)[1], 16) == port:
+                    return True
+    return False
+
+
+def program_of(words):
+    """The program's name: what follows the options of iwarp-run."""
+    while words and words[0].startswith("-"):
+        words = words[2:]
+    return words[0]
+
+
+class Row:
+    def __init__(self, fields, folder):
+        self.name = fields["id"]
+        self.quick = "quick" in fields["kind"].split()
+        self.stays = "stays" in fields["kind"].split()
+        self.port = free_port()
+        self.source = os.path.join(folder, "source")
+        self.copy = os.path.join(folder, "copy")
+        known = dict(ADDRESSES, p=self.port, file=self.source, copy=self.copy)
+        self.server = shlex.split(fields["server"].format(**known))
+        self.client = shlex.split(fields["client"].format(**known))
+        self.copies = "{copy}" in fields["client"]
+
+    def missing(self):
+        for words in (self.server, self.client):
+            if shutil.which(program_of(words)) is None:
+                return program_of(words)
+        return None
+
+
+def end(process):
+    """Ends a process group that is still there."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def wait(process, until):
+    """Its status, or None if it runs for too long."""
+    try:
+        return process.wait(max(0.0, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def spoken(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        lines = [line.strip() for line in f if line.strip()]
+    return lines[-1][:150] if lines else "nothing said"
+
+
+def run_row(row, run, folder, environment):
+    """None if the row passes, else what went wrong."""
+    outputs = [os.path.join(folder, f"{row.name}.{side}") for side in ("server", "client")]
+    until = time.monotonic() + LIMIT
+    processes = []
+
+    def begin(words, output):
+        with open(output, "wb") as f:
+            processes.append(subprocess.Popen([run, *words], stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT,
+                                              start_new_session=True, env=environment))
+        return processes[-1]
+
+    if row.copies:
+        with open(row.source, "wb") as f:
+            f.write(os.urandom(300001))
+    try:
+        server = begin(row.server, outputs[0])
+        while not listens(row.port):
+            if server.poll() is not None:
+                return f"server ended with {server.returncode} before it listened: {spoken(outputs[0])}"
+            if time.monotonic() > until:
+                return "server does not listen"
+            time.sleep(0.01)
+        client = begin(row.client, outputs[1])
+        for side, process, output in (("client", client, outputs[1]), ("server", server, outputs[0])):
+            if side == "server" and row.stays:
+                continue
+            status = wait(process, until)
+            if status != 0:
+                how = "does not end" if status is None else f"ended with {status}"
+                return f"{side} {how}: {spoken(output)}"
+        if row.copies and not filecmp.cmp(row.source, row.copy, shallow=False):
+            return "the copy differs"
+        return None
+    finally:
+        for process in processes:
+            end(process)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run")
+    parser.add_argument("patterns", nargs="*")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--keep")
+    parser.add_argument("--env", action="append", default=[])
+    words = parser.parse_intermixed_args()
+    environment = dict(os.environ, **dict(e.split("=", 1) for e in words.env))
+    counts = {"pass": 0, "FAIL": 0, "skip": 0}
+    with tempfile.TemporaryDirectory() as scratch, open(os.path.join(HERE, "matrix.csv"), newline="", encoding="ascii") as f:
+        folder = words.keep or scratch
+        os.makedirs(folder, exist_ok=True)
+        for fields in csv.DictReader(f):
+            row = Row(fields, scratch)
+            if (words.quick and not row.quick) or (
+                    words.patterns and not any(fnmatch.fnmatch(row.name, p) for p in words.patterns)):
+                continue
+            missing = row.missing()
+            began = time.monotonic()
+            wrong = None if missing else run_row(row, os.path.abspath(words.run), folder, environment)
+            verdict = "skip" if missing else "FAIL" if wrong else "pass"
+            counts[verdict] += 1
+            why = f"  {missing} is not installed" if missing else f"  {wrong}" if wrong else ""
+            print(f"{verdict}  {row.name:20} {time.monotonic() - began:6.1f} s{why}", flush=True)
+    print(", ".join(f"{n} {what}" for what, n in counts.items()))
+    if counts["FAIL"]:
+        return 1
+    return 0 if counts["pass"] else SKIPPED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The launcher: which programs it refuses, with which line, and what it passes on.
+
+usage: test_run.py IWARP-RUN
+"""
+import os
+import shutil
+import subprocess
+import tempfile
+
+import harness
+
+STATIC = "int main(void) { return 0; }\n"
+
+
+def refused(run, *words, status=126):
+    """The one line with which the launcher refuses."""
+    out = subprocess.run([run, *words], capture_output=True, text=True, check=False)
+    harness.equal(f"status of {words}", out.returncode, status)
+    harness.equal(f"lines of {words}", len(out.stderr.splitlines()), 1)
+    return out.stderr
+
+
+def main(run):
+    for words, what in ((("no-such-program",), "no such program in PATH"), (("/etc/passwd",), "Permission denied"),
+                        (("/",), "is not a regular file")):
+        harness.expect(f"line of {words}", what in refused(run, *words), what)
+    harness.expect("line of nothing", "expected the name of a program" in refused(run, status=64))
+    harness.expect("line of a wrong value", "--crc" in refused(run, "--crc", "maybe", "true", status=64))
+    with tempfile.TemporaryDirectory() as folder:
+        text, program = os.path.join(folder, "text"), os.path.join(folder, "static")
+        harness.write(text, "neither\n")
+        os.chmod(text, 0o755)
+        harness.expect("line of a text", "neither an ELF program nor a script" in refused(run, text))
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        if compiler:
+            harness.write(program + ".c", STATIC)
+            subprocess.run([compiler, "-static", "-o", program, program + ".c"], check=True)
+            harness.expect("line of a static program", "is linked statically" in refused(run, program))
+    shown = subprocess.run([run, "--crc", "off", "--mulpdu=200", "-v", "printenv", "LD_PRELOAD", "IWARP_VERBS"],
+                           capture_output=True, text=True, check=True).stdout.splitlines()
+    harness.expect("the library is preloaded", shown[0].split(":")[0].endswith("/libibverbs.so.1"), shown)
+    harness.equal("settings", shown[1], "crc=off,markers=off,rtr=on,trace=on,revision=2,mulpdu=200")
+    status = subprocess.run([run, "sh", "-c", "exit 7"], check=False).returncode
+    harness.equal("the program's own status", status, 7)
+    harness.conclude()
+
+
+if __name__ == "__main__":
+    harness.start(main, __doc__)
