@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What mends.csv puts into siw: the deviations of conformance/baselines/siw.md, by number, each put right if
- * the kernel's command line says so (siw.mends=MASK; tools/siw up --mend).
+/* What mends.csv puts into siw: the deviations of conformance/baselines/siw.md, by number, each put
+ * right if the kernel's command line says so (siw.mends=MASK; tools/siw up --mend).
  */
 #ifndef _SIW_MEND_H
 #define _SIW_MEND_H
@@ -23,7 +23,7 @@ struct iw_cm_event;
 union iwarp_hdr;
 
 #define SIW_MEND_PRIVATE 512 /* octets, RFC 5044 section 7.1.1 */
-#define SIW_MEND_DEPTH 16 /* Read Requests, if the peer names no number */
+#define SIW_MEND_DEPTH 16    /* Read Requests, if the peer names no number */
 #define SIW_MEND_SPLITS 72
 #define SIW_MEND_MARKER_EACH 512 /* octets of the stream, RFC 5044 section 4.3 */
 
@@ -31,30 +31,30 @@ extern ulong iw_mends;
 
 static inline bool iw_mended(unsigned int number)
 {
-	return iw_mends >> number & 1;
+    return iw_mends >> number & 1;
 }
 
 /* 33: a length that siw holds in an int. */
 static inline u64 iw_mend_length(int length)
 {
-	return iw_mended(33) ? (u32)length : (u64)(s64)length;
+    return iw_mended(33) ? (u32)length : (u64)(s64)length;
 }
 
 /* Lies in the QP. */
 struct siw_mend {
-	/* 6, 26: the FPDU that is coming in, and where the TCP segments that brought it ended. */
-	struct sk_buff *fpdu;
-	u8 length[2];
-	u32 have, size;
-	u16 split[SIW_MEND_SPLITS];
-	unsigned int splits;
-	bool bad_crc;
+    /* 6, 26: the FPDU that is coming in, and where the TCP segments that brought it ended. */
+    struct sk_buff *fpdu;
+    u8 length[2];
+    u32 have, size;
+    u32 split[SIW_MEND_SPLITS];
+    unsigned int splits;
+    bool bad_crc;
 
-	bool markers; /* 11: the peer wants them */
-	u32 sent; /* 11: octets of full operation that the peer has been sent */
+    bool markers; /* 11: the peer wants them */
+    u32 sent;     /* 11: octets of full operation that the peer has been sent */
 
-	u32 ord; /* 28 */
-	bool hold; /* 32: nothing may be sent before the first FPDU has come */
+    u32 ord;   /* 28 */
+    bool hold; /* 32: nothing may be sent before the first FPDU has come */
 };
 
 int siw_mend_rx(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, size_t len);
@@ -65,7 +65,8 @@ void siw_mend_terminate_bits(struct iwarp_terminate *term);
 u32 siw_mend_terminate_crc(struct siw_qp *qp, const struct kvec *iov, int parts);
 void siw_mend_unasked(struct siw_qp *qp);
 int siw_mend_invalidate(struct ib_pd *pd, u32 stag);
-int siw_mend_send(struct siw_qp *qp, struct socket *s, struct msghdr *msg, struct kvec *iov, size_t parts, size_t len);
+int siw_mend_send(struct siw_qp *qp, struct socket *s, struct msghdr *msg, struct kvec *iov,
+                  size_t parts, size_t len);
 int siw_mend_resume(struct siw_qp *qp);
 void siw_mend_take_up(struct sock *sk);
 

@@ -19,6 +19,8 @@ SOURCE = "/usr/src/linux-source-6.1.tar.xz"
 SIW = "drivers/infiniband/sw/siw"
 sys.path.insert(0, PARTS)
 import mend  # noqa: E402
+import mend_table  # noqa: E402
+import siw_bench  # noqa: E402
 
 EXAMPLE = """static int one(int a);
 
@@ -98,6 +100,34 @@ class Tables(unittest.TestCase):
             with open(os.path.join(PARTS, name), encoding="utf-8") as f:
                 text += f.read()
         self.assertEqual({int(number) for number in re.findall(r"iw_mended\((\d+)\)", text)}, set(mend.numbers()))
+
+    def test_the_table_of_changes(self):
+        lines = mend_table.read(mend_table.TABLE)
+        cases = {target: set(mend_table.known_cases(target)) for target in siw_bench.BASELINE}
+        for line in lines:
+            self.assertIn(int(line["mend"]), mend.numbers())
+            self.assertIn(line["way"], mend_table.WAYS)
+            self.assertIn(line["case"], cases[line["target"]])
+            self.assertNotEqual(line["before"], line["after"])
+        for line in mend_table.read(mend_table.REST):
+            self.assertIn(line["case"], cases[line["target"]])
+            self.assertTrue(line["reason"])
+
+    def test_no_reason_contradicts_the_table(self):
+        """What a baseline names first is a deviation without whose mend the case does not pass, or with whose mend it does."""
+        wrong = []
+        for target in siw_bench.BASELINE:
+            reasons = {}
+            for line in mend_table.read(mend_table.TABLE):
+                if line["target"] == target and (line["way"] == "without" or line["after"] in ("PASS", "SKIP")):
+                    reasons.setdefault(line["case"], set()).add(int(line["mend"]))
+            rest = {line["case"] for line in mend_table.read(mend_table.REST) if line["target"] == target}
+            with open(siw_bench.baseline(target), encoding="utf-8") as f:
+                for line in f:
+                    named = re.search(r"^([^# ]+) .*?siw\.md (\d+):", line)
+                    if named and named[1] not in rest and int(named[2]) not in reasons.get(named[1], ()):
+                        wrong.append("%s %s: %s, but the table has %s" % (target, named[1], named[2], sorted(reasons.get(named[1], ()))))
+        self.assertEqual([], wrong, "\n" + "\n".join(wrong))
 
     @unittest.skipUnless(os.path.exists(SOURCE), "there is no " + SOURCE)
     def test_the_edits_apply(self):
