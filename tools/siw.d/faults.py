@@ -17,20 +17,18 @@ Exit status: 0 all caught, 1 not all, 3 no kernel, 70 a line no longer fits or a
 import argparse
 import csv
 import functools
-import json
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-SIW = os.path.join(HERE, "..", "siw")
-BASELINES = os.path.join(HERE, "..", "..", "conformance", "baselines")
-BASELINE = {"siw": "siw-rping", "siw-client": "siw-rping-client", "siw-agent": "siw-agent"}
-GOOD = (0, 1, 2, 3)  # exit statuses of a run that went to its end
+sys.dont_write_bytecode = True
+sys.path.insert(0, HERE)
+import siw_bench  # noqa: E402
+
 RECORDED = ("verdict", "rule", "reason", "actual", "observed")  # what `iwarp-conform diff` compares
 LISTED = 12  # cases that are printed for each fault
 
@@ -45,28 +43,17 @@ class Bench:
 
     def __init__(self, programs, results, source, select):
         self.select = [select] if select else []
-        self.conform = os.path.join(os.path.abspath(programs), "iwarp-conform")
-        self.results = os.path.abspath(results)
-        os.makedirs(self.results, exist_ok=True)
-        self.folder = tempfile.mkdtemp(prefix="iwarp-siw-faults-")
+        self.siw = siw_bench.Instance(programs, results, "iwarp-siw-faults-")
+        self.results, self.folder, self.close = self.siw.results, self.siw.folder, self.siw.close
         self.source = os.path.abspath(source) if source else os.path.join(self.folder, "source")
         self.clean_run = functools.cache(lambda target: self.run(target, None, "clean"))  # siw as it is
-
-    def close(self):
-        self.call(SIW, "down")
-        shutil.rmtree(self.folder)
-
-    def call(self, *words, kernel=None, **more):
-        """Returns the exit status of a program that uses our instance of tools/siw, with this kernel."""
-        environment = dict(os.environ, TMPDIR=self.folder, **({"IW_SIW_KERNEL": kernel} if kernel else {}))
-        return subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, check=False, **more).returncode
 
     def unpack(self):
         if os.path.exists(os.path.join(self.source, ".config")):
             return
         os.makedirs(self.source, exist_ok=True)
         with open(os.path.join(self.results, "build.log"), "w", encoding="utf-8") as log:
-            status = subprocess.run([SIW, "source", self.source], stdout=log, check=False).returncode
+            status = subprocess.run([siw_bench.SIW, "source", self.source], stdout=log, check=False).returncode
         if status:
             give_up("no sources: tools/siw source ended with status %d" % status, 3)
 
@@ -89,19 +76,8 @@ class Bench:
 
     def run(self, target, kernel, name, cases=()):
         """Runs the suite. Returns its cases by id. None: the kernel without a fault."""
-        folder = os.path.join(self.results, name + ("-again" if cases else ""), target)
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
-        if self.call(SIW, "up", kernel=kernel):
-            give_up("%s: the kernel does not start" % name, 3)
-        words = [self.conform, "run", "--target", target, "--results", folder, "--baseline", os.path.join(BASELINES, BASELINE[target])]
-        with open(os.path.join(folder, "output"), "w", encoding="utf-8") as log:
-            status = self.call(*words, *(cases or self.select), kernel=kernel, stdout=log, stderr=log)
-        self.call(SIW, "down")
-        if status not in GOOD:
-            give_up("%s, %s: iwarp-conform ended with status %d; see %s/output" % (name, target, status, folder))
-        with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
-            return {case["id"]: case for case in json.load(f)["cases"]}
+        return self.siw.run({"IW_SIW_KERNEL": kernel} if kernel else {}, target, name + ("-again" if cases else ""),
+                            ["--baseline", siw_bench.baseline(target), *(cases or self.select)])
 
 
 def differ(clean, bent):
@@ -157,6 +133,8 @@ def main():
     try:
         bench.unpack()
         missed = [fault["name"] for fault in faults if not try_fault(bench, fault, wanted.all)]
+    except siw_bench.RunFailed as error:
+        give_up(str(error), error.status)
     finally:
         bench.close()
     print("%d of %d faults caught%s" % (len(faults) - len(missed), len(faults),

@@ -138,4 +138,28 @@ return family {
       end,
     }
   end),
+
+  -- The responder keeps Read Requests that have to wait, and takes the length of the one before for one without octets. Together,
+  -- all but the first one wait.
+  both_roles {
+    id = "bug-empty-read-behind-another",
+    purpose = "A Read of no octets that waits with others for its Read Response gets none",
+    rules = { "RDMAP-5.2.1-12" },
+    needs = { memory = "read" },
+    tags = { "known-bug", "field" },
+    run = function(t)
+      local conn = t:session {}
+      conn:sanity()
+      local memory = t:memory { length = 64, remote = "read", fill = "count" }
+      local sizes = { 56, 0, 8, 0, 0, 12, 0, 64 }
+      conn:together(function()
+        for i, size in ipairs(sizes) do
+          conn:send(read_request { source = memory, size = size, sink_stag = 9, sink_to = i })
+        end
+      end)
+      for i, size in ipairs(sizes) do
+        conn:expect(read_response { stag = 9, to = i, payload = bytes(size) })
+      end
+    end,
+  },
 }

@@ -36,6 +36,7 @@ fail() {
 "$bin/iwarp-siw" exec true && fail "no command without a kernel"
 or_skip "$bin/iwarp-siw" up
 read -r pid _ <"$state/pid"
+read -r kernel _ <"$state/kernel"
 "$bin/iwarp-siw" up # once is enough
 status=0
 IW_SIW_KERNEL=/bin/true "$bin/iwarp-siw" up 2>err || status=$?
@@ -102,6 +103,11 @@ nothing_stays() {
 
 "$bin/iwarp-siw" down
 nothing_stays "$pid"
+
+status=0
+IW_SIW_KERNEL=$kernel "$bin/iwarp-siw" up --mend 1 2>err || status=$?
+{ [ $status = 3 ] && grep -q "^siw: the kernel $kernel has no mends$" err; } || fail "a kernel that cannot mend is refused"
+"$bin/iwarp-siw" status && fail "it does not stay up"
 
 # `up` killed half-way: whatever it has got to, the next `up` goes on or begins again.
 for sign in KILL TERM; do

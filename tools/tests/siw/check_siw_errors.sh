@@ -61,6 +61,9 @@ fails "it ends when it is needed" 'the kernel did not start' "$siw" up
 printf 'no program' >kernel
 fails "it is no program" 'the kernel did not start' "$siw" up
 unset IW_SIW_KERNEL
+expected=64
+fails "no such mend" '^mend: 1,99: expected .all., .none., or numbers of 1,2,3' "$siw" up --mend 1,99
+expected=3
 
 if in_namespace true 2>/dev/null; then
     # shellcheck disable=SC2016
@@ -129,5 +132,5 @@ kill -TERM $building
 wait $building && fail "asked to end, it does not end well"
 alive "$group" && fail "its processes end"
 left=$(cd "$cache" && ls)
-[ "$left" = "$(printf '%s\n' build.log console.log lock)" ] || fail "$left stay"
+[ "$left" = "$(printf '%s\n' build.log console.log)" ] || fail "$left stay"
 echo "all as it should be"
