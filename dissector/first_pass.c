@@ -9,7 +9,7 @@
 static void keep(struct iwd_connection *c, struct iwd_side *s, uint64_t pos, const uint8_t *octets,
                  uint32_t length)
 {
-    struct iwd_kept *k = iwd_borrow(sizeof *k + length);
+    struct iwd_kept *k = iwd_borrow(sizeof(*k) + length);
 
     *k = (struct iwd_kept){s->kept, pos, length, c->pinfo->num, c->pinfo->abs_ts, c->chunk};
     memcpy(k->octets, octets, length);
@@ -112,7 +112,7 @@ static struct iwd_remarks *remark(struct iwd_connection *c)
 static struct iwd_thing *add_thing(struct iwd_connection *c, enum iwd_kind kind,
                                    const struct iw_observation *seen)
 {
-    struct iwd_thing *t = iwd_take(sizeof *t);
+    struct iwd_thing *t = iwd_take(sizeof(*t));
 
     t->pos = seen->pos;
     t->size = t->marker = (uint32_t)(seen->end - seen->pos);
@@ -164,7 +164,7 @@ static void see_startup(struct iwd_connection *c, const struct iw_observation *s
         size_t data = IW_MPA_STARTUP_HEADER + (s->has_enhanced ? IW_MPA_ENHANCED_LENGTH : 0);
 
         memcpy(c->private_data, seen->frame + data,
-               MIN(sizeof c->private_data, seen->frame_length - data));
+               MIN(sizeof(c->private_data), seen->frame_length - data));
         c->requested = c->arrived;
     } else {
         c->left = (seen->startup.flags & IW_MPA_FLAG_R) != 0;
@@ -372,7 +372,7 @@ struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool j
 static struct iwd_chunk *begin(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                                uint64_t pos, uint32_t length)
 {
-    struct iwd_chunk *chunk = iwd_take(sizeof *chunk);
+    struct iwd_chunk *chunk = iwd_take(sizeof(*chunk));
 
     chunk->side = (uint8_t)side;
     chunk->frame = pinfo->num;

@@ -190,7 +190,7 @@ static void look(proto_node *node, gpointer hash)
     if (fi->rep == NULL)
         proto_item_fill_label((field_info *)fi, text);
     else
-        g_strlcpy(text, fi->rep->representation, sizeof text);
+        g_strlcpy(text, fi->rep->representation, sizeof(text));
     /* An exception thrown while the plugin's own code runs bears its name. A bug reported in
      * another dissector may come from what the plugin passed to it. */
     IW_FUZZ_CHECK(!g_str_has_prefix(text, "[Malformed Packet: iWARP") &&
@@ -255,7 +255,7 @@ static void run(const uint8_t *octets, size_t length)
     static const struct packet_provider_funcs provider = {.get_frame_ts = time_of};
     struct iw_fuzz_input in = iw_fuzz_open(octets, length);
 
-    memcpy(settings, in.settings, sizeof settings);
+    memcpy(settings, in.settings, sizeof(settings));
     count = 0;
     now = (nstime_t)NSTIME_INIT_SECS_NSECS(1700000000, 0);
     connection(in, 0);
@@ -296,8 +296,8 @@ static void try_decode_as(void)
             uint32_t port = k ? pinfo.destport : pinfo.srcport;
             char label[MAX_DECODE_AS_PROMPT_LEN], want[MAX_DECODE_AS_PROMPT_LEN];
             d->values[k].label_func(&pinfo, label);
-            g_snprintf(want, sizeof want, "port %u as", port);
-            IW_FUZZ_CHECK(!strcmp(label, want), "dissector: %s", label);
+            g_snprintf(want, sizeof(want), "port %u as", port);
+            IW_FUZZ_CHECK(strcmp(label, want) == 0, "dissector: %s", label);
             IW_FUZZ_CHECK(d->values[k].num_values == 1 &&
                               d->values[k].build_values[0](&pinfo) == GUINT_TO_POINTER(port),
                           "dissector: value of %s", label);

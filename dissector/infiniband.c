@@ -70,7 +70,7 @@ static void state(const packet_info *pinfo, uint16_t port)
         all[k]->service_id = SERVICE_TCP | port;
         all[k]->client_to_server = k == 2;
         all[k]->src_qp = k == 1 ? responder_port : initiator_port;
-        memcpy(all[k]->mad_private_data + PRIVATE_DATA, c->private_data, sizeof c->private_data);
+        memcpy(all[k]->mad_private_data + PRIVATE_DATA, c->private_data, sizeof(c->private_data));
     }
 }
 

@@ -108,11 +108,11 @@ static void remember(struct iwd_side *s, struct iwd_thing *thing, const uint8_t 
 {
     if (s->n_recent == s->room && s->room < IWD_RECENT) {
         s->room = s->room ? 2 * s->room : 4;
-        s->recent = wmem_realloc(wmem_file_scope(), s->recent, s->room * sizeof *s->recent);
+        s->recent = wmem_realloc(wmem_file_scope(), s->recent, s->room * sizeof(*s->recent));
     }
     struct iwd_recent *r = &s->recent[s->n_recent++ % s->room];
     *r = (struct iwd_recent){.thing = thing};
-    memcpy(r->header, ulpdu, MIN(length, sizeof r->header));
+    memcpy(r->header, ulpdu, MIN(length, sizeof(r->header)));
 }
 
 /* Returns the frame of the segment that a Terminate refers to: the latest with that length and
@@ -120,12 +120,13 @@ static void remember(struct iwd_side *s, struct iwd_thing *thing, const uint8_t 
 static uint32_t find_cause(const struct iwd_side *other, const struct iw_rdmap_terminate *t)
 {
     uint8_t header[IW_DDP_UNTAGGED_HEADER];
-    int size = t->flags & IW_TERM_D ? iw_wire_put_ddp(header, sizeof header, &t->ddp) : 0;
+    int size = t->flags & IW_TERM_D ? iw_wire_put_ddp(header, sizeof(header), &t->ddp) : 0;
     uint32_t kept = other->n_recent < other->room ? other->n_recent : other->room;
     for (uint32_t k = 1; k <= kept; k++) {
         const struct iwd_recent *r = &other->recent[(other->n_recent - k) % other->room];
 
-        if (size ? r->thing->length == t->segment_length && !memcmp(r->header, header, (size_t)size)
+        if (size ? r->thing->length == t->segment_length &&
+                       memcmp(r->header, header, (size_t)size) == 0
                  : iwd_rare_of(r->thing)->findings != NULL)
             return r->thing->frame;
     }

@@ -62,7 +62,7 @@ static void set_depths(stat_tap_table_item_type *cell, const struct iwd_side *s)
     char text[32] = "-";
 
     if (s->startup != NULL && s->has_enhanced)
-        g_snprintf(text, sizeof text, "%s/%s", depth(s->enhanced.ird, (char[8]){""}),
+        g_snprintf(text, sizeof(text), "%s/%s", depth(s->enhanced.ird, (char[8]){""}),
                    depth(s->enhanced.ord, (char[8]){""}));
     iwd_table_text(cell, s->startup != NULL ? text : "?");
 }
@@ -94,7 +94,7 @@ static void set_agreed(stat_tap_table_item_type *row, const struct iwd_connectio
     if (i->startup == NULL || r->startup == NULL)
         return;
     char text[8];
-    g_snprintf(text, sizeof text, "%u", r->header.revision);
+    g_snprintf(text, sizeof(text), "%u", r->header.revision);
     iwd_table_text(&row[REVISION], text);
     iwd_table_text(&row[CRC], c->crc ? "on" : "off");
     set_markers(row, c->markers[IW_SIDE_INITIATOR], c->markers[IW_SIDE_RESPONDER]);

@@ -14,7 +14,7 @@ static void count_finding(enum iw_check check, uint32_t frame)
     if (!fresh)
         return;
     char section[32];
-    g_snprintf(section, sizeof section, "%u, %s", rule->rfc, rule->section);
+    g_snprintf(section, sizeof(section), "%u, %s", rule->rfc, rule->section);
     row[FIRST].value.uint_value = frame;
     iwd_table_text(&row[SEVERITY],
                    val_to_str_const((guint32)iwd_severity(rule), expert_severity_vals, ""));

@@ -125,6 +125,6 @@ void iwd_table_number(stat_tap_table_item_type *cell, int width, int decimals, d
 {
     cell->user_data.float_value = number;
     char text[64];
-    g_snprintf(text, sizeof text, "%*.*f", width, decimals, number);
+    g_snprintf(text, sizeof(text), "%*.*f", width, decimals, number);
     iwd_table_text(cell, text);
 }

@@ -88,7 +88,7 @@ static tap_packet_status count(stats_tree *st, packet_info *pinfo _U_, epan_diss
         count_segment(st, s);
     for (const struct iwd_finding *f = s->findings; f != NULL; f = f->next) {
         char name[512];
-        g_snprintf(name, sizeof name, "%s: %s", iw_check_sender_rule(f->check)->id,
+        g_snprintf(name, sizeof(name), "%s: %s", iw_check_sender_rule(f->check)->id,
                    iw_check_info(f->check)->text);
         tick_stat_node(st, findings_name, 0, TRUE);
         tick_stat_node(st, name, findings_node, FALSE);

@@ -32,9 +32,9 @@ int main(void)
 {
     static const size_t sizes[] = {1460, 4096, 16384, 65536};
     iw_crc32c_fn best = iw_crc32c_best();
-    for (size_t i = 0; i < sizeof buffer; i++)
+    for (size_t i = 0; i < sizeof(buffer); i++)
         buffer[i] = (uint8_t)(i * 31 + i / 257);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         double ratio[ROUNDS], time[ROUNDS];
         (void)seconds(best, sizes[i]);
         for (int round = 0; round < ROUNDS; round++) {

@@ -46,7 +46,7 @@ const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length)
 {
 #ifdef WATCHED
     static uint8_t box[IW_FUZZ_FENCED];
-    uint8_t *at = box + sizeof box - length;
+    uint8_t *at = box + sizeof(box) - length;
 
     if (length > 0)
         memcpy(at, octets, length);

@@ -20,7 +20,7 @@
         if (got_ < 0)                                                                              \
             break;                                                                                 \
         IW_FUZZ_CHECK((size_t)got_ <= (length), what ": more is decoded than there is");           \
-        IW_FUZZ_CHECK(iw_wire_put_##name(again_, sizeof again_, &value_) == got_ &&                \
+        IW_FUZZ_CHECK(iw_wire_put_##name(again_, sizeof(again_), &value_) == got_ &&               \
                           memcmp(again_, octets, (size_t)got_) == 0,                               \
                       what ": encoded anew it is something else");                                 \
         IW_FUZZ_CHECK(iw_wire_put_##name(again_, (size_t)got_ - 1, &value_) == IW_WIRE_SHORT,      \

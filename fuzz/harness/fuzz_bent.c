@@ -113,7 +113,7 @@ static void bend(const struct iw_fuzz_step *step)
 static void post(const struct iw_fuzz_operation *op)
 {
     static uint8_t payload[8192];
-    struct iw_iov sge = {payload, op->d % sizeof payload};
+    struct iw_iov sge = {payload, op->d % sizeof(payload)};
     struct iw_work work = {.id = posted,
                            .opcode = (enum iw_work_opcode)(op->a % IW_WORK_RECV),
                            .flags = op->b & IW_WORK_FENCE,
@@ -253,8 +253,8 @@ static void run(const uint8_t *octets, size_t length)
     struct iw_fuzz_step step;
     bool more = iw_fuzz_step(&in, &step);
     iw_fuzz_heap_reset(&heap);
-    memset(memory, PATTERN, sizeof memory);
-    memset(&switches, 0, sizeof switches);
+    memset(memory, PATTERN, sizeof(memory));
+    memset(&switches, 0, sizeof(switches));
     vast = false;
     now = 1000000;
     posted = received = sent_done = recv_done = 0;

@@ -19,7 +19,7 @@ static void run(const uint8_t *octets, size_t length)
     char error[1024] = "";
 
     iw_fuzz_file_set(0, octets, length);
-    if (iw_case_load(iw_fuzz_file(0), &options, &cases, &count, error, sizeof error) != 0) {
+    if (iw_case_load(iw_fuzz_file(0), &options, &cases, &count, error, sizeof(error)) != 0) {
         IW_FUZZ_CHECK(error[0] != '\0' && strchr(error, '\n') == NULL,
                       "case: no line says what is wrong");
         return;

@@ -50,7 +50,7 @@ static void pass_on(struct iw_control_channel *to, struct iw_control_channel *fr
     char error[200];
     json_t *again = NULL;
     while (iw_control_channel_flush(to) == 1 ||
-           iw_control_channel_next(from, &again, error, sizeof error) == 0)
+           iw_control_channel_next(from, &again, error, sizeof(error)) == 0)
         IW_FUZZ_CHECK(iw_control_channel_read(from) >= 0, "control: a line does not arrive");
     IW_FUZZ_CHECK(json_equal(again, object) != 0, "control: a line arrives as another");
     json_decref(again);
@@ -63,7 +63,7 @@ static bool take_lines(struct lines *lines, struct iw_control_channel *channel,
     json_t *object;
     char error[200];
     int got;
-    while ((got = iw_control_channel_next(channel, &object, error, sizeof error)) != 0) {
+    while ((got = iw_control_channel_next(channel, &object, error, sizeof(error))) != 0) {
         lines->count++;
         if (got < 0) {
             for (const char *c = error; *c != '\0'; c++)
@@ -116,7 +116,7 @@ static void ask(const uint8_t *octets, size_t length)
     IW_FUZZ_CHECK(c != NULL, "no memory");
     give(fds[0], octets, length);
     char error[200] = "";
-    json_t *reply = iw_control_call(c, json_pack("{s:s}", "do", "hello"), 0, error, sizeof error);
+    json_t *reply = iw_control_call(c, json_pack("{s:s}", "do", "hello"), 0, error, sizeof(error));
     IW_FUZZ_CHECK(reply != NULL || error[0] != '\0', "control: no reply and no reason");
     json_decref(reply);
     for (json_t *event; (event = iw_control_event(c, 0)) != NULL;)

@@ -27,10 +27,10 @@ static void judge(const struct iw_ddp_header *h)
 static void print(const uint8_t *octets, size_t length)
 {
     char whole[400];
-    size_t needed = iw_wire_print_segment(whole, sizeof whole, octets, length);
-    IW_FUZZ_CHECK(needed < sizeof whole && strlen(whole) == needed, "ddp: printed otherwise");
+    size_t needed = iw_wire_print_segment(whole, sizeof(whole), octets, length);
+    IW_FUZZ_CHECK(needed < sizeof(whole) && strlen(whole) == needed, "ddp: printed otherwise");
     char cut[64];
-    size_t room = length % sizeof cut;
+    size_t room = length % sizeof(cut);
     cut[room] = '#';
     IW_FUZZ_CHECK(iw_wire_print_segment(cut, room, octets, length) == needed,
                   "ddp: the room changes what is to be printed");

@@ -78,7 +78,7 @@ static void frame_again(const struct iw_fpdu *fpdu, const uint8_t *ulpdu)
     static uint8_t scratch[IW_FRAMER_SCRATCH];
     static struct iw_iov out[IW_FRAMER_PIECES(1, 65535)];
     struct iw_iov in = {(void *)ulpdu, fpdu->length};
-    int pieces = iw_framer_frame(&framer, &in, 1, out, sizeof out / sizeof out[0], scratch);
+    int pieces = iw_framer_frame(&framer, &in, 1, out, sizeof(out) / sizeof(out[0]), scratch);
     IW_FUZZ_CHECK(pieces > 0, "deframer: a good FPDU of %u octets cannot be framed", fpdu->size);
     const uint8_t *there = stream + fpdu->pos;
     for (int i = 0; i < pieces; i++) {
@@ -135,7 +135,7 @@ static int on_fpdu(void *context, const struct iw_fpdu *fpdu)
                   "deframer: an FPDU that has not come whole");
     static uint8_t ulpdu[MOST];
     IW_FUZZ_CHECK(gather(ulpdu, fpdu) == fpdu->length, "deframer: pieces of another length");
-    say(&e, sizeof e);
+    say(&e, sizeof(e));
     say(ulpdu, fpdu->length);
     if (logging)
         frame_again(fpdu, ulpdu);
@@ -152,7 +152,7 @@ static int on_check(void *context, const struct iw_fault *fault)
     (void)context;
     IW_FUZZ_CHECK(fault->check != IW_CHECK_NONE && fault->pos <= stream_length,
                   "deframer: a fault of nothing");
-    say(&e, sizeof e);
+    say(&e, sizeof(e));
     faulted = true;
     return (settings[1] & STRICT) != 0;
 }
@@ -167,7 +167,7 @@ static bool on_early(void *context, const struct iw_fpdu *fpdu)
                   "deframer: an early FPDU at %llu", (unsigned long long)fpdu->pos);
     for (size_t i = 0; i < early_count; i++)
         IW_FUZZ_CHECK(early[i].pos != fpdu->pos, "deframer: an FPDU came early twice");
-    if (early_count == EARLY || fpdu->length > sizeof early_octets - early_used)
+    if (early_count == EARLY || fpdu->length > sizeof(early_octets) - early_used)
         return false; /* it is not in the list, and thus must not be called placed */
     struct early *e = &early[early_count++];
     *e = (struct early){.pos = fpdu->pos, .size = fpdu->size, .length = fpdu->length};
@@ -185,7 +185,7 @@ static void begin(bool with_early)
         .fpdu = on_fpdu, .check = on_check, .early = with_early ? on_early : NULL};
     iw_deframer_init(&deframer, &sink, (settings[0] & IW_FUZZ_MARKERS_A) != 0,
                      (settings[0] & IW_FUZZ_CRC) != 0, iw_crc32c_portable, 0, buffer,
-                     sizeof buffer);
+                     sizeof(buffer));
     deframer.always_crc = (settings[1] & ALWAYS_CRC) != 0;
     deframer.aligned = (settings[1] & ALIGNED) != 0;
     log_at = 0;
@@ -277,7 +277,7 @@ static void run(const uint8_t *octets, size_t length)
 {
     struct iw_fuzz_input in = iw_fuzz_open(octets, length);
 
-    memcpy(settings, in.settings, sizeof settings);
+    memcpy(settings, in.settings, sizeof(settings));
     collect(in);
     logging = true;
     log_length = 0;

@@ -241,9 +241,9 @@ static struct summary watch(struct iw_fuzz_input in, bool otherwise)
         .extensions = (settings[1] & EXTENSIONS) == 0,
     };
 
-    memset(pos, 0, sizeof pos);
-    memset(shown, 0, sizeof shown);
-    memset(framed, 0, sizeof framed);
+    memset(pos, 0, sizeof(pos));
+    memset(shown, 0, sizeof(shown));
+    memset(framed, 0, sizeof(framed));
     frames = 0;
     summary = (struct summary){0};
     iw_fuzz_blocks_limit(settings[2]);
@@ -276,7 +276,7 @@ static void run(const uint8_t *octets, size_t length)
 {
     struct iw_fuzz_input in = iw_fuzz_open(octets, length);
 
-    memcpy(settings, in.settings, sizeof settings);
+    memcpy(settings, in.settings, sizeof(settings));
     struct summary one = watch(in, false);
     /* Blocks that are not lent are octets lost, and sizes of segments are judged. */
     if (one.missed || settings[2] != 0 || (settings[1] & EMSS) != 0)

@@ -6,8 +6,8 @@
 static void print(const uint8_t *octets, size_t length)
 {
     char text[400];
-    size_t needed = iw_wire_print_startup(text, sizeof text, octets, length);
-    IW_FUZZ_CHECK(needed < sizeof text && strlen(text) == needed,
+    size_t needed = iw_wire_print_startup(text, sizeof(text), octets, length);
+    IW_FUZZ_CHECK(needed < sizeof(text) && strlen(text) == needed,
                   "rdmap: a frame printed otherwise");
 }
 

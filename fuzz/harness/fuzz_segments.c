@@ -97,14 +97,14 @@ static void compare(void)
         said[0].length == said[1].length && (!iw_station_boundary(a) || said[0].sum == said[1].sum);
     IW_FUZZ_CHECK(same, "segments: another order brings another answer (%zu octets, %zu)",
                   said[0].length, said[1].length);
-    memset(said, 0, sizeof said);
+    memset(said, 0, sizeof(said));
     over = wrong(a);
     /* Octets placed early may be in an FPDU that has not come whole: then its Markers are wrong,
      * which is a fault once it has. */
     if (wrong(a) || !iw_station_boundary(a) ||
         memcmp(a->memory.octets, b->memory.octets, IW_FUZZ_MEMORY) == 0)
         return;
-    for (size_t i = 0; i < sizeof a->memory.octets; i++)
+    for (size_t i = 0; i < sizeof(a->memory.octets); i++)
         IW_FUZZ_CHECK(a->memory.octets[i] == b->memory.octets[i],
                       "segments: another order leaves 0x%02x in octet %zu instead of 0x%02x",
                       b->memory.octets[i], i, a->memory.octets[i]);
@@ -180,7 +180,7 @@ static void trace(void *context, const struct iw_trace *t)
     if (t->kind != IW_TRACE_FPDU_IN && t->kind != IW_TRACE_FPDU_EARLY)
         return;
     char text[400];
-    (void)iw_wire_print_segment(text, sizeof text, t->octets, t->length);
+    (void)iw_wire_print_segment(text, sizeof(text), t->octets, t->length);
     fprintf(stderr, "%s: %llu %s%s (%u)\n", ((struct iw_station *)context)->who,
             (unsigned long long)t->pos, t->kind == IW_TRACE_FPDU_EARLY ? "early " : "", text,
             t->ulpdu_length);
@@ -205,7 +205,7 @@ static void run(const uint8_t *octets, size_t length)
     over = false;
     random_state = in.settings[3] + 1u;
     batch_from = batch_length = 0;
-    memset(said, 0, sizeof said);
+    memset(said, 0, sizeof(said));
     for (size_t i = 0; i < 2; i++) {
         iw_station_open(&station[i], in.settings);
         station[i].config.early_placement = i == 1;

@@ -55,8 +55,8 @@ static void check(const struct iw_mpa_startup *s, const uint8_t *stream, size_t 
     if (s->state != IW_MPA_REQUESTED && s->state != IW_MPA_FULL)
         return;
     uint8_t again[IW_MPA_STARTUP_HEADER];
-    (void)iw_wire_put_startup(again, sizeof again, &s->peer);
-    IW_FUZZ_CHECK(memcmp(again, stream, sizeof again) == 0,
+    (void)iw_wire_put_startup(again, sizeof(again), &s->peer);
+    IW_FUZZ_CHECK(memcmp(again, stream, sizeof(again)) == 0,
                   "startup: the frame, encoded anew, is another");
     const uint8_t *octets;
     size_t length = iw_mpa_startup_private(s, &octets);
@@ -67,7 +67,7 @@ static void check(const struct iw_mpa_startup *s, const uint8_t *stream, size_t 
     IW_FUZZ_CHECK(length == 0 || memcmp(octets, stream + block, length) == 0,
                   "startup: other private data than came");
     if (block > IW_MPA_STARTUP_HEADER) {
-        (void)iw_wire_put_enhanced(again, sizeof again, &s->peer_enhanced);
+        (void)iw_wire_put_enhanced(again, sizeof(again), &s->peer_enhanced);
         IW_FUZZ_CHECK(memcmp(again, stream + IW_MPA_STARTUP_HEADER, IW_MPA_ENHANCED_LENGTH) == 0,
                       "startup: the enhanced block, encoded anew, is another");
     }
@@ -88,7 +88,7 @@ static void drain(struct iw_mpa_startup *s, struct frame *out)
     size_t length;
     while ((length = iw_mpa_startup_output(s, &octets)) > 0) {
         size_t part = length > 7 ? 7 : length;
-        IW_FUZZ_CHECK(part <= sizeof out->octets - out->length, "startup: too long a frame");
+        IW_FUZZ_CHECK(part <= sizeof(out->octets) - out->length, "startup: too long a frame");
         memcpy(out->octets + out->length, octets, part);
         out->length += part;
         iw_mpa_startup_sent(s, part);
@@ -112,7 +112,7 @@ static struct iw_mpa_startup play(struct iw_fuzz_input in, bool by_octets, struc
     struct iw_mpa_config config = configure(in.settings);
     enum iw_mpa_role role = (in.settings[1] & RESPONDER) != 0 ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
 
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     struct iw_mpa_startup s = {.role = role};
     if (iw_mpa_startup_init(&s, role, &config, data, role == IW_MPA_INITIATOR ? in.settings[3] : 0,
                             NULL) != 0)
@@ -125,7 +125,7 @@ static struct iw_mpa_startup play(struct iw_fuzz_input in, bool by_octets, struc
             drain(&s, out);
         if (step.kind == IW_FUZZ_LOCAL) {
             size_t with = iw_fuzz_pair(&step, 1) % (IW_MPA_PRIVATE_MAX + 8u);
-            if (with <= sizeof data)
+            if (with <= sizeof(data))
                 (void)((iw_fuzz_octet(&step, 0) & 1) != 0 ? iw_mpa_startup_reject
                                                           : iw_mpa_startup_accept)(&s, data, with);
             drain(&s, out);

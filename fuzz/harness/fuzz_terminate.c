@@ -19,7 +19,7 @@ static void answer(enum iw_check check, const struct iw_rdmap_terminate *t)
     IW_FUZZ_CHECK((d || (made.flags & IW_TERM_D) == 0) && (r || (made.flags & IW_TERM_R) == 0),
                   "terminate: %s returns a header that nobody gave", info->name);
     uint8_t octets[IW_TERM_MAX];
-    int put = iw_wire_put_terminate(octets, sizeof octets, &made);
+    int put = iw_wire_put_terminate(octets, sizeof(octets), &made);
     struct iw_rdmap_terminate read;
     IW_FUZZ_CHECK(put > 0 && iw_wire_get_terminate(octets, (size_t)put, &read) == put &&
                       read.trailing == 0 && read.flags == made.flags,

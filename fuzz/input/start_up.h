@@ -20,7 +20,7 @@ static inline size_t iw_fuzz_start_up(uint8_t settings, enum iw_side side,
     struct iw_mpa_startup_header h = {.revision = enhanced ? 2 : 1};
     struct iw_mpa_enhanced e = {.peer_to_peer = peer_to_peer, .ird = 4, .ord = 4};
 
-    memcpy(h.key, request ? iw_mpa_request_key : iw_mpa_reply_key, sizeof h.key);
+    memcpy(h.key, request ? iw_mpa_request_key : iw_mpa_reply_key, sizeof(h.key));
     /* Who receives Markers asks for them. */
     if ((settings & (request ? IW_FUZZ_MARKERS_B : IW_FUZZ_MARKERS_A)) != 0)
         h.flags |= IW_MPA_FLAG_M;

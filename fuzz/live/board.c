@@ -109,7 +109,7 @@ void iw_hunt_board_unlock(struct iw_hunt_board *b)
 static struct claim *find(struct iw_hunt_board *b, const char *key)
 {
     for (unsigned i = 0; i < b->shared->n_claims; i++)
-        if (!strncmp(b->shared->claims[i].key, key, KEY - 1))
+        if (strncmp(b->shared->claims[i].key, key, KEY - 1) == 0)
             return &b->shared->claims[i];
     return NULL;
 }

@@ -37,7 +37,7 @@ static bool is_found(const struct iw_hunt *h, const struct iw_hunt_event *event)
     iw_hunt_key(event, own, sizeof(own));
     for (const struct iw_hunt_finding *f = h->findings; f != NULL; f = f->next) {
         iw_hunt_key(&f->event, other, sizeof(other));
-        if (f->row == NULL && f->n_inputs + f->told_inputs && !strcmp(own, other))
+        if (f->row == NULL && f->n_inputs + f->told_inputs && strcmp(own, other) == 0)
             return true;
     }
     return false;

@@ -230,7 +230,7 @@ static bool count_report(struct iw_hunt *h, const struct iw_hunt_event *e)
     iw_hunt_key(e, key, sizeof(key));
     for (struct iw_hunt_finding *f = h->findings; f != NULL && e->kind == IW_HUNT_REPORT;
          f = f->next)
-        if (!strcmp(f->key, key)) {
+        if (strcmp(f->key, key) == 0) {
             count(h, f);
             h->world.reports.n = 0;
             return true;

@@ -394,7 +394,7 @@ static bool is_own(const struct iw_hunt *h, const struct iw_hunt_finding *f,
 {
     if (*f->event.cause && !h->outside)
         return iw_hunt_reports_find(reports, f->event.cause) != NULL;
-    return !strncmp(f->verdict, "FAIL", 4) || !strncmp(f->verdict, "ERROR a san", 11);
+    return strncmp(f->verdict, "FAIL", 4) == 0 || strncmp(f->verdict, "ERROR a san", 11) == 0;
 }
 
 bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number)

@@ -83,7 +83,7 @@ size_t iw_hunt_input_write(const struct iw_hunt_input *in, uint8_t *octets, size
 static bool same_step(const struct iw_hunt_step *a, const struct iw_hunt_step *b)
 {
     return a->kind == b->kind && a->length == b->length &&
-           (!a->length || !memcmp(a->octets, b->octets, a->length));
+           (!a->length || memcmp(a->octets, b->octets, a->length) == 0);
 }
 
 bool iw_hunt_input_same(const struct iw_hunt_input *a, const struct iw_hunt_input *b)
@@ -188,7 +188,7 @@ bool iw_hunt_regular(const uint8_t *octets, size_t length)
             return false;
     uint8_t crc[4];
     iw_crc32c_put(crc, iw_crc32c_finish(iw_crc32c_portable(IW_CRC32C_INIT, octets, length - 4)));
-    return !memcmp(crc, octets + length - 4, sizeof(crc));
+    return memcmp(crc, octets + length - 4, sizeof(crc)) == 0;
 }
 
 size_t iw_hunt_fpdu(const uint8_t *ulpdu, size_t length, uint8_t *out)

@@ -83,7 +83,7 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
     int first;
     int status = iw_options_read(&line, argc, argv, &first);
     o->words = argv + 1;
-    o->n_words = first - 1 - !strcmp(argv[first - 1], "--"); /* more options may follow */
+    o->n_words = first - 1 - (strcmp(argv[first - 1], "--") == 0); /* more options may follow */
     if (o->time <= 0 && !o->count)
         o->time = 60;
     return status;

@@ -216,7 +216,7 @@ bool iw_hunt_graph_is_json(const char *path)
 {
     const char *end = strrchr(path, '.');
 
-    return end != NULL && !strcmp(end, ".json");
+    return end != NULL && strcmp(end, ".json") == 0;
 }
 
 static bool write_graph(const struct iw_hunt *h)

@@ -80,7 +80,7 @@ static bool on_loopback(const char *host)
         return false; /* will be said when it is reached */
     iw_address_numeric(list->ai_addr, list->ai_addrlen, text, sizeof(text));
     freeaddrinfo(list);
-    return !strncmp(text, "127.", 4) || !strncmp(text, "[::1]", 5);
+    return strncmp(text, "127.", 4) == 0 || strncmp(text, "[::1]", 5) == 0;
 }
 
 /* Returns true if the peer is on this host. An agent is on its peer's. */

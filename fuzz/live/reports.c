@@ -23,7 +23,7 @@ const struct iw_hunt_report *iw_hunt_reports_find(const struct iw_hunt_reports *
                                                   const char *cause)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (!strcmp(r->list[i].cause, cause))
+        if (strcmp(r->list[i].cause, cause) == 0)
             return &r->list[i];
     return NULL;
 }
@@ -49,7 +49,7 @@ static void take(struct iw_hunt_reports *r, const struct iw_crash *crash)
     char text[IW_CRASH_TEXT];
     struct iw_crash without = *crash;
 
-    if (!strcmp(crash->kind, "ABRT") && r->n)
+    if (strcmp(crash->kind, "ABRT") == 0 && r->n)
         return; /* what was reported before has led to it */
     if (*without.function)
         *without.place = 0;

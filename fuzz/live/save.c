@@ -185,7 +185,7 @@ struct iw_hunt_event iw_hunt_event_read(const json_t *o)
     struct iw_hunt_event e = {.check = check != NULL ? iw_check_find(check) : IW_CHECK_NONE};
 
     for (int k = IW_HUNT_NOTHING; kind != NULL && k < IW_HUNT_KINDS; k++)
-        if (!strcmp(kind, iw_hunt_kind_name((enum iw_hunt_kind)k)))
+        if (strcmp(kind, iw_hunt_kind_name((enum iw_hunt_kind)k)) == 0)
             e.kind = (enum iw_hunt_kind)k;
     snprintf(e.text, sizeof(e.text), "%s", text != NULL ? text : "");
     snprintf(e.cause, sizeof(e.cause), "%s", cause != NULL ? cause : "");

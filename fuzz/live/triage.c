@@ -21,7 +21,7 @@ enum {
 static bool count_known(struct iw_hunt *h, const char *key)
 {
     for (struct iw_hunt_finding *f = h->findings; f != NULL; f = f->next)
-        if (!strcmp(f->key, key)) {
+        if (strcmp(f->key, key) == 0) {
             f->times++;
             return true;
         }
@@ -210,7 +210,7 @@ static bool count_seen_often(struct iw_hunt *h, const struct iw_hunt_event *even
         if (strcmp(own, other) != 0)
             continue;
         last = f;
-        if (*event->cause && !strcmp(own, f->key))
+        if (*event->cause && strcmp(own, f->key) == 0)
             times = IW_HUNT_OFTEN;
         if (f->suppressed == NULL || known_anyway(h, own))
             times += f->times;

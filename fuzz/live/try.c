@@ -79,7 +79,7 @@ struct iw_hunt_event iw_hunt_reported(const struct iw_hunt_report *r)
 bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
 {
     if (a->kind && b->kind && a->kind != IW_HUNT_HANG && (*a->cause || *b->cause))
-        return !strcmp(a->cause, b->cause);
+        return strcmp(a->cause, b->cause) == 0;
     if (a->kind != b->kind || (a->kind == IW_HUNT_RULE && a->check != b->check))
         return false;
     if (a->kind != IW_HUNT_CRASH || (strstr(a->text, IW_TARGET_KERNEL_ENDED) == NULL &&
@@ -88,7 +88,7 @@ bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
     char own[IW_HUNT_KEY], other[IW_HUNT_KEY];
     iw_hunt_key(a, own, sizeof(own));
     iw_hunt_key(b, other, sizeof(other));
-    return !strcmp(own, other);
+    return strcmp(own, other) == 0;
 }
 
 /* Returns the ns to wait: `ms` on an idle machine, more if this peer's answers take longer, but not

@@ -155,7 +155,7 @@ static bool prepare_agent(struct iw_hunt_world *w)
     json_t *reply = call(w, json_pack("{s:s}", "do", "hello"));
     const char *backend = json_string_value(json_object_get(reply, "backend"));
 
-    w->late_receives = backend != NULL && !strcmp(backend, "verbs");
+    w->late_receives = backend != NULL && strcmp(backend, "verbs") == 0;
     json_decref(reply);
     if (reply == NULL)
         return false;
@@ -184,10 +184,10 @@ void iw_hunt_world_serve(struct iw_hunt_world *w, void (*requested)(void *contex
     while (w->instance != NULL && ((event = iw_control_event(w->target->control, 0)) != NULL)) {
         const char *kind = json_string_value(json_object_get(event, "event"));
         json_int_t conn = number(event, "conn"), listen = number(event, "listen");
-        bool asks = kind != NULL && !strcmp(kind, "request");
+        bool asks = kind != NULL && strcmp(kind, "request") == 0;
 
         if (asks ? !w->late_receives
-                 : w->late_receives && kind != NULL && !strcmp(kind, "established"))
+                 : w->late_receives && kind != NULL && strcmp(kind, "established") == 0)
             post_receives(w, conn);
         if (asks) {
             submit(w, json_pack("{s:s, s:I}", "do", "accept", "conn", conn));

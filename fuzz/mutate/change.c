@@ -62,13 +62,13 @@ static void change_fields(struct iw_mutate_script *s, struct change *c)
     if (most == 0)
         return;
     uint8_t before[IW_DDP_UNTAGGED_HEADER];
-    size_t size = p->length, head = size < sizeof before ? size : sizeof before;
+    size_t size = p->length, head = size < sizeof(before) ? size : sizeof(before);
     uint8_t *o = s->octets + s->used;
     memcpy(before, o, head);
     iw_mutate_ulpdu(c->r, s, o, &size, most);
     p->length = (uint32_t)size;
     s->used += size;
-    if (head == sizeof before && size >= head && memcmp(before + 10, o + 10, 8) != 0)
+    if (head == sizeof(before) && size >= head && memcmp(before + 10, o + 10, 8) != 0)
         c->numbers = true;
 }
 
@@ -259,7 +259,7 @@ static void insert_fpdu(struct iw_mutate_script *s, struct change *c)
 {
     const struct iw_mutate_part *like = any_part(s, c->r, IW_MUTATE_FPDU);
     uint8_t ulpdu[256];
-    size_t size = iw_mutate_make(c->r, s, ulpdu, sizeof ulpdu);
+    size_t size = iw_mutate_make(c->r, s, ulpdu, sizeof(ulpdu));
     unsigned side = like != NULL ? like->step : iw_mutate_chance(c->r, 4) ? IW_FUZZ_B : IW_FUZZ_A;
     size_t at = like != NULL && iw_mutate_chance(c->r, 2) ? (size_t)(like - s->part) + 1
                                                           : iw_mutate_below(c->r, s->count + 1);
@@ -277,7 +277,7 @@ static void make_operation(struct iw_mutate_random *r, uint8_t op[IW_FUZZ_OP])
     static const uint16_t sizes[] = {0, 1, 4, 8, 16, 64, 128, 500, 512, 1024, 1500, 4096, 0xffff};
 
     op[0] = iw_mutate_chance(r, 12) ? (uint8_t)iw_mutate_below(r, IW_FUZZ_OPS)
-                                    : kinds[iw_mutate_below(r, sizeof kinds)];
+                                    : kinds[iw_mutate_below(r, sizeof(kinds))];
     if (iw_mutate_chance(r, 3))
         op[0] |= IW_FUZZ_OP_B;
     op[1] = (uint8_t)iw_mutate_below(r, iw_mutate_chance(r, 4) ? 256 : 11);
@@ -314,7 +314,7 @@ static void insert_step(struct iw_mutate_script *s, struct change *c)
     static const uint8_t kinds[] = {IW_FUZZ_LOCAL, IW_FUZZ_LOCAL, IW_FUZZ_LOCAL,
                                     IW_FUZZ_LOCAL, IW_FUZZ_TIME,  IW_FUZZ_AT,
                                     IW_FUZZ_FIN,   IW_FUZZ_RST,   IW_FUZZ_NONE};
-    unsigned kind = kinds[iw_mutate_below(c->r, sizeof kinds)];
+    unsigned kind = kinds[iw_mutate_below(c->r, sizeof(kinds))];
 
     if (s->commands && kind != IW_FUZZ_LOCAL && !iw_mutate_chance(c->r, 4))
         kind = iw_mutate_below(c->r, 2); /* IW_FUZZ_A or _B */
@@ -322,7 +322,7 @@ static void insert_step(struct iw_mutate_script *s, struct change *c)
     uint8_t body[16];
     if (plausible)
         make_operation(c->r, body);
-    for (size_t i = 0; i < sizeof body && !plausible; i++)
+    for (size_t i = 0; i < sizeof(body) && !plausible; i++)
         body[i] =
             (uint8_t)(iw_mutate_chance(c->r, 2) ? iw_mutate_below(c->r, 8) : iw_mutate_next(c->r));
     if (kind == IW_FUZZ_NONE) /* of the harness `bent`: one switch */
@@ -333,7 +333,7 @@ static void insert_step(struct iw_mutate_script *s, struct change *c)
     size_t length = plausible              ? IW_FUZZ_OP
                     : kind == IW_FUZZ_NONE ? 3
                     : kind == IW_FUZZ_TIME ? 2
-                                           : iw_mutate_below(c->r, sizeof body + 1);
+                                           : iw_mutate_below(c->r, sizeof(body) + 1);
     (void)iw_mutate_insert(s, at, IW_MUTATE_OTHER, kind, body, length);
 }
 

@@ -52,7 +52,7 @@ static void keep_line(struct failure *f, const char *line)
         from = line;
     if (from == NULL || f->line[0] != '\0')
         return;
-    for (; *from != '\0' && *from != '\n' && n + 1 < sizeof f->line; from++)
+    for (; *from != '\0' && *from != '\n' && n + 1 < sizeof(f->line); from++)
         if (!isdigit((unsigned char)*from))
             f->line[n++] = *from;
     f->line[n] = '\0';
@@ -80,7 +80,7 @@ static struct failure replay(const char *program, const uint8_t *octets, size_t 
         die("cannot read from a pipe");
     struct failure f = {0};
     char line[4096];
-    while (fgets(line, sizeof line, in) != NULL)
+    while (fgets(line, sizeof(line), in) != NULL)
         keep_line(&f, line);
     fclose(in);
     if (waitpid(pid, &f.status, 0) != pid)
@@ -118,7 +118,7 @@ static size_t minimise_steps(const char *program, const struct failure *want, si
     if (!iw_mutate_trim_begin(&trim, input, size))
         return size;
     size_t length;
-    while (iw_mutate_trim_try(&trim, attempt, sizeof attempt, &length)) {
+    while (iw_mutate_trim_try(&trim, attempt, sizeof(attempt), &length)) {
         struct failure got = replay(program, attempt, length);
         bool good = alike(&got, want);
         if (good) {
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
     FILE *f = fopen(argv[2], "rb");
     if (f == NULL)
         die(argv[2]);
-    size_t size = fread(input, 1, sizeof input, f);
+    size_t size = fread(input, 1, sizeof(input), f);
     fclose(f);
     size_t before = size;
     int fd = mkstemp(scratch);

@@ -24,7 +24,7 @@ struct mutator {
 
 void *afl_custom_init(void *afl, unsigned seed)
 {
-    struct mutator *m = calloc(1, sizeof *m);
+    struct mutator *m = calloc(1, sizeof(*m));
 
     (void)afl;
     if (m != NULL) {
@@ -55,7 +55,7 @@ size_t afl_custom_fuzz(void *data, uint8_t *octets, size_t size, uint8_t **out, 
     else
         iw_mutate_change(&m->script, &m->random, NULL);
     *out = m->out;
-    return iw_mutate_write(&m->script, m->out, most < sizeof m->out ? most : sizeof m->out);
+    return iw_mutate_write(&m->script, m->out, most < sizeof(m->out) ? most : sizeof(m->out));
 }
 
 /* Repairs CRCs and Markers in seven of eight inputs, whoever has mutated them. Their octets decide
@@ -72,13 +72,14 @@ size_t afl_custom_post_process(void *data, uint8_t *octets, size_t size, uint8_t
         return size;
     iw_mutate_repair_fpdus(&m->script);
     *out = m->repaired;
-    return iw_mutate_write(&m->script, m->repaired, sizeof m->repaired);
+    return iw_mutate_write(&m->script, m->repaired, sizeof(m->repaired));
 }
 
 /* Attempts are prepared one ahead: AFL++ wants to know whether there is one. */
 static int32_t prepare(struct mutator *m)
 {
-    return m->trim.tries < TRIES && iw_mutate_trim_try(&m->trim, m->out, sizeof m->out, &m->attempt)
+    return m->trim.tries < TRIES &&
+                   iw_mutate_trim_try(&m->trim, m->out, sizeof(m->out), &m->attempt)
                ? 0
                : 1;
 }

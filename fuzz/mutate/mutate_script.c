@@ -72,7 +72,7 @@ static size_t read_fpdu(const uint8_t *data, size_t length, uint64_t pos, bool m
     uint8_t field[4] = {0};
 
     p->bend = 0;
-    memset(p->pad, 0, sizeof p->pad);
+    memset(p->pad, 0, sizeof(p->pad));
     if (!content(&w, data, length, p, field, 2))
         return 0;
     p->length = iw_get16(field);
@@ -121,7 +121,7 @@ static size_t write_fpdu(const struct iw_mutate_part *p, const uint8_t *ulpdu, u
     mark(&w, p, out); /* the CRC covers it */
     uint32_t good = crc ? iw_crc32c_finish(iw_crc32c_portable(IW_CRC32C_INIT, out, w.i)) : 0;
     iw_crc32c_put(field, good ^ p->crc);
-    put(&w, p, out, field, sizeof field);
+    put(&w, p, out, field, sizeof(field));
     return w.i;
 }
 
@@ -229,7 +229,7 @@ bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size
     s->count = 0;
     s->used = 0;
     struct iw_fuzz_input in = iw_fuzz_open(data, size);
-    memcpy(s->settings, in.settings, sizeof s->settings);
+    memcpy(s->settings, in.settings, sizeof(s->settings));
 
     s->crc = (s->settings[0] & IW_FUZZ_CRC) != 0;
     static const uint8_t bit[2] = {IW_FUZZ_MARKERS_A, IW_FUZZ_MARKERS_B};
@@ -365,7 +365,7 @@ size_t iw_mutate_write(const struct iw_mutate_script *s, uint8_t *out, size_t ro
             p->joined && i > 0 && s->part[i - 1].step == p->step && p->kind != IW_MUTATE_OTHER;
 
         if (p->kind == IW_MUTATE_FPDU) {
-            length = iw_mutate_frame(s, p, pos[iw_mutate_side(s, p)], frame, sizeof frame);
+            length = iw_mutate_frame(s, p, pos[iw_mutate_side(s, p)], frame, sizeof(frame));
             octets = frame;
         }
         if (p->kind == IW_MUTATE_STARTUP)

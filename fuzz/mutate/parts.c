@@ -10,7 +10,7 @@
 void iw_mutate_duplicate(struct iw_mutate_script *to, const struct iw_mutate_script *from)
 {
     memcpy(to, from, offsetof(struct iw_mutate_script, part));
-    memcpy(to->part, from->part, from->count * sizeof to->part[0]);
+    memcpy(to->part, from->part, from->count * sizeof(to->part[0]));
     memcpy(to->octets, from->octets, from->used);
 }
 
@@ -18,7 +18,7 @@ static bool make_room(struct iw_mutate_script *s, size_t at, size_t length)
 {
     if (s->count == IW_MUTATE_PARTS || at > s->count || length > IW_MUTATE_ARENA - s->used)
         return false;
-    memmove(&s->part[at + 1], &s->part[at], (s->count - at) * sizeof s->part[0]);
+    memmove(&s->part[at + 1], &s->part[at], (s->count - at) * sizeof(s->part[0]));
     s->count++;
     return true;
 }
@@ -56,7 +56,7 @@ void iw_mutate_drop(struct iw_mutate_script *s, size_t at, size_t count)
         return;
     if (count > s->count - at)
         count = s->count - at;
-    memmove(&s->part[at], &s->part[at + count], (s->count - at - count) * sizeof s->part[0]);
+    memmove(&s->part[at], &s->part[at + count], (s->count - at - count) * sizeof(s->part[0]));
     s->count -= count;
 }
 
@@ -122,7 +122,7 @@ void iw_mutate_repair_fpdus(struct iw_mutate_script *s)
     for (struct iw_mutate_part *p = s->part; p < s->part + s->count; p++) {
         if (p->kind != IW_MUTATE_FPDU)
             continue;
-        memset(p->pad, 0, sizeof p->pad);
+        memset(p->pad, 0, sizeof(p->pad));
         p->crc = 0;
         p->stated = 0;
         p->bend = 0;

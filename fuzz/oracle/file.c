@@ -16,7 +16,7 @@ const char *iw_fuzz_file(unsigned which)
         int fd = memfd_create("fuzz", MFD_CLOEXEC);
         IW_FUZZ_CHECK(fd >= 0, "no file in memory");
         files[which].fd = fd + 1;
-        snprintf(files[which].name, sizeof files[which].name, "/proc/self/fd/%d", fd);
+        snprintf(files[which].name, sizeof(files[which].name), "/proc/self/fd/%d", fd);
     }
     return files[which].name;
 }

@@ -41,7 +41,7 @@ static void same_random(void *context, void *out, size_t length)
 
     (void)context;
     memset(out, 0, length);
-    memcpy(out, &stag, length < sizeof stag ? length : sizeof stag);
+    memcpy(out, &stag, length < sizeof(stag) ? length : sizeof(stag));
 }
 
 struct iw_domain *iw_fuzz_heap_domain(struct iw_fuzz_heap *h, uint32_t regions)
@@ -53,7 +53,7 @@ struct iw_domain *iw_fuzz_heap_domain(struct iw_fuzz_heap *h, uint32_t regions)
                          .crc32c = iw_crc32c_portable};
     struct iw_domain_limits limits = {.regions = regions, .buffers = IW_FUZZ_BUFFERS};
 
-    memset(h, 0, sizeof *h);
+    memset(h, 0, sizeof(*h));
     h->memory = iw_fuzz_allocate(IW_FUZZ_HEAP);
     ASAN_POISON_MEMORY_REGION(h->memory, IW_FUZZ_HEAP);
     struct iw_domain *domain = iw_domain_create(&env, &limits);

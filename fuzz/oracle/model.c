@@ -103,12 +103,12 @@ static void immediate(struct iw_station *s, const struct iw_observation *o)
 {
     struct iw_station_recv *r = next_recv(s);
 
-    IW_FUZZ_CHECK(o->payload_length == sizeof r->data, "%s: %zu octets of Immediate Data are taken",
-                  s->who, o->payload_length);
+    IW_FUZZ_CHECK(o->payload_length == sizeof(r->data),
+                  "%s: %zu octets of Immediate Data are taken", s->who, o->payload_length);
     r->whole = r->immediate = true;
     r->solicited = iw_rdmap_solicits(iw_rdmap_op(&o->ddp));
     r->length = IW_RDMAP_IMMEDIATE;
-    memcpy(r->data, o->payload, sizeof r->data);
+    memcpy(r->data, o->payload, sizeof(r->data));
     s->recv_seen++;
 }
 

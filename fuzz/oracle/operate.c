@@ -58,7 +58,7 @@ static void post(struct iw_station *s, const struct iw_fuzz_operation *op)
         work.sink_stag = sink->region.stag;
         work.length = (uint32_t)sink_length;
     }
-    memcpy(work.immediate, s->memory.fresh + op->d % 256, sizeof work.immediate);
+    memcpy(work.immediate, s->memory.fresh + op->d % 256, sizeof(work.immediate));
     work.add_swap = op->d * UINT64_C(0x0001000100010001);
     work.add_swap_mask = op->e * UINT64_C(0x8000400020001);
     work.compare = op->e;

@@ -9,7 +9,7 @@ void iw_fuzz_memory_start(struct iw_fuzz_memory *m)
 {
     uint64_t random = 1;
 
-    for (size_t i = 0; i < sizeof fresh; i++)
+    for (size_t i = 0; i < sizeof(fresh); i++)
         fresh[i] = (uint8_t)iw_fuzz_next(&random);
     m->fresh = fresh;
     iw_fuzz_memory_reset(m);
@@ -17,9 +17,9 @@ void iw_fuzz_memory_start(struct iw_fuzz_memory *m)
 
 void iw_fuzz_memory_reset(struct iw_fuzz_memory *m)
 {
-    memcpy(m->octets, m->fresh, sizeof m->octets);
-    memcpy(m->model, m->fresh, sizeof m->model);
-    memset(m->loose, 0, sizeof m->loose);
+    memcpy(m->octets, m->fresh, sizeof(m->octets));
+    memcpy(m->model, m->fresh, sizeof(m->model));
+    memset(m->loose, 0, sizeof(m->loose));
 }
 
 static void check(const struct iw_fuzz_memory *m, size_t at, size_t length, const char *who)

@@ -103,12 +103,12 @@ void iw_station_open(struct iw_station *s, const uint8_t settings[IW_FUZZ_SETTIN
 
     iw_fuzz_memory_reset(&s->memory);
     iw_fuzz_heap_reset(&s->heap);
-    memcpy(s->settings, settings, sizeof s->settings);
+    memcpy(s->settings, settings, sizeof(s->settings));
     memset((uint8_t *)s + offsetof(struct iw_station, now), 0,
            offsetof(struct iw_station, room) - offsetof(struct iw_station, now));
     s->now = 1000000;
     s->room = SIZE_MAX;
-    memcpy(s->regions, s->start, sizeof s->start);
+    memcpy(s->regions, s->start, sizeof(s->start));
     s->region_count = IW_FUZZ_REGIONS;
 
     iw_endpoint_config_default(c);
@@ -274,7 +274,7 @@ static void completed_recv(struct iw_station *s, const struct iw_completion *c)
                       c->invalidate_stag == r->invalidate_stag && c->immediate == r->immediate,
                   "%s: receive %llu completes with %u octets as another message than came (%u)",
                   s->who, (unsigned long long)c->id, c->length, r->length);
-    IW_FUZZ_CHECK(!c->immediate || memcmp(c->immediate_data, r->data, sizeof r->data) == 0,
+    IW_FUZZ_CHECK(!c->immediate || memcmp(c->immediate_data, r->data, sizeof(r->data)) == 0,
                   "%s: receive %llu has other Immediate Data", s->who, (unsigned long long)c->id);
 }
 
@@ -287,7 +287,7 @@ static void record(struct iw_station *s, const struct iw_completion *c)
     iw_fuzz_mix(&s->history, (uint64_t)c->check << 32 | c->invalidate_stag);
     iw_fuzz_mix(&s->history, c->original);
     if (c->immediate)
-        iw_fuzz_mix_octets(&s->history, c->immediate_data, sizeof c->immediate_data);
+        iw_fuzz_mix_octets(&s->history, c->immediate_data, sizeof(c->immediate_data));
 }
 
 static void completions(struct iw_station *s)

@@ -90,9 +90,9 @@ static void trace(const struct iw_observation *o)
     if (o->kind == IW_OBSERVED_MESSAGE)
         return;
     if (o->kind == IW_OBSERVED_STARTUP)
-        (void)iw_wire_print_startup(text, sizeof text, o->frame, o->frame_length);
+        (void)iw_wire_print_startup(text, sizeof(text), o->frame, o->frame_length);
     if (o->kind == IW_OBSERVED_SEGMENT)
-        (void)iw_wire_print_segment(text, sizeof text, o->ulpdu, o->ulpdu_length);
+        (void)iw_wire_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_length);
     fprintf(stderr, "%s %llu..%llu %s %s%s\n", o->side == IW_SIDE_INITIATOR ? ">" : "<",
             (unsigned long long)o->pos, (unsigned long long)o->end, kinds[o->kind],
             o->kind == IW_OBSERVED_FINDING || o->kind == IW_OBSERVED_LOST ? name(o->fault.check)
@@ -185,7 +185,7 @@ void iw_witness_open(struct iw_witness *w, struct iw_station *initiator,
         scratch = iw_fuzz_allocate(iw_observer_scratch_size());
     }
     config.scratch = scratch;
-    memset(w, 0, sizeof *w);
+    memset(w, 0, sizeof(*w));
     w->station[IW_SIDE_INITIATOR] = initiator;
     w->station[IW_SIDE_RESPONDER] = responder;
     w->observer = iw_observer_init(memory, iw_observer_size(), &config);

@@ -18,7 +18,8 @@ static int is_script(const struct dirent *entry)
 {
     size_t n = strlen(entry->d_name);
 
-    return n > 4 && !strcmp(entry->d_name + n - 4, ".lua") && strcmp(entry->d_name, "lib.lua") != 0;
+    return n > 4 && strcmp(entry->d_name + n - 4, ".lua") == 0 &&
+           strcmp(entry->d_name, "lib.lua") != 0;
 }
 
 /* Pushes a list of the names of the scripts, in their order. */

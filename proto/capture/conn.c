@@ -75,8 +75,8 @@ static uint64_t hash_endpoint(const struct iw_connections *t, const struct iw_ad
                               uint16_t port)
 {
     uint64_t low, high;
-    memcpy(&low, address->octets, sizeof low);
-    memcpy(&high, address->octets + 8, sizeof high);
+    memcpy(&low, address->octets, sizeof(low));
+    memcpy(&high, address->octets + 8, sizeof(high));
     return mix(mix(low ^ t->key[0]) ^ mix(high ^ t->key[1]) ^
                ((uint64_t)port << 8 | address->family) ^ t->key[2]);
 }
@@ -92,7 +92,7 @@ static bool is_endpoint(const struct iw_connection *c, unsigned i, const struct 
                         uint16_t port)
 {
     return c->port[i] == port && c->address[i].family == address->family &&
-           memcmp(c->address[i].octets, address->octets, sizeof address->octets) == 0;
+           memcmp(c->address[i].octets, address->octets, sizeof(address->octets)) == 0;
 }
 
 static bool is_between(const struct iw_connection *c, const struct iw_packet *p, unsigned *side)
@@ -107,15 +107,15 @@ static bool is_between(const struct iw_connection *c, const struct iw_packet *p,
 struct iw_connections *iw_connections_new(size_t limit, iw_segment_fn *seen, void *context)
 {
     enum { SPOTS = 16 };
-    struct iw_connections *t = calloc(1, sizeof *t);
+    struct iw_connections *t = calloc(1, sizeof(*t));
     if (t == NULL)
         return NULL;
     t->limit = limit;
     t->seen = seen;
     t->context = context;
     t->spots = SPOTS;
-    t->spot = calloc(SPOTS, sizeof *t->spot);
-    if (t->spot == NULL || getrandom(t->key, sizeof t->key, 0) != (ssize_t)sizeof t->key) {
+    t->spot = calloc(SPOTS, sizeof(*t->spot));
+    if (t->spot == NULL || getrandom(t->key, sizeof(t->key), 0) != (ssize_t)sizeof(t->key)) {
         iw_connections_free(t);
         return NULL;
     }
@@ -172,7 +172,7 @@ static int older(const void *x, const void *y)
 static bool fill(struct iw_connections *t, struct queue *q)
 {
     if (q->room < t->count) {
-        struct entry *entries = realloc(q->entries, t->count * sizeof *entries);
+        struct entry *entries = realloc(q->entries, t->count * sizeof(*entries));
         if (entries == NULL)
             return false;
         q->entries = entries;
@@ -185,7 +185,7 @@ static bool fill(struct iw_connections *t, struct queue *q)
             q->entries[q->count++] = (struct entry){i, c->number, c->last_frame};
     }
     if (q->count > 0)
-        qsort(q->entries, q->count, sizeof *q->entries, older);
+        qsort(q->entries, q->count, sizeof(*q->entries), older);
     /* Connections outside the older half may well be used before their turn comes. */
     q->count = (q->count + 1) / 2;
     return true;
@@ -254,7 +254,7 @@ static bool widen(struct iw_connections *t)
     size_t spots = t->spots;
     if (2 * (t->spots_used + 1) <= spots)
         return true;
-    struct spot *wider = calloc(2 * spots, sizeof *wider);
+    struct spot *wider = calloc(2 * spots, sizeof(*wider));
     if (wider == NULL)
         return false;
     struct spot *old = t->spot;
@@ -283,7 +283,7 @@ static bool drop_oldest(struct iw_connections *t)
 
 static bool add_chunk(struct iw_connections *t)
 {
-    struct chunk *chunk = realloc(t->chunk, (t->chunks + 1) * sizeof *chunk);
+    struct chunk *chunk = realloc(t->chunk, (t->chunks + 1) * sizeof(*chunk));
 
     if (chunk == NULL)
         return false;

@@ -252,7 +252,7 @@ enum iw_decode iw_packet_decode(const struct iw_frame *frame, struct iw_packet *
 {
     uint32_t whole = frame->original > frame->length ? frame->original : frame->length;
     struct cursor c = {frame->data, 0, frame->length, whole, packet};
-    memset(packet, 0, sizeof *packet);
+    memset(packet, 0, sizeof(*packet));
     switch (frame->link) {
     case IW_LINK_ETHERNET:
         return decode_typed(&c, 14, 12);
@@ -291,10 +291,10 @@ char *iw_address_print(char *text, const struct iw_address *address, uint16_t po
 {
     char host[INET6_ADDRSTRLEN] = "?";
     if (address->family == 4) {
-        inet_ntop(AF_INET, address->octets, host, sizeof host);
+        inet_ntop(AF_INET, address->octets, host, sizeof(host));
         snprintf(text, IW_ENDPOINT_TEXT, "%s:%u", host, port);
     } else {
-        inet_ntop(AF_INET6, address->octets, host, sizeof host);
+        inet_ntop(AF_INET6, address->octets, host, sizeof(host));
         snprintf(text, IW_ENDPOINT_TEXT, "[%s]:%u", host, port);
     }
     return text;

@@ -46,8 +46,8 @@ static bool same(const struct slot *s, const struct iw_packet *p)
 {
     return s->first.id == p->fragment.id &&
            (p->source.family == 6 || s->first.next == p->fragment.next) &&
-           memcmp(&s->source, &p->source, sizeof s->source) == 0 &&
-           memcmp(&s->destination, &p->destination, sizeof s->destination) == 0;
+           memcmp(&s->source, &p->source, sizeof(s->source)) == 0 &&
+           memcmp(&s->destination, &p->destination, sizeof(s->destination)) == 0;
 }
 
 static void give_up(struct iw_fragments *f, struct slot *s)
@@ -81,7 +81,7 @@ static struct slot *find(struct iw_fragments *f, const struct iw_frame *frame,
     if (oldest->data == NULL && (oldest->data = malloc(DATAGRAM)) == NULL)
         return NULL;
     uint8_t *data = oldest->data;
-    memset(oldest, 0, sizeof *oldest);
+    memset(oldest, 0, sizeof(*oldest));
     oldest->data = data;
     oldest->source = packet->source;
     oldest->destination = packet->destination;

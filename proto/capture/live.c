@@ -144,7 +144,7 @@ static bool begin(struct iw_live *l, const char *filter, char error[IW_CAPTURE_E
 struct iw_live *iw_live_open(const char *interface, const char *filter, const char *path,
                              char error[IW_CAPTURE_ERROR])
 {
-    struct iw_live *l = calloc(1, sizeof *l);
+    struct iw_live *l = calloc(1, sizeof(*l));
     if (l == NULL || (l->interface = strdup(interface)) == NULL || (l->path = strdup(path)) == NULL)
         snprintf(error, IW_CAPTURE_ERROR, "interface %s: out of memory", interface);
     else if (begin(l, filter, error))

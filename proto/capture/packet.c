@@ -25,7 +25,7 @@ static uint64_t pseudo(const struct iw_packet *packet, size_t segment)
 {
     uint64_t total = PROTOCOL + segment;
 
-    for (size_t i = 0; i < sizeof packet->source.octets; i += 2)
+    for (size_t i = 0; i < sizeof(packet->source.octets); i += 2)
         total += (uint64_t)iw_get16(packet->source.octets + i) +
                  iw_get16(packet->destination.octets + i);
     return total;

@@ -32,7 +32,7 @@ static void put(struct iw_pcapng *w, const void *data, size_t length)
 static void put16(struct iw_pcapng *w, uint32_t value)
 {
     const uint8_t octets[2] = {(uint8_t)value, (uint8_t)(value >> 8)};
-    put(w, octets, sizeof octets);
+    put(w, octets, sizeof(octets));
 }
 
 static void put32(struct iw_pcapng *w, uint32_t value)
@@ -115,8 +115,8 @@ static void put_interface(struct iw_pcapng *w, uint32_t linktype)
     put16(w, 0);
     put32(w, 0); /* no snap length */
     put16(w, OPTION_IF_TSRESOL);
-    put16(w, sizeof nanoseconds);
-    put_padded(w, nanoseconds, sizeof nanoseconds);
+    put16(w, sizeof(nanoseconds));
+    put_padded(w, nanoseconds, sizeof(nanoseconds));
     put32(w, OPTION_END);
     put32(w, size);
 }
@@ -129,7 +129,7 @@ struct iw_pcapng *iw_pcapng_create(const char *path, enum iw_link link, const ch
         snprintf(error, IW_CAPTURE_ERROR, "%s: cannot be created: %s", path, strerror(errno));
         return NULL;
     }
-    struct iw_pcapng *w = calloc(1, sizeof *w);
+    struct iw_pcapng *w = calloc(1, sizeof(*w));
     char *copy = strdup(path);
     if (w == NULL || copy == NULL) {
         snprintf(error, IW_CAPTURE_ERROR, "%s: out of memory", path);
@@ -185,12 +185,12 @@ bool iw_pcapng_copy(struct iw_pcapng *w, const struct iw_frame *frame, const cha
 {
     if (frame->interface >= w->n_interface) {
         size_t room = 2 * (size_t)frame->interface + 1;
-        uint32_t *larger = realloc(w->interface, room * sizeof *larger);
+        uint32_t *larger = realloc(w->interface, room * sizeof(*larger));
         if (larger == NULL) {
             w->failed = ENOMEM;
             return false;
         }
-        memset(larger + w->n_interface, 0, (room - w->n_interface) * sizeof *larger);
+        memset(larger + w->n_interface, 0, (room - w->n_interface) * sizeof(*larger));
         w->interface = larger;
         w->n_interface = room;
     }

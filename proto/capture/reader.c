@@ -41,11 +41,11 @@ int iw_capture_corrupt(const struct iw_capture *c, char error[IW_CAPTURE_ERROR],
     char what[IW_CAPTURE_ERROR / 2];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
     char where[40] = "";
     if (c->pcap == NULL)
-        snprintf(where, sizeof where, " at offset %" PRIu64, c->offset);
+        snprintf(where, sizeof(where), " at offset %" PRIu64, c->offset);
     snprintf(error, IW_CAPTURE_ERROR, "%s: frame %" PRIu64 "%s: expected a whole record: %s",
              c->name, c->frames + 1, where, what);
     return -1;
@@ -60,7 +60,7 @@ struct iw_interface *iw_capture_add_interface(struct iw_capture *c, uint32_t lin
     }
     if (c->n_interfaces == c->room_interfaces) {
         size_t room = c->room_interfaces != 0 ? 2 * c->room_interfaces : 1;
-        struct iw_interface *larger = realloc(c->interfaces, room * sizeof *larger);
+        struct iw_interface *larger = realloc(c->interfaces, room * sizeof(*larger));
         if (larger == NULL) {
             c->failed = ENOMEM;
             snprintf(error, IW_CAPTURE_ERROR, "%s: out of memory", c->name);
@@ -94,7 +94,7 @@ bool iw_capture_links_fit(const struct iw_capture *c, char error[IW_CAPTURE_ERRO
 
 static struct iw_capture *new_capture(const char *name, char error[IW_CAPTURE_ERROR])
 {
-    struct iw_capture *c = calloc(1, sizeof *c);
+    struct iw_capture *c = calloc(1, sizeof(*c));
     char *copy = strdup(name);
 
     if (c == NULL || copy == NULL) {
@@ -215,7 +215,7 @@ int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_captur
     struct iw_capture_counts unused;
     if (counts == NULL)
         counts = &unused;
-    memset(counts, 0, sizeof *counts);
+    memset(counts, 0, sizeof(*counts));
     struct iw_capture *c = iw_capture_open(path, error);
     if (c == NULL)
         return -1;

@@ -55,7 +55,7 @@ enum { FRAME_MAX = ETHERNET + IPV6 + 65535 };
 
 struct iw_synth *iw_synth_new(size_t limit)
 {
-    struct iw_synth *s = calloc(1, sizeof *s);
+    struct iw_synth *s = calloc(1, sizeof(*s));
     if (s != NULL)
         s->limit = limit;
     return s;
@@ -123,7 +123,7 @@ static uint8_t *add_frame(struct iw_synth *s, uint64_t now, size_t length)
     }
     if (s->count == s->room) {
         size_t room = s->room != 0 ? 2 * s->room : 64;
-        struct frame *frames = realloc(s->frames, room * sizeof *frames);
+        struct frame *frames = realloc(s->frames, room * sizeof(*frames));
         if (frames == NULL) {
             s->full = true;
             return NULL;
@@ -228,14 +228,14 @@ int iw_synth_connect(struct iw_synth *s, const struct iw_synth_tcp *tcp, uint64_
     size_t count = s->connection_count + 1;
     if (s->connection_count == s->connection_room) {
         size_t room = s->connection_room != 0 ? 2 * s->connection_room : 4;
-        struct connection *connections = realloc(s->connections, room * sizeof *connections);
+        struct connection *connections = realloc(s->connections, room * sizeof(*connections));
         if (connections == NULL)
             return -1;
         s->connections = connections;
         s->connection_room = room;
     }
     struct connection *c = &s->connections[s->connection_count];
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
     c->tcp = *tcp;
     if (c->tcp.mss == 0)
         c->tcp.mss = v4 ? 1460 : 1440;
@@ -244,7 +244,7 @@ int iw_synth_connect(struct iw_synth *s, const struct iw_synth_tcp *tcp, uint64_
         c->side[i].id = 1;
     }
     s->connection_count = count;
-    s->used += sizeof *c;
+    s->used += sizeof(*c);
     if (put_segment(s, c, 0, now, IW_TCP_SYN, NULL, 0)) {
         span->first = span->last = s->count;
         if (put_segment(s, c, 1, now, IW_TCP_SYN | IW_TCP_ACK, NULL, 0))
@@ -371,7 +371,7 @@ bool iw_synth_comment(struct iw_synth *s, uint64_t frame, const char *comment)
         size > IW_SYNTH_COMMENTS - s->comments)
         return false;
     struct frame *f = &s->frames[frame - 1];
-    char **comments = realloc(f->comments, (f->n_comments + 1) * sizeof *comments);
+    char **comments = realloc(f->comments, (f->n_comments + 1) * sizeof(*comments));
     if (comments == NULL)
         return false;
     f->comments = comments;

@@ -47,10 +47,10 @@ enum iw_check iw_ddp_atomic(const struct iw_ddp_stream *s,
                                              (uintptr_t)at % sizeof(uint64_t) != 0, &failed);
     if (act && original != NULL) {
         uint64_t value;
-        memcpy(&value, at, sizeof value);
+        memcpy(&value, at, sizeof(value));
         *original = value;
         value = result(s->switches, value, request);
-        memcpy(at, &value, sizeof value);
+        memcpy(at, &value, sizeof(value));
     }
     iw_domain_unlock(s->domain);
     return failed;

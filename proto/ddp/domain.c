@@ -51,10 +51,10 @@ static bool make_pool(struct iw_domain *d)
     d->block = count > IW_DOMAIN_SMALL_POOL ? IW_DOMAIN_BLOCK : 1;
     if (count == 0)
         return true;
-    d->idle = env->alloc(env->context, count * sizeof *d->idle);
-    d->blocks = env->alloc(env->context, blocks_of(d) * sizeof *d->blocks);
+    d->idle = env->alloc(env->context, count * sizeof(*d->idle));
+    d->blocks = env->alloc(env->context, blocks_of(d) * sizeof(*d->blocks));
     if (d->blocks != NULL)
-        memset(d->blocks, 0, blocks_of(d) * sizeof *d->blocks);
+        memset(d->blocks, 0, blocks_of(d) * sizeof(*d->blocks));
     if (d->idle == NULL || d->blocks == NULL)
         return false;
     for (uint32_t i = 0; i < blocks_of(d); i++) {
@@ -75,9 +75,9 @@ static void free_pool(struct iw_domain *d)
         if (d->blocks[i] != NULL)
             env->free(env->context, d->blocks[i], (size_t)d->block * IW_DOMAIN_BUFFER);
     if (d->blocks != NULL)
-        env->free(env->context, d->blocks, blocks_of(d) * sizeof *d->blocks);
+        env->free(env->context, d->blocks, blocks_of(d) * sizeof(*d->blocks));
     if (d->idle != NULL)
-        env->free(env->context, d->idle, d->limits.buffers * sizeof *d->idle);
+        env->free(env->context, d->idle, d->limits.buffers * sizeof(*d->idle));
 }
 
 struct iw_domain *iw_domain_create(const struct iw_env *env, const struct iw_domain_limits *limits)
@@ -88,20 +88,20 @@ struct iw_domain *iw_domain_create(const struct iw_env *env, const struct iw_dom
     while (slots < 2 * limits->regions)
         slots *= 2;
 
-    struct iw_domain *d = env->alloc(env->context, sizeof *d);
+    struct iw_domain *d = env->alloc(env->context, sizeof(*d));
     if (d == NULL)
         return NULL;
-    memset(d, 0, sizeof *d);
+    memset(d, 0, sizeof(*d));
     d->env = *env;
     d->limits = *limits;
     d->table_mask = slots - 1;
-    d->regions = env->alloc(env->context, limits->regions * sizeof *d->regions);
-    d->table = env->alloc(env->context, slots * sizeof *d->table);
+    d->regions = env->alloc(env->context, limits->regions * sizeof(*d->regions));
+    d->table = env->alloc(env->context, slots * sizeof(*d->table));
     if (d->regions == NULL || d->table == NULL) {
         iw_domain_destroy(d);
         return NULL;
     }
-    memset(d->table, 0, slots * sizeof *d->table);
+    memset(d->table, 0, slots * sizeof(*d->table));
     if (!make_pool(d)) {
         iw_domain_destroy(d);
         return NULL;
@@ -116,10 +116,10 @@ void iw_domain_destroy(struct iw_domain *d)
     struct iw_env env = d->env;
     free_pool(d);
     if (d->table != NULL)
-        env.free(env.context, d->table, (d->table_mask + (size_t)1) * sizeof *d->table);
+        env.free(env.context, d->table, (d->table_mask + (size_t)1) * sizeof(*d->table));
     if (d->regions != NULL)
-        env.free(env.context, d->regions, d->limits.regions * sizeof *d->regions);
-    env.free(env.context, d, sizeof *d);
+        env.free(env.context, d->regions, d->limits.regions * sizeof(*d->regions));
+    env.free(env.context, d, sizeof(*d));
 }
 
 const struct iw_env *iw_domain_env(const struct iw_domain *d)
@@ -148,7 +148,7 @@ static uint32_t fresh_stag(struct iw_domain *d)
 {
     uint32_t stag = 0;
     do {
-        d->env.random(d->env.context, &stag, sizeof stag);
+        d->env.random(d->env.context, &stag, sizeof(stag));
         /* A random source that repeats itself must not hang us: with time, this tries every value.
          */
         stag += d->stag_step++;

@@ -135,7 +135,7 @@ enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use
     }
     if (act) {
         uint64_t room = length;
-        struct iw_iov target = {d->scratch, sizeof d->scratch};
+        struct iw_iov target = {d->scratch, sizeof(d->scratch)};
         if (r != NULL) {
             if (iw_switch_violated(s->switches, IW_CHECK_DDP_PLACE_EXACT))
                 to++;
@@ -166,8 +166,8 @@ enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, u
         const uint8_t *from = d->scratch;
         if (r != NULL)
             from = reach(r, to, &reachable);
-        else if (reachable > sizeof d->scratch)
-            reachable = sizeof d->scratch;
+        else if (reachable > sizeof(d->scratch))
+            reachable = sizeof(d->scratch);
         memcpy(out, from, (size_t)reachable);
         *copied = (uint32_t)reachable;
     }

@@ -166,9 +166,9 @@ struct batch iw_ep_batch_begin(struct iw_endpoint *ep, size_t lists)
     struct batch b = {.ep = ep, .pieces = ep->tx_buffer, .lists = lists - 1};
     b.octets = (uint8_t *)(b.pieces + IW_TX_PIECES) + IW_MPA_LENGTH_FIELD;
     b.end = (uint8_t *)ep->tx_buffer + IW_DOMAIN_BUFFER;
-    memset(ep->tx_ends, 0, sizeof ep->tx_ends);
+    memset(ep->tx_ends, 0, sizeof(ep->tx_ends));
     ep->tx_lists = 0;
-    memset(ep->tx_lent, 0, sizeof ep->tx_lent);
+    memset(ep->tx_lent, 0, sizeof(ep->tx_lent));
     return b;
 }
 

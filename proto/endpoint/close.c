@@ -45,7 +45,7 @@ void iw_ep_trace(const struct iw_endpoint *ep, enum iw_trace_kind kind, const ui
 
 bool iw_endpoint_event(struct iw_endpoint *ep, struct iw_event *out)
 {
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     if (ep->events_taken == ep->event_count)
         return false;
     enum iw_event_kind kind = (enum iw_event_kind)ep->event_order[ep->events_taken++];
@@ -64,7 +64,7 @@ const char *iw_cause_name(enum iw_cause cause)
 {
     static const char *const names[] = {"none", "graceful", "fault",  "terminated",
                                         "lost", "timeout",  "aborted"};
-    return names[(size_t)cause < sizeof names / sizeof names[0] ? cause : IW_CAUSE_NONE];
+    return names[(size_t)cause < sizeof(names) / sizeof(names[0]) ? cause : IW_CAUSE_NONE];
 }
 
 void iw_ep_ends_by(struct iw_endpoint *ep, enum iw_cause cause)

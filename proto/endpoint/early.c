@@ -87,7 +87,7 @@ bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu)
     if (ep->phase != IW_PHASE_FULL || ep->deframer.fpdus == 0 || ep->rtr_expected ||
         iw_switch_any(ep->config.switches))
         return false;
-    size_t length = iw_ddp_gather(head, fpdu->ulpdu, fpdu->pieces, 0, sizeof head);
+    size_t length = iw_ddp_gather(head, fpdu->ulpdu, fpdu->pieces, 0, sizeof(head));
     if (!place(ep, fpdu, head, length))
         return false;
     iw_ep_trace(ep, IW_TRACE_FPDU_EARLY, head, length, fpdu->length, fpdu->pos);

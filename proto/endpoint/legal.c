@@ -80,7 +80,7 @@ struct iw_ulpdu_fault iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu
     };
 
     remember(ep, h);
-    for (size_t i = 0; r.check == IW_CHECK_NONE && i < sizeof habits / sizeof habits[0]; i++)
+    for (size_t i = 0; r.check == IW_CHECK_NONE && i < sizeof(habits) / sizeof(habits[0]); i++)
         if (habits[i].is && iw_switch_overstrict(ep->config.switches, habits[i].refusal.check))
             r = habits[i].refusal;
     return r;

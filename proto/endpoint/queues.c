@@ -199,7 +199,7 @@ int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_
                                     .compare = work->compare,
                                     .compare_mask = work->compare_mask,
                                     .status = IW_STATUS_OK};
-    memcpy(entry->immediate, work->immediate, sizeof entry->immediate);
+    memcpy(entry->immediate, work->immediate, sizeof(entry->immediate));
     ep->send_tail++;
     return IW_OK;
 }

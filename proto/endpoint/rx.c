@@ -424,7 +424,7 @@ int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu)
     struct iw_endpoint *ep = context;
     struct segment s = {.fpdu = fpdu};
     s.head_length = iw_ddp_gather(s.head, fpdu->ulpdu, fpdu->pieces, 0,
-                                  fpdu->length < sizeof s.head ? fpdu->length : sizeof s.head);
+                                  fpdu->length < sizeof(s.head) ? fpdu->length : sizeof(s.head));
     iw_ep_trace(ep, IW_TRACE_FPDU_IN, s.head, s.head_length, fpdu->length, fpdu->pos);
     ep->paused = false;
     ep->rx_together++;

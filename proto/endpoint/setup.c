@@ -5,7 +5,7 @@ enum { IW_DEPTH_MAX = 65535, IW_SGE_MAX = 32, IW_READS_MAX = 4096 };
 
 void iw_endpoint_config_default(struct iw_endpoint_config *config)
 {
-    memset(config, 0, sizeof *config);
+    memset(config, 0, sizeof(*config));
     iw_mpa_config_default(&config->mpa);
     config->send_depth = 64;
     config->recv_depth = 64;
@@ -42,13 +42,13 @@ static bool allocate(struct iw_endpoint *ep)
     ep->completion_room = c->send_depth + c->recv_depth;
     ep->reads_out_room = read_room(c, c->mpa.ord);
     ep->reads_in_room = read_room(c, c->mpa.ird);
-    ep->sends = env->alloc(env->context, c->send_depth * sizeof *ep->sends);
-    ep->recvs = env->alloc(env->context, c->recv_depth * sizeof *ep->recvs);
-    ep->completions = env->alloc(env->context, ep->completion_room * sizeof *ep->completions);
+    ep->sends = env->alloc(env->context, c->send_depth * sizeof(*ep->sends));
+    ep->recvs = env->alloc(env->context, c->recv_depth * sizeof(*ep->recvs));
+    ep->completions = env->alloc(env->context, ep->completion_room * sizeof(*ep->completions));
     ep->sges =
-        env->alloc(env->context, (size_t)ep->completion_room * c->max_sge * sizeof *ep->sges);
-    ep->reads_out = env->alloc(env->context, ep->reads_out_room * sizeof *ep->reads_out);
-    ep->reads_in = env->alloc(env->context, ep->reads_in_room * sizeof *ep->reads_in);
+        env->alloc(env->context, (size_t)ep->completion_room * c->max_sge * sizeof(*ep->sges));
+    ep->reads_out = env->alloc(env->context, ep->reads_out_room * sizeof(*ep->reads_out));
+    ep->reads_in = env->alloc(env->context, ep->reads_in_room * sizeof(*ep->reads_in));
     /* None of it is written before it is used. */
     return ep->sends != NULL && ep->recvs != NULL && ep->completions != NULL && ep->sges != NULL &&
            ep->reads_out != NULL && ep->reads_in != NULL;
@@ -61,10 +61,10 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
     if (!valid(config))
         return IW_ERR_ARGUMENT;
     const struct iw_env *env = iw_domain_env(domain);
-    struct iw_endpoint *ep = env->alloc(env->context, sizeof *ep);
+    struct iw_endpoint *ep = env->alloc(env->context, sizeof(*ep));
     if (ep == NULL)
         return IW_ERR_MEMORY;
-    memset(ep, 0, sizeof *ep);
+    memset(ep, 0, sizeof(*ep));
     ep->domain = domain;
     ep->env = env;
     ep->config = *config;
@@ -116,13 +116,13 @@ void iw_endpoint_destroy(struct iw_endpoint *ep)
     if (ep->rx_buffer != NULL)
         iw_domain_return(ep->domain, ep->rx_buffer);
     iw_ep_tx_release(ep);
-    give_back(env, ep->sends, c->send_depth * sizeof *ep->sends);
-    give_back(env, ep->recvs, c->recv_depth * sizeof *ep->recvs);
-    give_back(env, ep->completions, ep->completion_room * sizeof *ep->completions);
-    give_back(env, ep->sges, (size_t)ep->completion_room * c->max_sge * sizeof *ep->sges);
-    give_back(env, ep->reads_out, ep->reads_out_room * sizeof *ep->reads_out);
-    give_back(env, ep->reads_in, ep->reads_in_room * sizeof *ep->reads_in);
-    env->free(env->context, ep, sizeof *ep);
+    give_back(env, ep->sends, c->send_depth * sizeof(*ep->sends));
+    give_back(env, ep->recvs, c->recv_depth * sizeof(*ep->recvs));
+    give_back(env, ep->completions, ep->completion_room * sizeof(*ep->completions));
+    give_back(env, ep->sges, (size_t)ep->completion_room * c->max_sge * sizeof(*ep->sges));
+    give_back(env, ep->reads_out, ep->reads_out_room * sizeof(*ep->reads_out));
+    give_back(env, ep->reads_in, ep->reads_in_room * sizeof(*ep->reads_in));
+    env->free(env->context, ep, sizeof(*ep));
 }
 
 uint64_t iw_endpoint_stream(const struct iw_endpoint *ep)
@@ -185,8 +185,8 @@ static void trace_peer_frame(const struct iw_endpoint *ep)
 {
     /* in_length also counts the octets that an ignored PD_Length check skipped. */
     size_t length = ep->startup.in_length;
-    if (length > sizeof ep->startup.in)
-        length = sizeof ep->startup.in;
+    if (length > sizeof(ep->startup.in))
+        length = sizeof(ep->startup.in);
     iw_ep_trace(ep, IW_TRACE_STARTUP_IN, ep->startup.in, length, 0, 0);
 }
 
@@ -288,7 +288,7 @@ void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets)
     if (ep->config.role == IW_MPA_INITIATOR &&
         (iw_switch_violated(switches, IW_CHECK_MPA_INITIATOR_EARLY) ||
          iw_switch_violated(switches, IW_CHECK_MPA_PD_SURPLUS)))
-        ep->early_left = sizeof ep->early;
+        ep->early_left = sizeof(ep->early);
 }
 
 int iw_endpoint_remake(struct iw_endpoint **ep, const struct iw_endpoint_config *config,
@@ -304,8 +304,8 @@ int iw_endpoint_remake(struct iw_endpoint **ep, const struct iw_endpoint_config 
         return result;
     uint64_t deadline = old->deadline;
     struct iw_iov request = {old->startup.in, old->startup.in_length};
-    if (request.length > sizeof old->startup.in)
-        request.length = sizeof old->startup.in;
+    if (request.length > sizeof(old->startup.in))
+        request.length = sizeof(old->startup.in);
     iw_endpoint_set_emss(made, old->config.emss);
     iw_endpoint_input(made, &request, 1, now);
     if (made->phase == IW_PHASE_STARTUP) {
@@ -355,7 +355,7 @@ unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep)
     uint8_t fit = wrong ? (uint8_t)~ep->startup.agreed.rtr : ep->startup.agreed.rtr;
     if ((fit & ep->config.mpa.rtr_first) != 0)
         fit = ep->config.mpa.rtr_first;
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
         if ((fit & forms[i].form) != 0)
             return forms[i].opcode;
     return IW_OP_TERMINATE; /* every form is agreed, so only another opcode can be wrong */

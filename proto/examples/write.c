@@ -68,14 +68,14 @@ int main(void)
     failed |= iw_endpoint_create(domain, &config, 0, &ep[1]);
 
     struct iw_region region = {.base = (uint8_t *)memory,
-                               .length = sizeof memory,
+                               .length = sizeof(memory),
                                .to = 0x1000,
                                .pd = config.pd,
                                .access = IW_ACCESS_REMOTE_WRITE};
     failed |= iw_domain_register(domain, &region);
     run(ep);
 
-    struct iw_iov sge = {text, sizeof text};
+    struct iw_iov sge = {text, sizeof(text)};
     struct iw_work write = {.id = 1,
                             .opcode = IW_WORK_WRITE,
                             .sge = &sge,

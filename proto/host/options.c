@@ -139,7 +139,7 @@ static bool meant(const struct iw_command_line *line, const struct iw_option *o)
         return true;
     const struct iw_option *other;
     for (size_t i = 0; (other = option_at(line, i, NULL)); i++)
-        if (other != o && !strcmp(other->name, o->name) && belongs(line, other))
+        if (other != o && strcmp(other->name, o->name) == 0 && belongs(line, other))
             return false;
     return true;
 }

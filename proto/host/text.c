@@ -139,7 +139,7 @@ static const char *replacement(const char *text, const char *const *pairs, size_
 {
     for (; *pairs != NULL; pairs += 2) {
         *length = strlen(*pairs);
-        if (!strncmp(text + 1, *pairs, *length) && text[1 + *length] == '}') {
+        if (strncmp(text + 1, *pairs, *length) == 0 && text[1 + *length] == '}') {
             *length += 2;
             return pairs[1];
         }

@@ -7,7 +7,7 @@
 
 void iw_mpa_config_default(struct iw_mpa_config *config)
 {
-    memset(config, 0, sizeof *config);
+    memset(config, 0, sizeof(*config));
     config->revision = 2;
     config->crc = true;
     config->enhanced = true;

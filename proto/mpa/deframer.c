@@ -19,7 +19,7 @@ static void set_up(struct iw_deframer *d)
 {
     struct iw_deframer_room *r = d->room;
 
-    iw_stream_init(&r->held, (uint8_t *)d->room + sizeof *r, d->room_size - sizeof *r, d->next);
+    iw_stream_init(&r->held, (uint8_t *)d->room + sizeof(*r), d->room_size - sizeof(*r), d->next);
     r->runs = 0;
 }
 

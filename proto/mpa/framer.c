@@ -215,7 +215,7 @@ uint32_t iw_framer_copy(struct iw_framer *f, const struct iw_iov *ulpdu, size_t 
     c.header_pos = c.pos - IW_MPA_LENGTH_FIELD;
     for (size_t i = 0; i < pieces; i++)
         copy_octets(&c, ulpdu[i].base, ulpdu[i].length);
-    memset(field, 0, sizeof field);
+    memset(field, 0, sizeof(field));
     copy_octets(&c, field, iw_wire_pad(length));
     /* The CRC covers a Marker before its field (RFC 5044 §4.4), which is no piece of it. */
     copy_octets(&c, field, IW_MPA_CRC_FIELD);

@@ -58,7 +58,7 @@ static void write_frame(struct iw_mpa_startup *s, struct draft *d, const void *d
         total = IW_MPA_STARTUP_HEADER + 2u;
     }
     s->sent_enhanced = iw_mpa_frame_enhanced(&d->header);
-    (void)iw_wire_put_startup(s->out, sizeof s->out, &d->header);
+    (void)iw_wire_put_startup(s->out, sizeof(s->out), &d->header);
     if (d->block)
         (void)iw_wire_put_enhanced(s->out + IW_MPA_STARTUP_HEADER, IW_MPA_ENHANCED_LENGTH,
                                    &d->enhanced);

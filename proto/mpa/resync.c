@@ -36,7 +36,7 @@ static size_t run_behind(const struct iw_deframer_room *r, uint64_t pos)
 static void remove_run(struct iw_deframer_room *r, size_t k)
 {
     r->runs--;
-    memmove(&r->run[k], &r->run[k + 1], (r->runs - k) * sizeof r->run[0]);
+    memmove(&r->run[k], &r->run[k + 1], (r->runs - k) * sizeof(r->run[0]));
 }
 
 /* Joins runs k and k+1, if possible. */
@@ -56,7 +56,7 @@ static uint64_t remember(struct iw_deframer_room *r, uint64_t pos, uint32_t size
 {
     size_t k = run_behind(r, pos);
 
-    memmove(&r->run[k + 1], &r->run[k], (r->runs - k) * sizeof r->run[0]);
+    memmove(&r->run[k + 1], &r->run[k], (r->runs - k) * sizeof(r->run[0]));
     r->run[k] = (struct iw_run){.begin = pos, .length = size, .placed = placed};
     r->runs++;
     join(r, k);
@@ -128,7 +128,7 @@ static uint64_t hand_out(struct iw_deframer *d, struct iw_cursor c, const struct
     struct iw_fpdu fpdu = iw_shape_fpdu(d, c, s);
     iw_cursor_step(&c, s->size - IW_MPA_CRC_FIELD);
     uint8_t octets[IW_MPA_CRC_FIELD];
-    iw_cursor_read(&c, octets, sizeof octets);
+    iw_cursor_read(&c, octets, sizeof(octets));
     fpdu.crc = iw_crc32c_get(octets);
     fpdu.crc_good = true;
     return remember(r, fpdu.pos, s->size, d->sink->early(d->sink->context, &fpdu));

@@ -40,15 +40,15 @@ bool iw_shape_read(const struct iw_deframer *d, const struct iw_cursor *c, struc
 {
     uint32_t lead = iw_shape_lead(d, c->pos);
     uint8_t field[IW_MPA_LENGTH_FIELD];
-    if (c->left < lead + sizeof field)
+    if (c->left < lead + sizeof(field))
         return false;
-    if (iw_cursor_run(c) >= lead + sizeof field) {
+    if (iw_cursor_run(c) >= lead + sizeof(field)) {
         take_shape(d, c->pos, iw_get16(iw_cursor_octets(c) + lead), s);
         return true;
     }
     struct iw_cursor at = *c;
     iw_cursor_step(&at, lead);
-    iw_cursor_read(&at, field, sizeof field);
+    iw_cursor_read(&at, field, sizeof(field));
     take_shape(d, c->pos, iw_get16(field), s);
     return true;
 }
@@ -131,7 +131,7 @@ uint32_t iw_shape_crc(const struct iw_deframer *d, struct iw_cursor c, const str
     }
     iw_cursor_step(&c, left);
     uint8_t octets[IW_MPA_CRC_FIELD];
-    iw_cursor_read(&c, octets, sizeof octets);
+    iw_cursor_read(&c, octets, sizeof(octets));
     *field = iw_crc32c_get(octets);
     return iw_crc32c_finish(state);
 }
@@ -139,8 +139,8 @@ uint32_t iw_shape_crc(const struct iw_deframer *d, struct iw_cursor c, const str
 struct iw_mpa_marker iw_shape_marker(struct iw_cursor *c)
 {
     uint8_t octets[IW_MPA_MARKER];
-    iw_cursor_read(c, octets, sizeof octets);
+    iw_cursor_read(c, octets, sizeof(octets));
     struct iw_mpa_marker m;
-    (void)iw_wire_get_marker(octets, sizeof octets, &m);
+    (void)iw_wire_get_marker(octets, sizeof(octets), &m);
     return m;
 }

@@ -12,7 +12,7 @@ int iw_mpa_startup_init(struct iw_mpa_startup *s, enum iw_mpa_role role,
         return -1;
     if (role == IW_MPA_INITIATOR && private_length > iw_mpa_private_room(config->enhanced))
         return -1;
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
     s->role = role;
     s->config = *config;
     if (s->config.revision == 0 && !s->config.permissive)
@@ -189,7 +189,7 @@ size_t iw_mpa_startup_input(struct iw_mpa_startup *s, const uint8_t *data, size_
     if (rest > length - taken)
         rest = length - taken;
     /* With mpa-pd-length ignored, what does not fit is skipped. */
-    size_t keep = s->in_length < sizeof s->in ? sizeof s->in - s->in_length : 0;
+    size_t keep = s->in_length < sizeof(s->in) ? sizeof(s->in) - s->in_length : 0;
     if (keep > rest)
         keep = rest;
     if (keep > 0)

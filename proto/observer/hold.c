@@ -11,7 +11,7 @@ _Static_assert(sizeof(struct iw_stream) + IW_OBSERVER_WINDOW <= IW_OBSERVER_BLOC
 
 static size_t capacity(const struct iw_hold *h)
 {
-    return h->octets != NULL ? h->size - sizeof *h->octets : 0;
+    return h->octets != NULL ? h->size - sizeof(*h->octets) : 0;
 }
 
 void iw_hold_drop(struct iw_observed_side *s)
@@ -49,7 +49,7 @@ static void reserve(struct iw_observed_side *s, size_t room)
     struct iw_stream *fresh = config->lend(config->context, size);
     if (fresh == NULL)
         return;
-    iw_stream_init(fresh, fresh + 1, size - sizeof *fresh, s->next);
+    iw_stream_init(fresh, fresh + 1, size - sizeof(*fresh), s->next);
     if (s->hold.octets != NULL)
         move(fresh, s->hold.octets);
     iw_hold_drop(s);

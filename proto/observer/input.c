@@ -21,7 +21,7 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
 {
     const uint64_t first = s->next;
 
-    iw_deframer_lend(&s->deframer, o->scratch->room, sizeof o->scratch->room);
+    iw_deframer_lend(&s->deframer, o->scratch->room, sizeof(o->scratch->room));
     while (s->phase == PHASE_FULL) {
         if (s->seeking) {
             pass(s, &octets, iw_observer_seek(o, s, octets.base, octets.length, last));
@@ -81,7 +81,7 @@ static void give_up(struct iw_observer *o, struct iw_observed_side *s, struct iw
 static void remove_gap(struct iw_observed_side *s)
 {
     s->gaps--;
-    memmove(&s->gap[0], &s->gap[1], s->gaps * sizeof s->gap[0]);
+    memmove(&s->gap[0], &s->gap[1], s->gaps * sizeof(s->gap[0]));
 }
 
 /* Gives up the first missing octets, as many as `to` says or until there are some. */
@@ -263,7 +263,7 @@ void iw_observer_gap(struct iw_observer *o, enum iw_side side, uint64_t from, ui
         return; /* lost, or left */
     while (at < s->gaps && s->gap[at].from < from)
         at++;
-    memmove(&s->gap[at + 1], &s->gap[at], (s->gaps - at) * sizeof s->gap[0]);
+    memmove(&s->gap[at + 1], &s->gap[at], (s->gaps - at) * sizeof(s->gap[0]));
     s->gap[at] = (struct iw_observed_range){.from = from, .to = to};
     s->gaps++;
     iw_observer_judge_held(o, side);

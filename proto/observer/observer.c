@@ -18,9 +18,9 @@ struct iw_observer *iw_observer_init(void *memory, size_t size,
 {
     struct iw_observer *o = memory;
 
-    if (size < sizeof *o)
+    if (size < sizeof(*o))
         return NULL;
-    memset(o, 0, sizeof *o);
+    memset(o, 0, sizeof(*o));
     o->config = *config;
     o->scratch = config->scratch;
     o->now = &o->scratch->now;
@@ -53,7 +53,7 @@ void iw_observer_drop(struct iw_observer *o)
 void iw_observer_begin(struct iw_observer *o, enum iw_observed kind, enum iw_side side,
                        uint64_t pos, uint64_t end)
 {
-    memset(o->now, 0, sizeof *o->now);
+    memset(o->now, 0, sizeof(*o->now));
     o->now->kind = kind;
     o->now->side = side;
     o->now->pos = pos;

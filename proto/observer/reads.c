@@ -29,7 +29,7 @@ struct iw_observed_read *iw_observer_request_at(struct iw_observed_reads *r, uin
 static void release(struct iw_observer *o, struct iw_observed_reads *r)
 {
     if (r->ring != NULL)
-        o->config.give_back(o->config.context, r->ring, r->size * sizeof *r->ring);
+        o->config.give_back(o->config.context, r->ring, r->size * sizeof(*r->ring));
     r->ring = NULL;
     r->first = r->count = r->size = 0;
 }
@@ -45,7 +45,7 @@ static bool enlarge(struct iw_observer *o, struct iw_observed_reads *r)
     uint32_t size = r->size > 0 ? 2 * r->size : READS;
     if (size > IW_OBSERVER_READS || o->config.lend == NULL)
         return false;
-    struct iw_observed_read *ring = o->config.lend(o->config.context, size * sizeof *ring);
+    struct iw_observed_read *ring = o->config.lend(o->config.context, size * sizeof(*ring));
     if (ring == NULL)
         return false;
     for (uint32_t k = 0; k < r->count; k++)

@@ -35,7 +35,7 @@ enum iw_fpdu_probe iw_observer_probe_header(const struct iw_observer *o,
 {
     uint8_t head[IW_DDP_UNTAGGED_HEADER];
     struct iw_fpdu fpdu;
-    size_t n = iw_deframer_peek(d, pos, octets, length, &fpdu, head, sizeof head);
+    size_t n = iw_deframer_peek(d, pos, octets, length, &fpdu, head, sizeof(head));
     *size = fpdu.size;
     if (fpdu.size == 0)
         return IW_PROBE_CUT;
@@ -43,7 +43,7 @@ enum iw_fpdu_probe iw_observer_probe_header(const struct iw_observer *o,
         return IW_PROBE_BAD;
     struct iw_ddp_header h;
     if (iw_wire_get_ddp(head, n, &h) < 0)
-        return n < sizeof head && n < fpdu.length ? IW_PROBE_CUT : IW_PROBE_BAD;
+        return n < sizeof(head) && n < fpdu.length ? IW_PROBE_CUT : IW_PROBE_BAD;
     return iw_observer_plausible(o, &h) ? IW_PROBE_GOOD : IW_PROBE_BAD;
 }
 
@@ -157,7 +157,7 @@ static bool may_begin(const uint8_t *octets, size_t length)
     static const uint8_t leading[IW_MPA_MARKER] = {0};
 
     return length >= IW_MPA_MARKER &&
-           (memcmp(octets, leading, sizeof leading) == 0 || iw_observer_may_begin(octets));
+           (memcmp(octets, leading, sizeof(leading)) == 0 || iw_observer_may_begin(octets));
 }
 
 /* Supposes that an FPDU begins at `pos` and that the first Marker from there on stands where octets

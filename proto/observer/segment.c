@@ -167,8 +167,8 @@ static bool crc_never_right(const struct iw_observer *o, const struct iw_observe
     const iw_quirks known =
         iw_quirk_bit(IW_QUIRK_CRC_ORDER) | iw_quirk_bit(IW_QUIRK_CRC_POLYNOMIAL);
 
-    return o->config.intact && !s->crc_right && (s->found & known) == 0 && !s->missed && !o->joined &&
-           o->scratch->n_pending == 1 && h != NULL && iw_observer_plausible(o, h);
+    return o->config.intact && !s->crc_right && (s->found & known) == 0 && !s->missed &&
+           !o->joined && o->scratch->n_pending == 1 && h != NULL && iw_observer_plausible(o, h);
 }
 
 /* A right CRC: one before that was not had damaged octets, which may have been anything. */
@@ -271,7 +271,7 @@ void iw_observer_cut_fpdu(struct iw_observer *o, struct iw_observed_side *s, con
 {
     struct iw_fpdu fpdu;
     size_t captured = iw_deframer_peek(&s->deframer, s->next, octets, length, &fpdu,
-                                       o->scratch->gather, sizeof o->scratch->gather);
+                                       o->scratch->gather, sizeof(o->scratch->gather));
     fpdu.crc_checked = s->deframer.crc;
     o->scratch->n_pending = 0;
     s->cut = true;
@@ -442,7 +442,7 @@ static bool judge_header(struct iw_observer *o)
     const struct iw_ddp_header *h = &o->now->ddp;
     bool placeable = true;
     struct iw_switches passed;
-    memset(&passed, 0, sizeof passed);
+    memset(&passed, 0, sizeof(passed));
     enum iw_check check;
     while ((check = judge(o, &passed)) != IW_CHECK_NONE) {
         pass_over(&passed, check);

@@ -137,7 +137,7 @@ static void judge(struct iw_observer *o, unsigned opcode)
         [IW_OP_ATOMIC_RESPONSE] = iw_observer_atomic_response,
     };
 
-    if (opcode < sizeof judges / sizeof judges[0] && judges[opcode] != NULL &&
+    if (opcode < sizeof(judges) / sizeof(judges[0]) && judges[opcode] != NULL &&
         iw_rdmap_assigned(opcode, o->config.extensions))
         judges[opcode](o);
 }

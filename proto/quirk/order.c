@@ -28,7 +28,7 @@ enum iw_quirk iw_quirk_in_fault(const struct iw_fault *fault)
                                           IW_QUIRK_STAG_ORDER};
     uint32_t got = (uint32_t)fault->got, want = (uint32_t)fault->want;
 
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
+    for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
         if (fault->check == iw_quirk_check(shown[i]) && iw_quirk_turned32(got, want))
             return shown[i];
     if (fault->check == IW_CHECK_DDP_QN && got != 0 &&

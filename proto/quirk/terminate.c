@@ -83,9 +83,9 @@ static bool decode(const uint8_t *octets, size_t length, struct iw_rdmap_termina
 
     if (iw_quirk_get_terminate(octets, length, out) > 0)
         return true;
-    memcpy(word, octets, sizeof word);
+    memcpy(word, octets, sizeof(word));
     word[IW_AT_TERM_FLAGS] &= (uint8_t)~reversed(FLAGS);
-    (void)iw_quirk_get_terminate(word, sizeof word, out);
+    (void)iw_quirk_get_terminate(word, sizeof(word), out);
     return false;
 }
 
@@ -93,9 +93,9 @@ static bool is_palindrome(const uint8_t *octets)
 {
     uint8_t word[IW_TERM_WORD];
 
-    memcpy(word, octets, sizeof word);
+    memcpy(word, octets, sizeof(word));
     iw_quirk_turn_terminate(word);
-    return memcmp(word, octets, sizeof word) == 0;
+    return memcmp(word, octets, sizeof(word)) == 0;
 }
 
 enum iw_evidence iw_quirk_terminate(const uint8_t *octets, size_t length,

@@ -21,7 +21,7 @@ static const uint16_t messages[] = {
     [IW_OP_ATOMIC_RESPONSE] = EXTENSION | QUEUE(IW_QN_ATOMIC_RESPONSE),
 };
 
-enum { MESSAGES = sizeof messages / sizeof messages[0] };
+enum { MESSAGES = sizeof(messages) / sizeof(messages[0]) };
 
 static unsigned properties(unsigned opcode)
 {

@@ -43,7 +43,7 @@ void iw_rdmap_terminate_for(enum iw_check check, const struct iw_ddp_header *hea
 {
     const struct iw_check_info *info = iw_check_info(check);
 
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     out->layer = info->layer;
     out->etype = info->etype;
     out->code = info->code;

@@ -49,7 +49,7 @@ const char *iw_level_name(enum iw_level level)
         [IW_LEVEL_MUST] = "MUST",
         [IW_LEVEL_MUST_NOT] = "MUST NOT",
     };
-    return (size_t)level < sizeof names / sizeof names[0] ? names[level] : "?";
+    return (size_t)level < sizeof(names) / sizeof(names[0]) ? names[level] : "?";
 }
 
 const struct iw_check_info *iw_check_info(enum iw_check check)

@@ -107,7 +107,7 @@ size_t iw_stream_put(struct iw_stream *s, uint64_t pos, const void *data, size_t
         begin = low;
         end = high;
     }
-    memmove(&s->range[first + 1], &s->range[last], (s->count - last) * sizeof s->range[0]);
+    memmove(&s->range[first + 1], &s->range[last], (s->count - last) * sizeof(s->range[0]));
     s->count = s->count - (last - first) + 1;
     s->range[first].pos = s->next + begin;
     s->range[first].length = end - begin;
@@ -159,7 +159,7 @@ void iw_stream_skip(struct iw_stream *s, uint64_t to)
     while (gone < s->count && !before(to, s->range[gone].pos + s->range[gone].length))
         gone++;
     s->count -= gone;
-    memmove(&s->range[0], &s->range[gone], s->count * sizeof s->range[0]);
+    memmove(&s->range[0], &s->range[gone], s->count * sizeof(s->range[0]));
     if (s->count == 0) {
         s->head = 0;
     } else {

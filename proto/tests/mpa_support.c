@@ -151,12 +151,12 @@ void mpa_rig_reset(struct mpa_rig *rig, bool markers, bool crc)
 {
     mpa_seen_init(&rig->seen);
     iw_deframer_init(&rig->deframer, &rig->seen.sink, markers, crc, iw_crc32c_portable, 0,
-                     rig->buffer, sizeof rig->buffer);
+                     rig->buffer, sizeof(rig->buffer));
 }
 
 struct mpa_rig *mpa_rig_new(bool markers, bool crc)
 {
-    struct mpa_rig *rig = malloc(sizeof *rig);
+    struct mpa_rig *rig = malloc(sizeof(*rig));
 
     assert_non_null(rig);
     mpa_rig_reset(rig, markers, crc);

@@ -94,7 +94,7 @@ static inline void pair_defaults(struct iw_endpoint_config config[2])
 static inline void pair_open_bent(struct pair *p, const struct iw_endpoint_config config[2],
                                   const struct iw_switches *switches)
 {
-    memset(p, 0, sizeof *p);
+    memset(p, 0, sizeof(*p));
     p->allocations_left = -1;
     p->now = 1000;
     for (int i = 0; i < 2; i++) {

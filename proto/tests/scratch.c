@@ -19,7 +19,7 @@ int scratch_make(void **state)
 {
     (void)state;
     const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/iwarp-test-XXXXXX", parent != NULL ? parent : "/tmp");
+    snprintf(folder, sizeof(folder), "%s/iwarp-test-XXXXXX", parent != NULL ? parent : "/tmp");
     return mkdtemp(folder) != NULL ? 0 : -1;
 }
 
@@ -38,7 +38,7 @@ const char *scratch_path(const char *name)
 {
     char path[400];
     size_t i = 0;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     while (i < NAMES && paths[i] != NULL && strcmp(paths[i], path) != 0)
         i++;
     assert_true(i < NAMES);

@@ -26,7 +26,7 @@ uint8_t *wire_hex(const char *hex, size_t *length)
             continue;
         const char *found = strchr(alphabet, *hex);
         assert_non_null(found);
-        assert_true(digits / 2 < sizeof octets);
+        assert_true(digits / 2 < sizeof(octets));
         unsigned value = (unsigned)(found - alphabet);
         unsigned before = digits % 2 == 0 ? 0 : octets[digits / 2];
         octets[digits / 2] = (uint8_t)(before << 4 | value);

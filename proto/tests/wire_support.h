@@ -47,7 +47,7 @@ void wire_assert_read_request(const struct iw_rdmap_read_request *got,
         uint8_t *wire_want = wire_hex(hex, &wire_size);                                            \
         for (size_t wire_n = 0; wire_n <= wire_size; wire_n++) {                                   \
             uint8_t wire_blank[1024];                                                              \
-            memset(wire_blank, 0xa5, sizeof wire_blank);                                           \
+            memset(wire_blank, 0xa5, sizeof(wire_blank));                                          \
             uint8_t *wire_room = wire_copy(wire_blank, wire_n);                                    \
             if (wire_n < wire_size) {                                                              \
                 assert_int_equal(put(wire_room, wire_n, in), IW_WIRE_SHORT);                       \

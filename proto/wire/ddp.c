@@ -11,7 +11,7 @@ int iw_wire_get_ddp(const uint8_t *octets, size_t length, struct iw_ddp_header *
     bool tagged = (octets[IW_AT_DDP_CONTROL] & IW_DDP_T) != 0;
     if (length < (tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER))
         return IW_WIRE_SHORT;
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     out->ddp_control = octets[IW_AT_DDP_CONTROL];
     out->rdmap_control = octets[IW_AT_RDMAP_CONTROL];
     if (tagged) {

@@ -20,18 +20,18 @@ static const struct {
 
 const char *iw_wire_opcode_name(unsigned opcode)
 {
-    return opcode < sizeof opcodes / sizeof opcodes[0] ? opcodes[opcode].name : "reserved";
+    return opcode < sizeof(opcodes) / sizeof(opcodes[0]) ? opcodes[opcode].name : "reserved";
 }
 
 const char *iw_wire_opcode_token(unsigned opcode)
 {
-    return opcode < sizeof opcodes / sizeof opcodes[0] ? opcodes[opcode].token : "reserved";
+    return opcode < sizeof(opcodes) / sizeof(opcodes[0]) ? opcodes[opcode].token : "reserved";
 }
 
 const char *iw_wire_term_layer_name(unsigned layer)
 {
     static const char *const names[] = {"RDMAP", "DDP", "LLP"};
-    return layer < sizeof names / sizeof names[0] ? names[layer] : "unknown";
+    return layer < sizeof(names) / sizeof(names[0]) ? names[layer] : "unknown";
 }
 
 /* RFC 5040 figure 9, RFC 5041 §7.2, RFC 5044 §8, RFC 6581 §8. */
@@ -78,7 +78,7 @@ static const char *error_name(unsigned layer, unsigned etype, unsigned code)
 {
     if (layer == IW_LAYER_RDMAP && etype == 0)
         return "local catastrophic";
-    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
         if (errors[i].layer == layer && errors[i].etype == etype && errors[i].code == code)
             return errors[i].name;
     return NULL;

@@ -82,7 +82,7 @@ static const struct usual usuals[] = {
 /* For an opcode without a name nothing is usual: print all. */
 static const struct usual *usual_of(unsigned op)
 {
-    return op < sizeof usuals / sizeof usuals[0] ? &usuals[op] : NULL;
+    return op < sizeof(usuals) / sizeof(usuals[0]) ? &usuals[op] : NULL;
 }
 
 static void put_untagged(struct text *t, const struct iw_ddp_header *h, const struct usual *usual)

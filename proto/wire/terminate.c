@@ -11,7 +11,7 @@ int iw_wire_get_terminate(const uint8_t *octets, size_t length, struct iw_rdmap_
 {
     if (length < 4)
         return IW_WIRE_SHORT;
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     out->layer = octets[IW_AT_TERM_LAYER] >> LAYER_SHIFT & 0x0f;
     out->etype = octets[IW_AT_TERM_LAYER] >> TYPE_SHIFT & 0x0f;
     out->code = octets[IW_AT_TERM_CODE];

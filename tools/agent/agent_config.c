@@ -34,7 +34,7 @@ static void make_fields(struct iw_endpoint_config *c, struct lists *l, struct ag
         {"overstrict", AGENT_ARRAY, false, AGENT_SWITCHES_MAX, AGENT_INTO(l->overstrict)},
         {"botch", AGENT_ARRAY, false, AGENT_SWITCHES_MAX, AGENT_INTO(l->botch)},
     };
-    memcpy(out, fields, sizeof fields);
+    memcpy(out, fields, sizeof(fields));
 }
 
 json_t *agent_config_names(void)

@@ -51,7 +51,7 @@ static struct iw_switches *configure(struct agent_endpoint *a, const struct agen
                                      enum iw_mpa_role role, struct iw_endpoint_config *endpoint,
                                      char *error)
 {
-    struct iw_switches *switches = malloc(sizeof *switches);
+    struct iw_switches *switches = malloc(sizeof(*switches));
     *endpoint = a->defaults;
     endpoint->role = role;
     endpoint->pd = a->domains[p->domain];
@@ -347,7 +347,7 @@ static void destroy(void *b)
 static struct agent_core *create(struct iw_reactor *reactor, const void *settings,
                                  agent_emit_fn emit, void *context)
 {
-    struct agent_endpoint *a = calloc(1, sizeof *a);
+    struct agent_endpoint *a = calloc(1, sizeof(*a));
     if (a == NULL)
         return NULL;
     struct iw_domain_limits limits = {AGENT_MEMORIES + AGENT_WINDOWS, AGENT_BUFFERS};

@@ -120,7 +120,7 @@ static void completed(struct endpoint_connection *c, const struct iw_completion 
         (json_int_t)done->id, "op", agent_op_names[done->opcode], "status", statuses[done->status],
         "length", (json_int_t)done->length, "solicited", done->solicited, "invalidated",
         done->invalidated ? json_integer(done->invalidate_stag) : NULL, "immediate",
-        done->immediate ? iw_json_hex(done->immediate_data, sizeof done->immediate_data) : NULL,
+        done->immediate ? iw_json_hex(done->immediate_data, sizeof(done->immediate_data)) : NULL,
         "original", atomic && done->status == IW_STATUS_OK ? iw_json_wide(done->original) : NULL,
         "check", done->check == IW_CHECK_NONE ? NULL : iw_check_info(done->check)->name);
 }

@@ -30,7 +30,7 @@ void rdma_drop_connection(struct rdma_connection *c)
 /* Makes the buffers into which the device puts the original values of atomics. */
 static bool make_originals(struct rdma_connection *c)
 {
-    size_t octets = c->plan.send_depth * sizeof *c->originals;
+    size_t octets = c->plan.send_depth * sizeof(*c->originals);
     c->originals = calloc(1, octets);
     if (c->originals != NULL)
         c->originals_mr = ibv_reg_mr(c->plan.pd, c->originals, octets, IBV_ACCESS_LOCAL_WRITE);
@@ -52,7 +52,7 @@ struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm
     *c = (struct rdma_connection){
         .base = {.id = ++a->core.last_id, .core = &a->core}, .agent = a, .cm = cm, .plan = *p};
     a->core.live++;
-    c->records = calloc(depth, sizeof *c->records);
+    c->records = calloc(depth, sizeof(*c->records));
     bool found = !a->device->atomics || make_originals(c);
     if (c->records != NULL && found)
         c->cq = ibv_create_cq(a->device->verbs, (int)depth, c, a->completions, 0);
@@ -208,7 +208,7 @@ static void destroy(void *b)
 static struct agent_core *create(struct iw_reactor *reactor, const void *settings,
                                  agent_emit_fn emit, void *context)
 {
-    struct rdma_agent *a = calloc(1, sizeof *a);
+    struct rdma_agent *a = calloc(1, sizeof(*a));
     if (a == NULL)
         return NULL;
     a->core =

@@ -40,7 +40,7 @@ static struct ibv_context *choose(struct ibv_context **list, int count, const ch
         bool right = speaks_iwarp(device);
         add_name(right ? iwarp : others, device->name);
         usable += right;
-        if (name == NULL ? right : !strcmp(device->name, name))
+        if (name == NULL ? right : strcmp(device->name, name) == 0)
             found = list[i];
     }
     if (name != NULL && found == NULL)
@@ -91,7 +91,7 @@ int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *er
     if (device->verbs == NULL)
         return -1;
     device->events = rdma_create_event_channel();
-    device->parked = calloc(RDMA_PARKED, sizeof *device->parked);
+    device->parked = calloc(RDMA_PARKED, sizeof(*device->parked));
     if (device->events == NULL || device->parked == NULL ||
         ibv_query_device(device->verbs, &device->attributes)) {
         agent_fail(error, "--backend verbs: cannot use %.60s: %s", device->verbs->device->name,

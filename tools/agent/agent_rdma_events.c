@@ -145,8 +145,8 @@ void rdma_finish(struct rdma_connection *c, const char *cause, const char *reaso
     const char *state = queue_pair_state(c);
     flush(c);
     agent_report(&c->base, "closed", "{s:o*,s:s*,s:s*,s:s*}", "graceful",
-                 cause == NULL ? NULL : json_boolean(!strcmp(cause, "graceful")), "cause", cause,
-                 "error", reason, "qp", state);
+                 cause == NULL ? NULL : json_boolean(strcmp(cause, "graceful") == 0), "cause",
+                 cause, "error", reason, "qp", state);
     rdma_drop_connection(c);
 }
 
@@ -337,7 +337,7 @@ bool rdma_watch(struct rdma_agent *a)
     } sources[] = {{a->device->events->fd, on_events},
                    {a->completions->fd, on_completions},
                    {a->device->verbs->async_fd, on_async}};
-    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
         int flags = fcntl(sources[i].fd, F_GETFL);
         if (flags < 0 || fcntl(sources[i].fd, F_SETFL, flags | O_NONBLOCK))
             return false;

@@ -93,7 +93,7 @@ static bool on_tcp(uint16_t port)
     for (size_t i = 0; i < 2 && !found; i++) {
         FILE *table = fopen(tables[i], "r");
         char line[512];
-        while (table != NULL && !found && fgets(line, sizeof line, table) != NULL) {
+        while (table != NULL && !found && fgets(line, sizeof(line), table) != NULL) {
             unsigned local, state;
             found =
                 sscanf(line, " %*u: %*32[0-9A-F]:%x %*32[0-9A-F]:%*x %x", &local, &state) == 2 &&
@@ -124,7 +124,7 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
         v4 ? offsetof(struct sockaddr_in, sin_addr) : offsetof(struct sockaddr_in6, sin6_addr);
     size_t length = v4 ? sizeof(struct in_addr) : sizeof(struct in6_addr);
     return a->sa_family == b->sa_family &&
-           !memcmp((const char *)a + at, (const char *)b + at, length);
+           memcmp((const char *)a + at, (const char *)b + at, length) == 0;
 }
 
 /* Returns a parked listener for this address and port (0: any) that still listens; NULL if there is

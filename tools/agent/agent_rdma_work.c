@@ -146,7 +146,7 @@ bool rdma_post(void *connection, const struct agent_work *w, char *error)
     wr.wr_id = (uint64_t)(r - c->records);
     if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
         uint64_t *original = &c->originals[wr.wr_id];
-        sge[0] = (struct ibv_sge){(uint64_t)(uintptr_t)original, sizeof *original,
+        sge[0] = (struct ibv_sge){(uint64_t)(uintptr_t)original, sizeof(*original),
                                   c->originals_mr->lkey};
         wr.num_sge = 1;
     }

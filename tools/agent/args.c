@@ -44,7 +44,7 @@ static bool octets(const json_t *value, uint64_t most, struct agent_octets *out)
         return false;
     out->data = malloc(json_string_length(value) / 2 + 1);
     return out->data != NULL && !iw_option_hex(json_string_value(value), out->data, (size_t)most,
-                                               &out->length, error, sizeof error);
+                                               &out->length, error, sizeof(error));
 }
 
 void agent_octets_free(struct agent_octets *o)
@@ -104,7 +104,7 @@ bool agent_take(const json_t *object, const struct agent_field *fields, size_t c
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
         size_t i = 0;
-        if (!strcmp(key, "id") || !strcmp(key, "do"))
+        if (strcmp(key, "id") == 0 || strcmp(key, "do") == 0)
             continue;
         while (i < count && strcmp(fields[i].name, key) != 0)
             i++;
@@ -123,7 +123,7 @@ int agent_index(const char *field, const char *const *list, size_t count, const 
                 char *error)
 {
     for (size_t i = 0; word != NULL && i < count; i++)
-        if (!strcmp(word, list[i]))
+        if (strcmp(word, list[i]) == 0)
             return (int)i;
     int length = snprintf(error, AGENT_ERROR, "field %s: expected ", field);
     for (size_t i = 0; i < count; i++)

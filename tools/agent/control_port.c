@@ -99,7 +99,7 @@ static void admit(struct visitor *v)
 /* Reads octets up to the end of the first line and no further: the rest is the session's. */
 static ssize_t take_line(struct visitor *v)
 {
-    size_t room = sizeof v->said - v->length;
+    size_t room = sizeof(v->said) - v->length;
     ssize_t n = recv(v->fd, v->said + v->length, room, MSG_PEEK | MSG_DONTWAIT);
     const char *newline = n > 0 ? memchr(v->said + v->length, '\n', (size_t)n) : NULL;
     if (newline != NULL)
@@ -118,13 +118,13 @@ static void greet(struct visitor *v)
     }
     v->length += (size_t)n;
     bool whole = v->said[v->length - 1] == '\n';
-    if (!whole && v->length < sizeof v->said)
+    if (!whole && v->length < sizeof(v->said))
         return;
     size_t length = whole ? v->length - 1 : v->length;
     if (whole && length > 0 && v->said[length - 1] == '\r')
         length--;
     bool right = iw_control_token_same(&v->port->token, v->said, length);
-    memset(v->said, 0, sizeof v->said);
+    memset(v->said, 0, sizeof(v->said));
     if (right)
         admit(v);
     else
@@ -140,7 +140,7 @@ static void on_visitor(void *context, uint32_t events)
         greet(v);
         return;
     }
-    ssize_t n = recv(v->fd, waste, sizeof waste, MSG_DONTWAIT);
+    ssize_t n = recv(v->fd, waste, sizeof(waste), MSG_DONTWAIT);
     v->over = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
@@ -167,7 +167,7 @@ static void on_connection(void *context, uint32_t events)
 {
     struct agent_control_port *d = context;
     struct sockaddr_storage from;
-    socklen_t length = sizeof from;
+    socklen_t length = sizeof(from);
     (void)events;
     int fd = accept4(d->fd, (struct sockaddr *)&from, &length, SOCK_CLOEXEC);
     if (fd < 0)
@@ -175,7 +175,7 @@ static void on_connection(void *context, uint32_t events)
     struct visitor *v = free_visitor(d);
     v->fd = fd;
     v->deadline = iw_transport_now() + AGENT_PATIENCE_SECONDS * UINT64_C(1000000000);
-    iw_address_numeric((struct sockaddr *)&from, length, v->from, sizeof v->from);
+    iw_address_numeric((struct sockaddr *)&from, length, v->from, sizeof(v->from));
     v->watch = iw_watch_create(d->reactor, fd, EPOLLIN, on_visitor, v);
     if (v->watch == NULL)
         let_go(v);
@@ -188,7 +188,7 @@ struct agent_control_port *agent_control_port_open(struct iw_reactor *reactor, i
                                                    const struct agent_backend *backend,
                                                    const void *settings)
 {
-    struct agent_control_port *d = calloc(1, sizeof *d);
+    struct agent_control_port *d = calloc(1, sizeof(*d));
     if (d == NULL) {
         close(fd);
         return NULL;

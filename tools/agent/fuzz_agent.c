@@ -29,7 +29,7 @@ static struct agent_core *create(struct iw_reactor *reactor, const void *setting
                                  agent_emit_fn emit, void *context)
 {
     (void)settings;
-    memset(&own, 0, sizeof own);
+    memset(&own, 0, sizeof(own));
     own.core =
         (struct agent_core){.reactor = reactor,
                             .emit = emit,

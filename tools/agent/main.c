@@ -42,8 +42,8 @@ static int set_listen(void *context, const char *value, char *error, size_t room
 static int set_backend(void *context, const char *value, char *error, size_t room)
 {
     struct program *p = context;
-    p->verbs = !strcmp(value, "verbs");
-    return p->verbs || !strcmp(value, "endpoint")
+    p->verbs = strcmp(value, "verbs") == 0;
+    return p->verbs || strcmp(value, "endpoint") == 0
                ? IW_OPTION_TAKEN
                : iw_option_wrong(error, room, "expected endpoint or verbs");
 }
@@ -56,8 +56,8 @@ static void on_signal(void *context, uint32_t events)
 
 static bool is_loopback(const char *address)
 {
-    return !strncmp(address, "127.", 4) || !strncmp(address, "[::1]:", 6) ||
-           !strncmp(address, "[::ffff:127.", 12);
+    return strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]:", 6) == 0 ||
+           strncmp(address, "[::ffff:127.", 12) == 0;
 }
 
 /* Serves the client on --control-fd. Returns an exit status. */
@@ -76,9 +76,9 @@ static int open_listener(struct program *p)
     char error[AGENT_ERROR + 4096], address[IW_TRANSPORT_TEXT];
     if (p->no_token && p->token_file != NULL)
         return iw_complain_exit(IW_EXIT_USAGE, "--no-token contradicts --token-file");
-    if (!p->no_token && iw_control_token_find(&p->token, p->token_file, error, sizeof error))
+    if (!p->no_token && iw_control_token_find(&p->token, p->token_file, error, sizeof(error)))
         return iw_complain_exit(IW_EXIT_USAGE, "%s", error);
-    int fd = iw_transport_bind(&p->at, address, error, sizeof error);
+    int fd = iw_transport_bind(&p->at, address, error, sizeof(error));
     if (fd < 0)
         return iw_complain_exit(IW_EXIT_UNAVAILABLE, "%s", error);
     if (p->token.length == 0 && !p->no_token && !is_loopback(address)) {
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
         .usage = "[options]",
         .summary = "Carries out verbs for a tester on this host (control protocol, JSON lines).",
         .options = own,
-        .option_count = sizeof own / sizeof *own,
+        .option_count = sizeof(own) / sizeof(*own),
         .context = &p};
     iw_standard_open();
     int status = iw_endpoint_options_read(&description, &options, argc, argv);

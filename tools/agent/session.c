@@ -58,7 +58,8 @@ static void ready(void *context, uint32_t events)
     if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && iw_control_channel_read(s->channel) < 0)
         s->over = true;
     int got;
-    while (!s->over && (got = iw_control_channel_next(s->channel, &request, error, sizeof error))) {
+    while (!s->over &&
+           (got = iw_control_channel_next(s->channel, &request, error, sizeof(error)))) {
         if (got > 0) {
             serve(s, request);
             json_decref(request);
@@ -75,7 +76,7 @@ struct agent_session *agent_session_create(struct iw_reactor *reactor, int fd,
                                            const struct agent_backend *backend,
                                            const void *settings)
 {
-    struct agent_session *s = calloc(1, sizeof *s);
+    struct agent_session *s = calloc(1, sizeof(*s));
     if (s == NULL || (s->channel = iw_control_channel_create(fd)) == NULL) {
         free(s);
         close(fd);

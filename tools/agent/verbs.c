@@ -39,8 +39,8 @@ static bool take_place(const struct agent_client *c, const json_t *request, bool
     if (answer < 0)
         return false;
     p->ask = answer == 1;
-    if (strlen(host) >= sizeof p->at.host)
-        return agent_fail(error, "field host: longer than %zu octets", sizeof p->at.host - 1);
+    if (strlen(host) >= sizeof(p->at.host))
+        return agent_fail(error, "field host: longer than %zu octets", sizeof(p->at.host) - 1);
     memcpy(p->at.host, host, strlen(host) + 1);
     return !p->stream || c->backend->start != NULL ||
            agent_fail(error, AGENT_UNSUPPORTED "field stream");
@@ -98,7 +98,7 @@ static bool do_answer(struct agent_client *c, const json_t *request, char *error
 {
     uint64_t conn;
     struct agent_octets data = {NULL, 0};
-    bool accept = !strcmp(json_string_value(json_object_get(request, "do")), "accept");
+    bool accept = strcmp(json_string_value(json_object_get(request, "do")), "accept") == 0;
     const struct agent_field fields[] = {
         {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
         {"private", AGENT_OCTETS, false, IW_MPA_PRIVATE_MAX, AGENT_INTO(data)}};
@@ -140,11 +140,11 @@ static bool do_stream_send(struct agent_client *c, const json_t *request, char *
 static bool do_stream_take(struct agent_client *c, const json_t *request, char *error)
 {
     uint8_t octets[AGENT_STREAM_MAX];
-    uint64_t conn, room = sizeof octets;
+    uint64_t conn, room = sizeof(octets);
     size_t length;
     const struct agent_field fields[] = {
         {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
-        {"length", AGENT_NUMBER, false, sizeof octets, AGENT_INTO(room)}};
+        {"length", AGENT_NUMBER, false, sizeof(octets), AGENT_INTO(room)}};
     void *connection = take_connection(c, request, fields, COUNT(fields), error);
     return connection != NULL &&
            c->backend->stream_take(connection, octets, (size_t)room, &length, error) &&

@@ -170,7 +170,7 @@ void agent_reset_memory(struct agent_client *c)
     for (size_t i = 0; i < AGENT_WINDOWS; i++)
         if (c->windows[i].id != 0)
             c->backend->forget(c->own, c->windows[i].stag);
-    memset(c->windows, 0, sizeof c->windows);
+    memset(c->windows, 0, sizeof(c->windows));
     c->last_window = 0;
     for (size_t i = 0; i < AGENT_MEMORIES; i++) {
         struct agent_memory *m = &c->memories.slots[i];

@@ -67,9 +67,9 @@ static bool take_immediate(struct iw_work *w, const struct agent_octets *octets,
 {
     if (w->opcode != IW_WORK_IMMEDIATE && w->opcode != IW_WORK_IMMEDIATE_SE)
         return true;
-    if (octets->length != sizeof w->immediate)
-        return agent_fail(error, "field immediate: expected %zu octets", sizeof w->immediate);
-    memcpy(w->immediate, octets->data, sizeof w->immediate);
+    if (octets->length != sizeof(w->immediate))
+        return agent_fail(error, "field immediate: expected %zu octets", sizeof(w->immediate));
+    memcpy(w->immediate, octets->data, sizeof(w->immediate));
     return true;
 }
 
@@ -82,7 +82,7 @@ bool agent_do_work(struct agent_client *c, const json_t *request, char *error)
     struct agent_work aw = {.work = {.opcode = IW_WORK_RECV, .compare_mask = UINT64_MAX}};
     struct iw_work *w = &aw.work;
     bool one = json_object_get(request, "mem") != NULL, fence = false;
-    bool receive = !strcmp(json_string_value(json_object_get(request, "do")), "recv");
+    bool receive = strcmp(json_string_value(json_object_get(request, "do")), "recv") == 0;
     uint64_t longest = receive ? (uint64_t)AGENT_MEMORY_OCTETS : UINT32_MAX;
     const struct agent_field fields[] = {
         {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},

@@ -203,10 +203,10 @@ int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoin
 {
     const struct iw_option_table tables[] = {
         {.options = program->options, .count = program->option_count, .context = program->context},
-        {"Of each connection:", shared, sizeof shared / sizeof *shared, options},
+        {"Of each connection:", shared, sizeof(shared) / sizeof(*shared), options},
     };
     char usage[400];
-    snprintf(usage, sizeof usage, "usage: %s %s\n%s\n\n", program->name, program->usage,
+    snprintf(usage, sizeof(usage), "usage: %s %s\n%s\n\n", program->name, program->usage,
              program->summary);
     const struct iw_command_line line = {.program = program->name,
                                          .usage = usage,

@@ -20,8 +20,9 @@ static int set_level(void *context, const char *value, char *error, size_t room)
 {
     struct iw_lint_options *o = context;
 
-    o->must = !strcmp(value, "must");
-    return o->must || !strcmp(value, "all") ? IW_OPTION_TAKEN : wrong(error, room, "must or all");
+    o->must = strcmp(value, "must") == 0;
+    return o->must || strcmp(value, "all") == 0 ? IW_OPTION_TAKEN
+                                                : wrong(error, room, "must or all");
 }
 
 static int set_extract(void *context, const char *value, char *error, size_t room)
@@ -48,9 +49,10 @@ static int set_owner(void *context, const char *value, char *error, size_t room)
 {
     struct iw_lint_options *o = context;
 
-    o->owner = !strcmp(value, "responder");
-    return o->owner || !strcmp(value, "initiator") ? IW_OPTION_TAKEN
-                                                   : wrong(error, room, "initiator or responder");
+    o->owner = strcmp(value, "responder") == 0;
+    return o->owner || strcmp(value, "initiator") == 0
+               ? IW_OPTION_TAKEN
+               : wrong(error, room, "initiator or responder");
 }
 
 static int set_port(void *context, const char *value, char *error, size_t room)
@@ -67,7 +69,7 @@ static int set_assume(void *context, const char *value, char *error, size_t room
 {
     struct iw_lint_options *o = context;
 
-    o->default_config = !strcmp(value, "default-config");
+    o->default_config = strcmp(value, "default-config") == 0;
     return o->default_config ? IW_OPTION_TAKEN : wrong(error, room, "default-config");
 }
 
@@ -127,7 +129,7 @@ static bool fits(const struct iw_lint_options *o)
         wrong = "--extract STAG and --into FILE: expected both or none";
     if (o->into != NULL && o->live == NULL && same_file(o->into, o->path))
         wrong = "--into: expected another file than the capture";
-    if (o->annotate != NULL && (o->live != NULL || !strcmp(o->path, "-")))
+    if (o->annotate != NULL && (o->live != NULL || strcmp(o->path, "-") == 0))
         wrong = "--annotate reads the capture twice: expected a file";
     if (o->annotate != NULL && o->live == NULL && same_file(o->annotate, o->path))
         wrong = "--annotate: expected another file than the capture";

@@ -95,7 +95,7 @@ static int read_command_line(struct peer *p, int argc, char **argv)
         .usage = "listen|connect HOST:PORT [OPTION...]",
         .summary = "A strict user-space iWARP peer on TCP; port 0 lets the system choose.",
         .options = own_options,
-        .option_count = sizeof own_options / sizeof *own_options,
+        .option_count = sizeof(own_options) / sizeof(*own_options),
         .context = p,
         .operands = operands,
         .expected = expected,

@@ -19,7 +19,7 @@ int perf_lane_fail(struct perf_lane *lane, const char *format, ...)
     va_start(arguments, format);
     if (lane->error[0] == '\0')
         /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): clang 14 misses the va_start */
-        vsnprintf(lane->error, sizeof lane->error, format, arguments);
+        vsnprintf(lane->error, sizeof(lane->error), format, arguments);
     va_end(arguments);
     return -1;
 }
@@ -53,7 +53,7 @@ static bool give_memory(struct perf_lane *lane)
     size_t all = lane->stride * lane->setup.connections;
     lane->source = aligned_alloc(LINE, all);
     lane->sink = aligned_alloc(LINE, all);
-    lane->counter = calloc(lane->setup.connections, sizeof *lane->counter);
+    lane->counter = calloc(lane->setup.connections, sizeof(*lane->counter));
     if (lane->source == NULL || lane->sink == NULL || lane->counter == NULL)
         return false;
     fill(lane, &(struct perf_run){.size = size});
@@ -80,7 +80,7 @@ int perf_lane_prepare(struct perf_lane *lane, const struct perf_run *run)
         return perf_lane_fail(lane, "a size above the one that was announced");
     if (run->verify)
         fill(lane, run);
-    memset(lane->counter, 0, lane->setup.connections * sizeof *lane->counter);
+    memset(lane->counter, 0, lane->setup.connections * sizeof(*lane->counter));
     return lane->ops->prepare(lane, run);
 }
 
@@ -146,8 +146,8 @@ void perf_lane_congestion(const struct perf_setup *setup, char name[PERF_CONGEST
 static bool set_buffer(int fd, int which, uint64_t wanted, char *error)
 {
     int octets = (int)wanted, most = 0;
-    socklen_t length = sizeof most;
-    if (setsockopt(fd, SOL_SOCKET, which, &octets, sizeof octets) ||
+    socklen_t length = sizeof(most);
+    if (setsockopt(fd, SOL_SOCKET, which, &octets, sizeof(octets)) ||
         getsockopt(fd, SOL_SOCKET, which, &most, &length)) {
         snprintf(error, PERF_TEXT, "--socket-buffer: %s", strerror(errno));
         return false;
@@ -162,8 +162,8 @@ static bool set_buffer(int fd, int which, uint64_t wanted, char *error)
 int perf_lane_socket(const struct perf_setup *setup, int fd, char *error)
 {
     int on = 1, mss = (int)setup->mss;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (mss > 0 && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss)) {
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    if (mss > 0 && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof(mss))) {
         snprintf(error, PERF_TEXT, "--mss %d: %s", mss, strerror(errno));
         return -1;
     }

@@ -28,7 +28,7 @@ static int set_traffic(void *context, const char *value, char *error, size_t roo
 {
     static const char *const names[] = {"mixed", "writes", "sends"};
     struct iw_loop_options *o = context;
-    for (unsigned k = 0; k < sizeof names / sizeof names[0]; k++)
+    for (unsigned k = 0; k < sizeof(names) / sizeof(names[0]); k++)
         if (strcmp(value, names[k]) == 0) {
             o->traffic = (enum iw_loop_traffic)k;
             return IW_OPTION_TAKEN;
@@ -107,12 +107,12 @@ static int loop(int argc, char **argv)
                                 .burst = 1,
                                 .port = 4420};
     const struct iw_option_table tables[] = {
-        {"", loop_options, sizeof loop_options / sizeof *loop_options, &o},
+        {"", loop_options, sizeof(loop_options) / sizeof(*loop_options), &o},
         {"With --pcap nothing is measured: a capture (pcapng) of RDMA Writes and Reads in turn is\n"
          "written, for programs that read captures. The TCP segments are made up, each is one "
          "FPDU\n"
          "unless --fpdu says otherwise.\n",
-         record_options, sizeof record_options / sizeof *record_options, &o},
+         record_options, sizeof(record_options) / sizeof(*record_options), &o},
     };
     const struct iw_command_line line = {
         .program = "iwarp-perf",

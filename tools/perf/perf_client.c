@@ -62,7 +62,7 @@ static void prefer_theirs(struct client *c)
 {
     struct pollfd p = {.fd = c->control.fd, .events = POLLIN};
     char ours[PERF_TEXT];
-    snprintf(ours, sizeof ours, "%s", c->control.error);
+    snprintf(ours, sizeof(ours), "%s", c->control.error);
     if (!c->control.theirs && poll(&p, 1, REASON) > 0)
         json_decref(perf_control_receive(&c->control));
     if (!c->control.theirs)
@@ -86,7 +86,7 @@ static int connect_one(struct client *c, const struct perf_setup *setup)
         if (fd >= 0)
             close(fd);
     }
-    snprintf(c->control.error, sizeof c->control.error, "cannot connect: %s", strerror(trouble));
+    snprintf(c->control.error, sizeof(c->control.error), "cannot connect: %s", strerror(trouble));
     return -1;
 }
 
@@ -143,12 +143,12 @@ static int connect_all(struct client *c, const char *host_port)
 {
     struct iw_host_port to;
     char error[PERF_TEXT + 200];
-    if (iw_transport_parse(host_port, &to, error, sizeof error)) {
+    if (iw_transport_parse(host_port, &to, error, sizeof(error))) {
         iw_complain("%s", error);
         return IW_EXIT_USAGE;
     }
     c->addresses =
-        iw_address_resolve(to.host, to.port, false, c->control.error, sizeof c->control.error);
+        iw_address_resolve(to.host, to.port, false, c->control.error, sizeof(c->control.error));
     int fd = c->addresses != NULL ? connect_one(c, NULL) : -1;
     if (fd < 0) {
         iw_complain("%.200s: %s", host_port, c->control.error);
@@ -314,7 +314,7 @@ static bool measure(struct client *c, enum perf_test test, uint64_t size)
         size_t room = (size_t)(run.count * plan->rounds * plan->lanes[i].connections);
         struct series *s = &c->series[i];
         free(s->samples);
-        s->samples = perf_is_latency(test) ? malloc(room * sizeof *s->samples) : NULL;
+        s->samples = perf_is_latency(test) ? malloc(room * sizeof(*s->samples)) : NULL;
         s->sample_count = 0;
         if (perf_is_latency(test) && s->samples == NULL)
             return fail(c, "no memory for the samples");
@@ -387,7 +387,7 @@ static bool soak_flat(struct client *c)
     for (int end = 0; end < 2; end++) {
         uint64_t most = s->first[end] + s->first[end] / 20 + 4096;
         if (s->now[end] > most) {
-            snprintf(c->control.error, sizeof c->control.error,
+            snprintf(c->control.error, sizeof(c->control.error),
                      "the %s's memory has grown from %llu to %llu KiB, at most %llu were expected",
                      ends[end], (unsigned long long)s->first[end], (unsigned long long)s->now[end],
                      (unsigned long long)most);
@@ -413,7 +413,7 @@ static bool soak(struct client *c)
         /* The octets that wait in a connection depend on how its ends happen to run: two passes
          * may not have reached the maximum. */
         if (!s->watched && passes >= 2 && perf_seconds() - s->began >= wanted / 10) {
-            memcpy(s->first, s->now, sizeof s->first);
+            memcpy(s->first, s->now, sizeof(s->first));
             s->watched = true;
         }
     }
@@ -448,13 +448,13 @@ static void pin(int cpu)
     if (cpu < 0)
         return;
     CPU_SET((unsigned)cpu, &set);
-    if (sched_setaffinity(0, sizeof set, &set))
+    if (sched_setaffinity(0, sizeof(set), &set))
         iw_complain("cannot run on CPU %d: %s", cpu, strerror(errno));
 }
 
 int perf_client(const struct perf_plan *plan, const char *host_port)
 {
-    struct client *c = iw_got(calloc(1, sizeof *c));
+    struct client *c = iw_got(calloc(1, sizeof(*c)));
     c->plan = plan;
     c->control.fd = -1;
     c->results.list = c->list;
@@ -503,7 +503,7 @@ int perf_local(const struct perf_plan *plan)
 {
     struct iw_host_port at = {.host = "127.0.0.1", .port = 0};
     char error[PERF_TEXT], address[IW_TRANSPORT_TEXT];
-    int listener = iw_transport_bind(&at, address, error, sizeof error);
+    int listener = iw_transport_bind(&at, address, error, sizeof(error));
     if (listener < 0) {
         iw_complain("%s", error);
         return IW_EXIT_UNAVAILABLE;

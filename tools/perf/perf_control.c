@@ -16,7 +16,7 @@ void perf_control_init(struct perf_control *c, int fd)
     int on = 1;
     /* A slice may take its time, and stall as well. */
     *c = (struct perf_control){.fd = fd, .patience = 10 * PERF_STALL};
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
 void perf_control_close(struct perf_control *c)
@@ -27,7 +27,7 @@ void perf_control_close(struct perf_control *c)
 
 int perf_control_fail(struct perf_control *c, const char *text)
 {
-    snprintf(c->error, sizeof c->error, "%s", text);
+    snprintf(c->error, sizeof(c->error), "%s", text);
     return -1;
 }
 
@@ -45,7 +45,7 @@ int perf_control_send(struct perf_control *c, json_t *message)
         if (n >= 0) {
             sent += (size_t)n;
         } else if (errno != EINTR) {
-            snprintf(c->error, sizeof c->error, "control connection: %s", strerror(errno));
+            snprintf(c->error, sizeof(c->error), "control connection: %s", strerror(errno));
             result = -1;
         }
     }
@@ -68,7 +68,7 @@ static json_t *take_line(struct perf_control *c, const char *end)
     (void)perf_control_fail(c, foreign);
     c->theirs = trouble != NULL;
     if (trouble != NULL)
-        snprintf(c->error, sizeof c->error, "the peer says: %.200s", trouble);
+        snprintf(c->error, sizeof(c->error), "the peer says: %.200s", trouble);
     for (char *at = c->error; *at != '\0'; at++)
         if ((unsigned char)*at < ' ' || *at == 0x7f)
             *at = '?'; /* nothing for a terminal to obey */
@@ -83,22 +83,22 @@ json_t *perf_control_receive(struct perf_control *c)
         const char *end = memchr(c->line, '\n', c->have);
         if (end != NULL)
             return take_line(c, end);
-        if (c->have == sizeof c->line) {
+        if (c->have == sizeof(c->line)) {
             (void)perf_control_fail(c, foreign);
             return NULL;
         }
         struct pollfd p = {.fd = c->fd, .events = POLLIN};
         double left = until - perf_seconds();
         if (left <= 0 || poll(&p, 1, (int)(left * 1000) + 1) == 0) {
-            snprintf(c->error, sizeof c->error, "control connection: nothing came for %d seconds",
+            snprintf(c->error, sizeof(c->error), "control connection: nothing came for %d seconds",
                      c->patience);
             return NULL;
         }
-        ssize_t n = recv(c->fd, c->line + c->have, sizeof c->line - c->have, 0);
+        ssize_t n = recv(c->fd, c->line + c->have, sizeof(c->line) - c->have, 0);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            snprintf(c->error, sizeof c->error, "control connection: %s",
+            snprintf(c->error, sizeof(c->error), "control connection: %s",
                      n == 0 ? "closed by the peer" : strerror(errno));
             c->ended = true;
             return NULL;
@@ -123,7 +123,7 @@ int perf_control_expect(struct perf_control *c, const char *format, ...)
 json_int_t perf_control_port(int fd, bool peer)
 {
     struct sockaddr_storage at = {0};
-    socklen_t length = sizeof at;
+    socklen_t length = sizeof(at);
     if (peer ? getpeername(fd, (struct sockaddr *)&at, &length)
              : getsockname(fd, (struct sockaddr *)&at, &length))
         return 0;
@@ -172,7 +172,7 @@ int perf_setup_from_json(const json_t *from, struct perf_setup *s)
 {
     const json_t *congestion = json_object_get(from, "congestion");
     bool good = congestion == NULL || (json_is_string(congestion) &&
-                                       json_string_length(congestion) < sizeof s->congestion);
+                                       json_string_length(congestion) < sizeof(s->congestion));
     *s = (struct perf_setup){
         .tcp = flag(from, "tcp", &good),
         .crc = flag(from, "crc", &good),
@@ -191,7 +191,7 @@ int perf_setup_from_json(const json_t *from, struct perf_setup *s)
         s->connections * (uint64_t)s->window > PERF_POSTED)
         return -1;
     if (congestion != NULL)
-        snprintf(s->congestion, sizeof s->congestion, "%s", json_string_value(congestion));
+        snprintf(s->congestion, sizeof(s->congestion), "%s", json_string_value(congestion));
     return 0;
 }
 

@@ -49,10 +49,10 @@ static int taken(bool good, const char *expected, char *error, size_t room)
 static bool parse_tests(const char *list, struct draft *d)
 {
     char word[32];
-    memset(d->plan.tests, 0, sizeof d->plan.tests);
+    memset(d->plan.tests, 0, sizeof(d->plan.tests));
     if (*list == '\0')
         return false;
-    while (next_word(&list, word, sizeof word)) {
+    while (next_word(&list, word, sizeof(word))) {
         bool known = false;
         for (int i = 0; i < PERF_TESTS; i++) {
             bool group = strcmp(word, perf_is_latency((enum perf_test)i) ? "lat" : "bw") == 0;
@@ -75,7 +75,7 @@ static bool parse_sizes(const char *list, struct perf_plan *plan)
 {
     char word[32];
     plan->size_count = 0;
-    while (next_word(&list, word, sizeof word))
+    while (next_word(&list, word, sizeof(word)))
         if (plan->size_count == PERF_SIZES ||
             !iw_number(word, 1, PERF_SIZE_MAX, &plan->sizes[plan->size_count++]))
             return false;
@@ -128,15 +128,15 @@ static bool has_cpu(int cpu)
     cpu_set_t now, wanted;
     CPU_ZERO(&wanted);
     CPU_SET((unsigned)cpu, &wanted);
-    bool can = sched_getaffinity(0, sizeof now, &now) == 0 &&
-               sched_setaffinity(0, sizeof wanted, &wanted) == 0;
-    return can && sched_setaffinity(0, sizeof now, &now) == 0;
+    bool can = sched_getaffinity(0, sizeof(now), &now) == 0 &&
+               sched_setaffinity(0, sizeof(wanted), &wanted) == 0;
+    return can && sched_setaffinity(0, sizeof(now), &now) == 0;
 }
 
 static bool parse_cpus(const char *list, struct perf_plan *plan)
 {
     char word[32];
-    for (int i = 0; next_word(&list, word, sizeof word); i++) {
+    for (int i = 0; next_word(&list, word, sizeof(word)); i++) {
         uint64_t value;
         if (i == 2 || !iw_number(word, 0, CPU_SETSIZE - 1, &value) || !has_cpu((int)value))
             return false;
@@ -171,17 +171,18 @@ static int set_congestion(void *context, const char *value, char *text, size_t r
     struct perf_setup alone = {.mss = 0};
     const char *path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     char error[PERF_TEXT], names[128] = "", expected[256] = "one that TCP has here";
-    snprintf(alone.congestion, sizeof alone.congestion, "%s", value);
+    snprintf(alone.congestion, sizeof(alone.congestion), "%s", value);
     errno = 0;
-    if (value[0] != '\0' && strlen(value) < sizeof alone.congestion && has_options(&alone, error)) {
-        memcpy(d->setup.congestion, alone.congestion, sizeof alone.congestion);
+    if (value[0] != '\0' && strlen(value) < sizeof(alone.congestion) &&
+        has_options(&alone, error)) {
+        memcpy(d->setup.congestion, alone.congestion, sizeof(alone.congestion));
         return IW_OPTION_TAKEN;
     }
     if (errno == EPERM)
         path = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
     FILE *list = fopen(path, "r");
-    if (list != NULL && fgets(names, sizeof names, list) != NULL)
-        snprintf(expected, sizeof expected, "what TCP has here: %.*s", (int)strcspn(names, "\n"),
+    if (list != NULL && fgets(names, sizeof(names), list) != NULL)
+        snprintf(expected, sizeof(expected), "what TCP has here: %.*s", (int)strcspn(names, "\n"),
                  names);
     if (list != NULL)
         fclose(list);
@@ -345,7 +346,7 @@ int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
                       .markers = 1};
     char error[PERF_TEXT];
     d.plan.tests[PERF_WRITE_BW] = true;
-    int result = read_line(client_options, sizeof client_options / sizeof *client_options, &d,
+    int result = read_line(client_options, sizeof(client_options) / sizeof(*client_options), &d,
                            local ? NULL : &d.plan.address, argc, argv);
     if (result >= 0)
         return result;
@@ -370,6 +371,6 @@ int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
 int perf_plan_server(struct perf_plan *plan, int argc, char **argv)
 {
     *plan = (struct perf_plan){.cpu = {-1, -1}};
-    return read_line(server_options, sizeof server_options / sizeof *server_options, plan,
+    return read_line(server_options, sizeof(server_options) / sizeof(*server_options), plan,
                      &plan->address, argc, argv);
 }

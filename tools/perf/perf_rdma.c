@@ -355,7 +355,7 @@ static void turn_until(struct part *p, const uint32_t *count)
     uint32_t look = poll ? 4096 : 16; /* steps between two looks at the clock */
     for (uint32_t n = 1; *count < p->count && p->error[0] == '\0'; n++) {
         if (iw_reactor_step(p->reactor, poll ? 0 : 1000))
-            snprintf(p->error, sizeof p->error, "epoll failed");
+            snprintf(p->error, sizeof(p->error), "epoll failed");
         if (n % look != 0)
             continue;
         double now = perf_seconds();
@@ -363,7 +363,7 @@ static void turn_until(struct part *p, const uint32_t *count)
             since = now;
         moved = p->moved;
         if (now - since > PERF_STALL && p->error[0] == '\0')
-            snprintf(p->error, sizeof p->error, "no progress for %d seconds", PERF_STALL);
+            snprintf(p->error, sizeof(p->error), "no progress for %d seconds", PERF_STALL);
     }
 }
 
@@ -439,7 +439,7 @@ static int execute(struct perf_lane *lane, const struct perf_run *run, struct pe
             result = -1;
         if (room > 0) {
             memmove(samples->values + samples->count, p->samples.values,
-                    p->samples.count * sizeof *samples->values);
+                    p->samples.count * sizeof(*samples->values));
             samples->count += p->samples.count;
         }
     }
@@ -521,14 +521,14 @@ static bool add_part(struct rdma_lane *r, uint64_t seed)
 
 struct perf_lane *perf_rdma_new(const struct perf_setup *setup)
 {
-    struct rdma_lane *r = calloc(1, sizeof *r + setup->threads * sizeof *r->parts);
+    struct rdma_lane *r = calloc(1, sizeof(*r) + setup->threads * sizeof(*r->parts));
     uint64_t seed = (uint64_t)(uintptr_t)r;
     if (r == NULL)
         return NULL;
     r->base.ops = &rdma_ops;
     r->base.setup = *setup;
-    r->flows = calloc(setup->connections, sizeof *r->flows);
-    (void)!getrandom(&seed, sizeof seed, 0);
+    r->flows = calloc(setup->connections, sizeof(*r->flows));
+    (void)!getrandom(&seed, sizeof(seed), 0);
     bool good = r->flows != NULL;
     while (good && r->count < setup->threads)
         good = add_part(r, seed);

@@ -62,8 +62,8 @@ static void send_startup(struct record *r, const struct flow *f, unsigned side)
         .flags = (uint8_t)((o->crc ? IW_MPA_FLAG_C : 0) | (o->markers ? IW_MPA_FLAG_M : 0)),
         .revision = 1};
 
-    memcpy(header.key, side == 0 ? iw_mpa_request_key : iw_mpa_reply_key, sizeof header.key);
-    send_octets(r, f, side, (size_t)iw_wire_put_startup(r->segment, sizeof r->segment, &header));
+    memcpy(header.key, side == 0 ? iw_mpa_request_key : iw_mpa_reply_key, sizeof(header.key));
+    send_octets(r, f, side, (size_t)iw_wire_put_startup(r->segment, sizeof(r->segment), &header));
 }
 
 /* Sends one FPDU, as a segment of its own if no size of FPDUs was given; else whole segments, and
@@ -73,7 +73,7 @@ static void send_fpdu(struct record *r, struct flow *f, unsigned side,
 {
     size_t at = f->n_rest[side], mss = (size_t)r->options->mss;
     uint8_t ddp[IW_DDP_UNTAGGED_HEADER];
-    int n = iw_wire_put_ddp(ddp, sizeof ddp, header);
+    int n = iw_wire_put_ddp(ddp, sizeof(ddp), header);
     const struct iw_iov ulpdu[2] = {{ddp, (size_t)n}, {(void *)(uintptr_t)payload, length}};
     memcpy(r->segment, f->rest[side], at);
     n = iw_framer_frame(&f->framer[side], ulpdu, length > 0 ? 2 : 1, r->pieces, PIECES, r->scratch);
@@ -125,8 +125,8 @@ static void send_request(struct record *r, struct flow *f)
                                          .qn = 1,
                                          .msn = ++f->reads};
     uint8_t octets[IW_RDMAP_READ_REQUEST];
-    (void)iw_wire_put_read_request(octets, sizeof octets, &request);
-    send_fpdu(r, f, 0, &header, octets, sizeof octets);
+    (void)iw_wire_put_read_request(octets, sizeof(octets), &request);
+    send_fpdu(r, f, 0, &header, octets, sizeof(octets));
 }
 
 /* Sends one segment of this connection: of a Send, or of a Write, the Read Request after it, or the
@@ -220,19 +220,19 @@ static bool write_all(struct record *r)
 int iw_record_run(const struct iw_loop_options *options)
 {
     char error[IW_CAPTURE_ERROR];
-    struct record *r = iw_got(calloc(1, sizeof *r));
+    struct record *r = iw_got(calloc(1, sizeof(*r)));
     r->options = options;
     uint64_t emss = options->fpdu > 0 ? options->fpdu : options->mss;
     r->mulpdu = iw_wire_mulpdu((uint32_t)emss, options->markers);
-    r->flows = iw_got(calloc(options->connections, sizeof *r->flows));
+    r->flows = iw_got(calloc(options->connections, sizeof(*r->flows)));
     r->rests = iw_got(calloc(options->connections, 2 * options->mss));
-    for (size_t i = 0; i < sizeof r->pattern; i++)
+    for (size_t i = 0; i < sizeof(r->pattern); i++)
         r->pattern[i] = (uint8_t)(i % PATTERN * 31 + i % PATTERN / 257);
     r->synth = iw_synth_stream(options->path, "iwarp-perf " IW_VERSION, NULL, error);
     bool good = r->synth != NULL;
     if (good) {
         good = write_all(r);
-        snprintf(error, sizeof error, "%s: out of memory", options->path);
+        snprintf(error, sizeof(error), "%s: out of memory", options->path);
         good = iw_synth_finish(r->synth, error) && good;
     }
     if (good)

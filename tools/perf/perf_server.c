@@ -46,7 +46,7 @@ static bool peer_host(int fd, char *host)
 {
     struct sockaddr_storage at;
     struct sockaddr *peer = (struct sockaddr *)&at;
-    socklen_t length = sizeof at;
+    socklen_t length = sizeof(at);
     return getpeername(fd, peer, &length) == 0 &&
            getnameinfo(peer, length, host, NI_MAXHOST, NULL, 0, NI_NUMERICHOST) == 0;
 }
@@ -63,7 +63,7 @@ static bool is_meant(const struct session *s, int fd, json_int_t port)
 static int take_waiting(struct arrivals *a, size_t i)
 {
     int fd = a->waiting[i];
-    memmove(&a->waiting[i], &a->waiting[i + 1], (--a->count - i) * sizeof a->waiting[0]);
+    memmove(&a->waiting[i], &a->waiting[i + 1], (--a->count - i) * sizeof(a->waiting[0]));
     return fd;
 }
 
@@ -116,7 +116,7 @@ static bool attach_one(struct session *s, struct perf_lane *lane, uint32_t i)
         return refuse(s, "a connection of the lane did not come");
     char error[PERF_TEXT];
     if (fd < 0) {
-        snprintf(error, sizeof error, "a connection of the lane cannot be accepted: %s",
+        snprintf(error, sizeof(error), "a connection of the lane cannot be accepted: %s",
                  strerror(errno));
         return refuse(s, error);
     }
@@ -258,11 +258,11 @@ int perf_server(const struct perf_plan *plan)
 {
     struct iw_host_port at;
     char error[PERF_TEXT + 200], address[IW_TRANSPORT_TEXT];
-    if (iw_transport_parse(plan->address, &at, error, sizeof error)) {
+    if (iw_transport_parse(plan->address, &at, error, sizeof(error))) {
         iw_complain("%s", error);
         return IW_EXIT_USAGE;
     }
-    int listener = iw_transport_bind(&at, address, error, sizeof error);
+    int listener = iw_transport_bind(&at, address, error, sizeof(error));
     if (listener < 0) {
         iw_complain("%s", error);
         return IW_EXIT_UNAVAILABLE;

@@ -44,7 +44,7 @@ struct perf_spread perf_spread(double *values, size_t count)
 {
     if (count == 0)
         return (struct perf_spread){0, 0, 0};
-    qsort(values, count, sizeof *values, ascending);
+    qsort(values, count, sizeof(*values), ascending);
     return (struct perf_spread){(values[(count - 1) / 2] + values[count / 2]) / 2, values[0],
                                 values[count - 1]};
 }

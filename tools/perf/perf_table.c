@@ -60,8 +60,8 @@ void perf_table_row(const struct perf_plan *plan, const struct perf_result *r)
         fprintf(out, "%9.2f, %9.2f", r->p99, r->p999);
     else
         fprintf(out, "%20.0f", r->rate.median);
-    snprintf(cpu, sizeof cpu, "%.2f + %.2f", r->cpu_message[0], r->cpu_message[1]);
-    snprintf(calls, sizeof calls, "%.3g + %.3g", r->calls[0], r->calls[1]);
+    snprintf(cpu, sizeof(cpu), "%.2f + %.2f", r->cpu_message[0], r->cpu_message[1]);
+    snprintf(calls, sizeof(calls), "%.3g + %.3g", r->calls[0], r->calls[1]);
     fprintf(out, " %15s %9.3f %13s", cpu, r->cpu_gib[0] + r->cpu_gib[1], calls);
     if (plan->baseline && r->lane > 0)
         fprintf(out, " %-26s %.2f", print_spread(spread, &r->ratio), r->cpu_ratio);

@@ -70,8 +70,8 @@ static int attach(struct perf_lane *lane, uint32_t index, int fd)
     f->sink = lane->sink + index * lane->stride;
     f->armed = EPOLLIN;
     f->nodelay = true;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &stall, sizeof stall);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &stall, sizeof stall);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &stall, sizeof(stall));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &stall, sizeof(stall));
     if (epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e))
         return perf_lane_fail(lane, "epoll: %s", strerror(errno));
     return 0;
@@ -88,7 +88,7 @@ static void set_nodelay(struct flow *f, bool on)
 {
     int value = on;
     if (f->nodelay != on)
-        setsockopt(f->fd, IPPROTO_TCP, TCP_NODELAY, &value, sizeof value);
+        setsockopt(f->fd, IPPROTO_TCP, TCP_NODELAY, &value, sizeof(value));
     f->nodelay = on;
 }
 
@@ -317,13 +317,13 @@ static const struct perf_lane_ops tcp_ops = {nothing_to_do, attach,  nothing_to_
 
 struct perf_lane *perf_tcp_new(const struct perf_setup *setup)
 {
-    struct tcp_lane *t = calloc(1, sizeof *t);
+    struct tcp_lane *t = calloc(1, sizeof(*t));
     if (t == NULL)
         return NULL;
     t->base.ops = &tcp_ops;
     t->base.setup = *setup;
     t->epoll = epoll_create1(EPOLL_CLOEXEC);
-    t->flows = calloc(setup->connections, sizeof *t->flows);
+    t->flows = calloc(setup->connections, sizeof(*t->flows));
     for (uint32_t i = 0; t->flows != NULL && i < setup->connections; i++)
         t->flows[i].fd = -1;
     if (t->flows != NULL && t->epoll >= 0)

@@ -135,7 +135,7 @@ static void axes(const struct plot *p)
     for (int x = (int)ceil(fmax(p->x0, 0)); x <= p->x1; x += step) {
         double size = exp2(x);
         char text[32];
-        print_size(text, sizeof text, size);
+        print_size(text, sizeof(text), size);
         fprintf(p->out,
                 "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",

@@ -42,7 +42,7 @@ static inline const char *caught(void)
     bool back = dup2(catching.saved, catching.fd) == catching.fd;
     close(catching.saved);
     rewind(catching.file);
-    size_t length = fread(catching.text, 1, sizeof catching.text - 1, catching.file);
+    size_t length = fread(catching.text, 1, sizeof(catching.text) - 1, catching.file);
     catching.text[length] = '\0';
     fclose(catching.file);
     catching.file = NULL;
@@ -108,7 +108,7 @@ static inline const char *text_of(const char *path)
 {
     FILE *file = fopen(path, "r");
     assert_non_null(file);
-    size_t length = fread(catching.text, 1, sizeof catching.text - 1, file);
+    size_t length = fread(catching.text, 1, sizeof(catching.text) - 1, file);
     catching.text[length] = '\0';
     fclose(file);
     return catching.text;

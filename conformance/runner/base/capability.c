@@ -50,7 +50,7 @@ static bool fits(const struct capability *c, const char *word)
     if (c->counted && *word && strspn(word, "0123456789") == strlen(word))
         return true;
     for (size_t i = 0; i < VALUES && c->values[i] != NULL; i++)
-        if (!strcmp(word, c->values[i]))
+        if (strcmp(word, c->values[i]) == 0)
             return true;
     return false;
 }
@@ -80,7 +80,8 @@ bool iw_capability_known(const char *capability, char *error, size_t room)
     char suggestion[IW_NEAREST_WORD] = "";
     size_t n = strcspn(capability, ".");
     for (size_t i = 0; i < COUNT; i++)
-        if (strlen(capabilities[i].name) == n && !strncmp(capabilities[i].name, capability, n) &&
+        if (strlen(capabilities[i].name) == n &&
+            strncmp(capabilities[i].name, capability, n) == 0 &&
             (!capability[n] || fits(&capabilities[i], capability + n + 1)))
             return true;
     suggest(capability, suggestion, sizeof(suggestion));

@@ -56,7 +56,7 @@ static const json_t *find(const json_t *cases, const char *id)
     size_t i;
     json_array_foreach(cases, i, one)
     {
-        if (!strcmp(member(one, "id"), id))
+        if (strcmp(member(one, "id"), id) == 0)
             return one;
     }
     return NULL;
@@ -80,7 +80,7 @@ static const char *deciding(const json_t *one)
         json_array_foreach(json_object_get(line, "remarks"), k, remark)
         {
             const char *text = json_string_value(json_array_get(remark, 1));
-            if (text != NULL && !strncmp(text, "deciding", 8))
+            if (text != NULL && strncmp(text, "deciding", 8) == 0)
                 return member(line, "octets");
         }
     }

@@ -13,7 +13,7 @@
 
 static bool one_of(const char *word, const char *a, const char *b)
 {
-    return !strcmp(word, a) || !strcmp(word, b);
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
 static bool is_numbers(const char *text)
@@ -30,7 +30,7 @@ static bool is_time(const char *text)
     if (strncmp(text, "scale=", 6) != 0)
         return false;
     double scale;
-    return !strcmp(text + 6, "0") || iw_number_real(text + 6, 0, 1000, &scale);
+    return strcmp(text + 6, "0") == 0 || iw_number_real(text + 6, 0, 1000, &scale);
 }
 
 static bool is_octets(const char *text)

@@ -188,7 +188,7 @@ void iw_command_select(struct iw_command *c, const char *pattern)
 static const struct command *command_of(const char *name)
 {
     for (size_t i = 0; i < N_COMMANDS; i++)
-        if (!strcmp(commands[i].name, name))
+        if (strcmp(commands[i].name, name) == 0)
             return &commands[i];
     return NULL;
 }

@@ -76,10 +76,10 @@ static bool stands(const struct iw_target_spec *spec, const char *line)
 {
     static const char *const fields[] = {"crc", "markers", "revision"};
 
-    if (!strncmp(line, "class = ", 8))
+    if (strncmp(line, "class = ", 8) == 0)
         return spec->class == IW_TARGET_RPING;
     for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-        if (!strncmp(line, fields[i], strlen(fields[i])) && line[strlen(fields[i])] == ' ')
+        if (strncmp(line, fields[i], strlen(fields[i])) == 0 && line[strlen(fields[i])] == ' ')
             return iw_target_said(spec, fields[i]);
     return false;
 }

@@ -177,7 +177,7 @@ int iw_reexec(const struct iw_command *c, const struct iw_target_spec *spec)
     fflush(stdout);
     if (!iw_target_go_inside(spec, variable))
         return IW_EXIT_TESTER;
-    if (spec->restart != NULL && !strcmp(c->name, "run"))
+    if (spec->restart != NULL && strcmp(c->name, "run") == 0)
         return supervise(spec, c);
     char *inside = enter(spec, c, own_command(NULL, NULL),
                          c->results != NULL ? c->results : "iwarp-conform-results");

@@ -136,7 +136,7 @@ static void skips(FILE *out, const struct iw_record *record)
         size_t before = 0, n = 0;
         for (size_t k = 0; k < record->count && skipped(&record->entries[i]); k++) {
             const struct iw_entry *other = &record->entries[k];
-            bool same = skipped(other) && !strcmp(other->result.reason, r->reason);
+            bool same = skipped(other) && strcmp(other->result.reason, r->reason) == 0;
             n += same;
             before += same && k < i;
         }

@@ -79,7 +79,7 @@ void iw_baseline_free(struct iw_baseline *b)
 const struct iw_pin *iw_baseline_find(const struct iw_baseline *b, const char *id)
 {
     for (size_t i = 0; i < b->count; i++)
-        if (!strcmp(b->pins[i].id, id))
+        if (strcmp(b->pins[i].id, id) == 0)
             return &b->pins[i];
     return NULL;
 }

@@ -101,7 +101,7 @@ struct iw_entry *iw_record_next(struct iw_record *r, unsigned *number)
 struct iw_entry *iw_record_entry(const struct iw_record *r, const char *id)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (r->entries[i].c != NULL && !strcmp(r->entries[i].c->id, id))
+        if (r->entries[i].c != NULL && strcmp(r->entries[i].c->id, id) == 0)
             return &r->entries[i];
     return NULL;
 }
@@ -130,7 +130,7 @@ static void keep(struct iw_entry *entry, bool first, struct iw_result *result)
 static bool starts(const struct iw_result *r, const char *with)
 {
     return r->verdict == IW_VERDICT_INCONCLUSIVE && r->reason != NULL &&
-           !strncmp(r->reason, with, strlen(with));
+           strncmp(r->reason, with, strlen(with)) == 0;
 }
 
 /* What ended a case from outside, such as the death of the target's kernel, is a deviation, too. */

@@ -77,7 +77,7 @@ void iw_worker_close(struct iw_worker *w)
 static bool is_crafted(const struct iw_case *c)
 {
     for (size_t i = 0; i < c->n_needs; i++)
-        if (!strcmp(c->needs[i].name, "tcp") && !strcmp(c->needs[i].value, "crafted"))
+        if (strcmp(c->needs[i].name, "tcp") == 0 && strcmp(c->needs[i].value, "crafted") == 0)
             return true;
     return false;
 }

@@ -64,7 +64,7 @@ int iw_script_load_file(lua_State *L, const char *path)
     if (stat(path, &now))
         return luaL_loadfilex(L, path, "t"); /* for its message */
     for (size_t i = 0; i < chunk_count && known == NULL; i++)
-        if (!strcmp(chunks[i].path, path))
+        if (strcmp(chunks[i].path, path) == 0)
             known = &chunks[i];
     if (known != NULL && same(&known->stat, &now))
         return luaL_loadbufferx(L, known->code, known->length, path, "b");

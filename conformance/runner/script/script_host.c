@@ -35,7 +35,7 @@ static const char *find_where(lua_State *L, char where[IW_SCRIPT_WHERE])
     for (int level = 0; lua_getstack(L, level, &ar); level++) {
         if (!lua_getinfo(L, "Slt", &ar))
             continue;
-        if (ar.currentline >= 0 && *ar.source == '@' && !strcmp(ar.source + 1, s->file)) {
+        if (ar.currentline >= 0 && *ar.source == '@' && strcmp(ar.source + 1, s->file) == 0) {
             line = ar.currentline;
             break;
         }
@@ -162,7 +162,7 @@ static void hook(lua_State *L, lua_Debug *ar)
         return;
     }
     lua_getinfo(L, "Sl", ar);
-    if (*ar->source == '@' && !strcmp(ar->source + 1, s->file))
+    if (*ar->source == '@' && strcmp(ar->source + 1, s->file) == 0)
         s->line = ar->currentline;
 }
 
@@ -315,8 +315,8 @@ static int l_near(lua_State *L)
 {
     const char *word = luaL_checkstring(L, 1);
     if (lua_type(L, 2) == LUA_TSTRING) {
-        lua_pushstring(L, !strcmp(lua_tostring(L, 2), "rule") ? iw_nearest_rule(word)
-                                                              : iw_nearest_check(word));
+        lua_pushstring(L, strcmp(lua_tostring(L, 2), "rule") == 0 ? iw_nearest_rule(word)
+                                                                  : iw_nearest_check(word));
         return 1;
     }
     luaL_checktype(L, 2, LUA_TTABLE);

@@ -219,7 +219,7 @@ static bool is_case(lua_State *L, const struct iw_case *c)
 
     lua_rawgeti(L, -1, (lua_Integer)c->index + 1);
     lua_getfield(L, -1, "id");
-    bool same = !strcmp(lua_tostring(L, -1), c->id);
+    bool same = strcmp(lua_tostring(L, -1), c->id) == 0;
     lua_pop(L, 2);
     return same;
 }

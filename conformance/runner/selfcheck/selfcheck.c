@@ -287,8 +287,8 @@ static void probe_done(struct check_run *run, struct iw_probe *probe, const stru
         return;
     }
     if (result->verdict == suspect->verdict &&
-        !strcmp(result->observed != NULL ? result->observed : "",
-                suspect->observed != NULL ? suspect->observed : ""))
+        strcmp(result->observed != NULL ? result->observed : "",
+               suspect->observed != NULL ? suspect->observed : "") == 0)
         return;
     suspect->noticed++;
     probe->notices = iw_got(realloc(probe->notices, ++probe->n_notices * sizeof(*probe->notices)));

@@ -14,7 +14,7 @@
 static struct iw_proof_line *line_of(const struct iw_proof_table *t, const char *id)
 {
     for (size_t i = 0; i < t->count; i++)
-        if (!strcmp(t->lines[i].id, id))
+        if (strcmp(t->lines[i].id, id) == 0)
             return &t->lines[i];
     return NULL;
 }
@@ -127,7 +127,7 @@ static bool serves(const char *check, size_t length, const struct iw_rule *rule)
 {
     for (size_t i = 0; i < rule->n_checks; i++) {
         const char *name = iw_check_info(rule->checks[i])->name;
-        if (!strncmp(name, check, length) && name[length] == 0)
+        if (strncmp(name, check, length) == 0 && name[length] == 0)
             return true;
     }
     return false;

@@ -22,7 +22,7 @@ struct paths {
 static bool is_lua(const char *name)
 {
     size_t n = strlen(name);
-    return n > 4 && !strcmp(name + n - 4, ".lua");
+    return n > 4 && strcmp(name + n - 4, ".lua") == 0;
 }
 static int by_text(const void *a, const void *b)
 {
@@ -73,7 +73,7 @@ static uint64_t digest(uint64_t h, const struct paths *p)
 const struct iw_case *iw_suite_find(const struct iw_suite *suite, const char *id)
 {
     for (size_t i = 0; i < suite->n_cases; i++)
-        if (!strcmp(suite->cases[i]->id, id))
+        if (strcmp(suite->cases[i]->id, id) == 0)
             return suite->cases[i];
     return NULL;
 }
@@ -158,12 +158,12 @@ static bool rule_fits(const struct iw_case *c, const char *glob)
 
 static bool level_fits(const struct iw_case *c, const char *level)
 {
-    return !strcmp(level, iw_case_level(c));
+    return strcmp(level, iw_case_level(c)) == 0;
 }
 
 static bool role_fits(const struct iw_case *c, const char *role)
 {
-    return !strcmp(role, iw_role_name(c->role));
+    return strcmp(role, iw_role_name(c->role)) == 0;
 }
 
 /* What may stand before the colon of a pattern. */
@@ -183,7 +183,7 @@ static const struct question by_id = {"", id_fits, {NULL}};
 static bool takes(const struct question *q, const char *argument)
 {
     for (const char *const *one = q->arguments; *one != NULL; one++)
-        if (!strcmp(argument, *one))
+        if (strcmp(argument, *one) == 0)
             return true;
     return q->arguments[0] == NULL;
 }
@@ -195,7 +195,7 @@ static const struct question *question_of(const char *pattern, char *error, size
         return &by_id;
     for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
         size_t n = strlen(questions[i].name);
-        if (!strncmp(pattern, questions[i].name, n) && takes(&questions[i], pattern + n))
+        if (strncmp(pattern, questions[i].name, n) == 0 && takes(&questions[i], pattern + n))
             return &questions[i];
     }
     snprintf(error, room,
@@ -217,11 +217,11 @@ const char *iw_suite_nearest(const struct iw_suite *suite, const char *id)
 static void nothing_fits(const struct iw_suite *suite, const char *pattern, char *error,
                          size_t room)
 {
-    bool rule = !strncmp(pattern, "rule:", 5);
+    bool rule = strncmp(pattern, "rule:", 5) == 0;
     const char *near = NULL;
     if (strpbrk(pattern, "*?[") == NULL)
         near = rule ? iw_nearest_rule(pattern + 5) : iw_suite_nearest(suite, pattern);
-    if (rule && near != NULL && !strcasecmp(near, pattern + 5))
+    if (rule && near != NULL && strcasecmp(near, pattern + 5) == 0)
         snprintf(error, room, "--select %s: no case names this rule", pattern);
     else
         snprintf(error, room, "--select %s: no case fits%s%s%s", pattern,

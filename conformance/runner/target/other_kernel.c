@@ -24,7 +24,7 @@ enum { SLICE_MS = 20 /* between two looks at a command */ };
 bool iw_target_elsewhere(const struct iw_target_spec *spec, const char *variable)
 {
     const char *here = getenv(variable);
-    return spec->inside != NULL && !(here != NULL && !strcmp(here, spec->name));
+    return spec->inside != NULL && !(here != NULL && strcmp(here, spec->name) == 0);
 }
 
 bool iw_target_go_inside(const struct iw_target_spec *spec, const char *variable)

@@ -27,7 +27,7 @@ const char *iw_target_class_name(enum iw_target_class class)
 bool iw_target_class_find(const char *name, enum iw_target_class *out)
 {
     for (size_t i = 0; i < sizeof(class_names) / sizeof(*class_names); i++) {
-        if (!strcmp(name, class_names[i])) {
+        if (strcmp(name, class_names[i]) == 0) {
             *out = (enum iw_target_class)i;
             return true;
         }
@@ -58,7 +58,7 @@ bool iw_target_add_quirk(struct iw_target_spec *spec, const char *name, char *er
 
 bool iw_target_add_crc(struct iw_target_spec *spec, const char *value)
 {
-    bool off = !strcmp(value, "off");
+    bool off = strcmp(value, "off") == 0;
     if (!off && strcmp(value, "on") != 0)
         return false;
     iw_target_add(spec, true, "crc.on");
@@ -69,7 +69,7 @@ bool iw_target_add_crc(struct iw_target_spec *spec, const char *value)
 /* Returns whether the peer wants Markers is its own choice; each direction has its own. */
 bool iw_target_add_markers(struct iw_target_spec *spec, const char *value)
 {
-    bool on = !strcmp(value, "on");
+    bool on = strcmp(value, "on") == 0;
     if (!on && strcmp(value, "off") != 0)
         return false;
     iw_target_add(spec, on, "markers.on");
@@ -79,7 +79,7 @@ bool iw_target_add_markers(struct iw_target_spec *spec, const char *value)
 
 bool iw_target_add_revision(struct iw_target_spec *spec, const char *value)
 {
-    bool two = !strcmp(value, "2");
+    bool two = strcmp(value, "2") == 0;
     if (!two && strcmp(value, "1") != 0)
         return false;
     iw_target_add(spec, true, "revision.1");
@@ -142,27 +142,27 @@ void iw_target_free(struct iw_target_spec *spec)
 static const char *take_pair(struct iw_target_spec *spec, const char *key, const char *value,
                              char *words, size_t room)
 {
-    if (!strcmp(key, "class"))
+    if (strcmp(key, "class") == 0)
         return iw_target_class_find(value, &spec->class) ? NULL : "bare, rping or agent";
-    if (!strcmp(key, "crc"))
+    if (strcmp(key, "crc") == 0)
         return iw_target_add_crc(spec, value) ? NULL : "on or off";
-    if (!strcmp(key, "markers"))
+    if (strcmp(key, "markers") == 0)
         return iw_target_add_markers(spec, value) ? NULL : "on or off";
-    if (!strcmp(key, "rev") || !strcmp(key, "revision"))
+    if (strcmp(key, "rev") == 0 || strcmp(key, "revision") == 0)
         return iw_target_add_revision(spec, value) ? NULL : "1 or 2";
-    if (!strcmp(key, "token_file")) {
+    if (strcmp(key, "token_file") == 0) {
         if (!*value || spec->token_file != NULL)
             return "the path of one file";
         spec->token_file = iw_text_copy(value);
         return NULL;
     }
-    if (!strcmp(key, "quirk"))
+    if (strcmp(key, "quirk") == 0)
         return iw_target_add_quirk(spec, value, words, room) ? NULL : words;
     if (strcmp(key, "can") != 0 && strcmp(key, "cannot") != 0)
         return "one of class, crc, markers, rev, can, cannot, quirk, token_file";
     if (!iw_capability_known(value, words, room))
         return words;
-    iw_target_add(spec, !strcmp(key, "can"), value);
+    iw_target_add(spec, strcmp(key, "can") == 0, value);
     return NULL;
 }
 
@@ -220,7 +220,7 @@ static bool parse_tcp(struct iw_target_spec *spec, char *text, char *error, size
 static char *file_path(const char *text, const char *folder)
 {
     size_t length = strlen(text);
-    if (strchr(text, '/') != NULL || (length > 4 && !strcmp(text + length - 4, ".lua")))
+    if (strchr(text, '/') != NULL || (length > 4 && strcmp(text + length - 4, ".lua") == 0))
         return iw_text_copy(text);
     return iw_text_format("%s/%s.lua", folder, text);
 }

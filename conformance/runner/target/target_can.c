@@ -28,8 +28,8 @@ static bool covers(const char *entry, const char *question)
     static const char *const counted[] = {"ird", "private", "rping"};
 
     /* That a peer has RFC 7306 does not say that it can be had without, or the other way round. */
-    if (!strcmp(question, "extensions.off"))
-        return !strcmp(entry, question);
+    if (strcmp(question, "extensions.off") == 0)
+        return strcmp(entry, question) == 0;
     if (behind(question, entry) != NULL)
         return true;
     for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
@@ -58,8 +58,8 @@ static bool class_can(enum iw_target_class class, const char *question)
     static const char *const rping[] = {"read", "send", "rping.64", NULL};
     static const char *const agent[] = {"agent", "memory", "reject", "rping", NULL};
 
-    if (!strncmp(question, "class.", 6))
-        return !strcmp(question + 6, iw_target_class_name(class));
+    if (strncmp(question, "class.", 6) == 0)
+        return strcmp(question + 6, iw_target_class_name(class)) == 0;
     if (among(any, question))
         return true;
     if (class != IW_TARGET_BARE && among(rping, question))
@@ -78,22 +78,23 @@ static bool features_can(const json_t *features, const char *question)
     json_t *one;
     size_t i;
     snprintf(name, sizeof(name), "%.*s", (int)n, question);
-    if (!strcmp(name, "private"))
+    if (strcmp(name, "private") == 0)
         return atol(word) <= json_integer_value(json_object_get(features, "max_private"));
-    if (!strcmp(name, "enhanced") || !strcmp(name, "peer_to_peer") || !strcmp(name, "ird"))
+    if (strcmp(name, "enhanced") == 0 || strcmp(name, "peer_to_peer") == 0 ||
+        strcmp(name, "ird") == 0)
         return features_can(features, "revision.2");
     json_t *value = json_object_get(features, strcmp(name, "revision") ? name : "revisions");
-    if (!strcmp(question, "extensions.off"))
+    if (strcmp(question, "extensions.off") == 0)
         return json_is_boolean(value);
     json_array_foreach(value, i, one)
     {
         if (json_is_integer(one) ? json_integer_value(one) == atol(word)
-                                 : json_is_string(one) && !strcmp(json_string_value(one), word))
+                                 : json_is_string(one) && strcmp(json_string_value(one), word) == 0)
             return true;
     }
     if (json_is_array(value))
         return !*word && json_array_size(value) > 0;
-    return json_is_true(value) || (json_is_false(value) && !strcmp(question, "crc.on"));
+    return json_is_true(value) || (json_is_false(value) && strcmp(question, "crc.on") == 0);
 }
 
 bool iw_target_said(const struct iw_target_spec *spec, const char *name)
@@ -102,7 +103,7 @@ bool iw_target_said(const struct iw_target_spec *spec, const char *name)
     for (char **one = spec->can; one != NULL && *one != NULL; one++) {
         const char *word = *one + (**one == '!');
 
-        if (!strncmp(word, name, n) && (!word[n] || word[n] == '.'))
+        if (strncmp(word, name, n) == 0 && (!word[n] || word[n] == '.'))
             return true;
     }
     return false;
@@ -115,14 +116,14 @@ bool iw_target_can(const struct iw_target_spec *spec, const json_t *features, co
 
         if (covers(*said + no, question))
             return !no;
-        if (!strcmp(*said, "!read") && !strcmp(question, "empty_read"))
+        if (strcmp(*said, "!read") == 0 && strcmp(question, "empty_read") == 0)
             return false;
     }
-    if (spec->ends_connection && !strcmp(question, "reconnect"))
+    if (spec->ends_connection && strcmp(question, "reconnect") == 0)
         return false;
     if (class_can(spec->class, question))
         return true;
     if (spec->class != IW_TARGET_AGENT)
         return false;
-    return !strcmp(question, "reconnect") || features_can(features, question);
+    return strcmp(question, "reconnect") == 0 || features_can(features, question);
 }

@@ -15,7 +15,7 @@ static void argument(struct iw_target_spec *spec, const char *text)
 
 static const char *take_crc(struct iw_target_spec *spec, const char *value)
 {
-    bool off = !strcmp(value, "off");
+    bool off = strcmp(value, "off") == 0;
     if (!off && strcmp(value, "on") != 0)
         return "on or off";
     spec->startup.crc = !off;
@@ -26,8 +26,8 @@ static const char *take_crc(struct iw_target_spec *spec, const char *value)
 /* Who asks for Markers in what it receives. */
 static const char *take_markers(struct iw_target_spec *spec, const char *value)
 {
-    bool both = !strcmp(value, "both"), target = !strcmp(value, "target");
-    bool station = !strcmp(value, "station");
+    bool both = strcmp(value, "both") == 0, target = strcmp(value, "target") == 0;
+    bool station = strcmp(value, "station") == 0;
     if (!both && !target && !station && strcmp(value, "none") != 0)
         return "both, target, station or none";
     spec->startup.markers = both || station;

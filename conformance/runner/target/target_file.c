@@ -119,34 +119,34 @@ static void take_quirks(lua_State *L, struct iw_target_spec *spec)
 
 static void take_field(lua_State *L, struct iw_target_spec *spec, const char *field)
 {
-    if (!strcmp(field, "class"))
+    if (strcmp(field, "class") == 0)
         expect(L, iw_target_class_find(string_of(L, field), &spec->class), field,
                "\"bare\", \"rping\" or \"agent\"");
-    else if (!strcmp(field, "crc"))
+    else if (strcmp(field, "crc") == 0)
         expect(L, iw_target_add_crc(spec, string_of(L, field)), field, "\"on\" or \"off\"");
-    else if (!strcmp(field, "markers"))
+    else if (strcmp(field, "markers") == 0)
         expect(L, iw_target_add_markers(spec, string_of(L, field)), field, "\"on\" or \"off\"");
-    else if (!strcmp(field, "revision"))
+    else if (strcmp(field, "revision") == 0)
         expect(L,
                lua_isinteger(L, -1) &&
                    iw_target_add_revision(spec, lua_tointeger(L, -1) == 1   ? "1"
                                                 : lua_tointeger(L, -1) == 2 ? "2"
                                                                             : ""),
                field, "1 or 2");
-    else if (!strcmp(field, "port"))
+    else if (strcmp(field, "port") == 0)
         take_port(L, spec);
-    else if (!strcmp(field, "connect_within"))
+    else if (strcmp(field, "connect_within") == 0)
         spec->connect_within = seconds_of(L, field);
-    else if (!strcmp(field, "ends"))
-        expect(L, spec->ends_connection = !strcmp(string_of(L, field), "connection"), field,
+    else if (strcmp(field, "ends") == 0)
+        expect(L, spec->ends_connection = strcmp(string_of(L, field), "connection") == 0, field,
                "\"connection\"");
-    else if (!strcmp(field, "longest_timer"))
+    else if (strcmp(field, "longest_timer") == 0)
         spec->longest_timer = seconds_of(L, field);
-    else if (!strcmp(field, "agent"))
+    else if (strcmp(field, "agent") == 0)
         take_agent(L, spec);
-    else if (!strcmp(field, "quirks"))
+    else if (strcmp(field, "quirks") == 0)
         take_quirks(L, spec);
-    else if (!strcmp(field, "can") || !strcmp(field, "cannot"))
+    else if (strcmp(field, "can") == 0 || strcmp(field, "cannot") == 0)
         take_words(L, spec, field[3] == 0, field);
     else
         take_text(L, spec, field);

@@ -47,7 +47,7 @@ static const char *its_output(const struct iw_target_instance *t)
 static bool can(const struct iw_target *target, const char *question)
 {
     const struct iw_target_instance *t = (const struct iw_target_instance *)target;
-    if (!strcmp(question, "tcp.crafted"))
+    if (strcmp(question, "tcp.crafted") == 0)
         return target->tun;
     return iw_target_can(t->spec, t->features, question);
 }
@@ -335,7 +335,7 @@ const char *iw_target_uncraftable(const struct iw_target_spec *spec)
     if (spec->embedded)
         return NULL;
     for (char **can = spec->can; can != NULL && *can != NULL; can++)
-        said = said || !strcmp(*can, "tcp.crafted");
+        said = said || strcmp(*can, "tcp.crafted") == 0;
     bool ours =
         spec->start != NULL ? spec->ready != NULL : spec->connect != NULL && spec->host == NULL;
     if (!ours || spec->agent_host != NULL)

@@ -102,7 +102,8 @@ static void a_result_comes_back_from_its_json(void **state)
     static const char whole[] =
         "{\"verdict\":\"FAIL\",\"rule\":\"MPA-8-02\",\"seconds\":0.123457,\"heard\":true,"
         "\"reason\":\"why\",\"expected\":\"this\",\"actual\":\"that\",\"observed\":\"a=b\","
-        "\"notes\":[\"one\",\"two\",\"\"],\"where\":\"x.lua:7\",\"pcap\":\"x.pcapng\",\"log\":\"x.log\","
+        "\"notes\":[\"one\",\"two\",\"\"],\"where\":\"x.lua:7\",\"pcap\":\"x.pcapng\",\"log\":\"x."
+        "log\","
         "\"exchange\":[{\"text\":\"fin\"}]}";
     struct iw_result r = {.verdict = IW_VERDICT_FAIL,
                           .rule = iw_rule_find("MPA-8-02"),

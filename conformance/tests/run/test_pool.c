@@ -100,7 +100,7 @@ static char *describe_process(void)
         snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
         if (readlink(name, to, sizeof(to) - 1) < 0)
             continue;
-        sockets += !strncmp(to, "socket:", 7);
+        sockets += strncmp(to, "socket:", 7) == 0;
         signals += strstr(to, "signalfd") != NULL;
     }
     sigprocmask(SIG_BLOCK, NULL, &blocked);
@@ -118,54 +118,54 @@ static int play(const struct iw_case *c, struct iw_target *target,
 
     *out = (struct iw_result){.verdict = IW_VERDICT_PASS, .heard = strcmp(c->id, "mute") != 0};
     out->reason = iw_text_format("%s by %s", c->id, target->name);
-    if (!strcmp(c->id, "fail"))
+    if (strcmp(c->id, "fail") == 0)
         out->verdict = IW_VERDICT_FAIL;
-    if (!strcmp(c->id, "skip"))
+    if (strcmp(c->id, "skip") == 0)
         out->verdict = IW_VERDICT_SKIP;
-    if (!strcmp(c->id, "refuse") || !strcmp(c->id, "fail-refuse"))
+    if (strcmp(c->id, "refuse") == 0 || strcmp(c->id, "fail-refuse") == 0)
         target->refused = refusals++ % 2 == 0;
     if (target->refused)
         out->verdict = *c->id == 'f' ? IW_VERDICT_FAIL : IW_VERDICT_INCONCLUSIVE;
-    if (!strcmp(c->id, "trace"))
+    if (strcmp(c->id, "trace") == 0)
         fputs("traced\n", options->trace);
-    if (!strcmp(c->id, "round"))
+    if (strcmp(c->id, "round") == 0)
         out->observed = iw_text_format("%u", options->round);
-    if (!strcmp(c->id, "process"))
+    if (strcmp(c->id, "process") == 0)
         out->observed = describe_process();
-    if (!strcmp(c->id, "huge")) {
+    if (strcmp(c->id, "huge") == 0) {
         out->observed = iw_got(malloc((17 << 20) + 1));
         memset(out->observed, 'x', 17 << 20);
         out->observed[17 << 20] = 0;
     }
-    if (!strcmp(c->id, "broken"))
+    if (strcmp(c->id, "broken") == 0)
         return -1;
-    if (!strcmp(c->id, "crash"))
+    if (strcmp(c->id, "crash") == 0)
         raise(SIGKILL); /* cmocka would catch the others */
-    if (!strcmp(c->id, "leave"))
+    if (strcmp(c->id, "leave") == 0)
         _exit(3);
-    if (!strcmp(c->id, "signal"))
+    if (strcmp(c->id, "signal") == 0)
         kill(getppid(), SIGTERM);
-    if (!strcmp(c->id, "hang") || !strcmp(c->id, "signal"))
+    if (strcmp(c->id, "hang") == 0 || strcmp(c->id, "signal") == 0)
         for (;;)
             pause();
-    if (!strcmp(c->id, "spin"))
+    if (strcmp(c->id, "spin") == 0)
         for (volatile int i = 0;; i++)
             ;
-    if (!strcmp(c->id, "long")) {
+    if (strcmp(c->id, "long") == 0) {
         out->observed = iw_got(malloc(1000001));
         memset(out->observed, 'x', 1000000);
         out->observed[1000000] = 0;
     }
-    if (!strcmp(c->id, "spoil")) /* which only a later case sees */
+    if (strcmp(c->id, "spoil") == 0) /* which only a later case sees */
         kill(iw_target_group((struct iw_target_instance *)target), SIGUSR1);
-    if (!strcmp(c->id, "see")) {
+    if (strcmp(c->id, "see") == 0) {
         kill(iw_target_group((struct iw_target_instance *)target), SIGUSR2);
         for (int i = 0; i < 20 && target->death(target) == NULL; i++)
             usleep(10000);
     }
-    if (!strcmp(c->id, "odd"))
+    if (strcmp(c->id, "odd") == 0)
         out->actual = iw_text_copy("\xff\x01\"\n");
-    if (!strcmp(c->id, "kill")) {
+    if (strcmp(c->id, "kill") == 0) {
         const char *how = NULL;
 
         kill(iw_target_group((struct iw_target_instance *)target), SIGKILL);

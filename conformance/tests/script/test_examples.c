@@ -84,7 +84,7 @@ static void the_examples_hold_and_notice_their_faults(void **state)
             fail_msg("%s", clean.observed);
         run_file(examples[i].file, examples[i].fault, &faulty);
         assert_int_not_equal(faulty.worst, IW_VERDICT_ERROR);
-        if (!strcmp(clean.observed, faulty.observed))
+        if (strcmp(clean.observed, faulty.observed) == 0)
             fail_msg("%s does not notice %s", examples[i].file, examples[i].fault);
     }
 }

@@ -182,7 +182,7 @@ static void bad_files_give_one_clear_line(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         const char *error = play_load_error(bad[i].text, &play_options);
 
-        if (!strncmp(bad[i].error, ": ", 2))
+        if (strncmp(bad[i].error, ": ", 2) == 0)
             assert_non_null(strstr(error, bad[i].error + 2));
         else
             assert_string_equal(error, bad[i].error);

@@ -185,7 +185,7 @@ static void events_come_in_order(void **state)
 
 static bool can(const struct iw_target *t, const char *capability)
 {
-    return t == &target && !strcmp(capability, "memory.read");
+    return t == &target && strcmp(capability, "memory.read") == 0;
 }
 
 static char called[64];

@@ -238,7 +238,7 @@ static bool holds(const char *path, const char *text)
     n = fread(content, 1, sizeof(content), f);
     fclose(f);
     for (size_t i = 0; i + length <= n; i++)
-        if (!memcmp(content + i, text, length))
+        if (memcmp(content + i, text, length) == 0)
             return true;
     return false;
 }

@@ -31,9 +31,9 @@ static double patience;
 
 static bool answers_to(const struct answer *a, const struct iw_job *job)
 {
-    bool option = a->option != NULL ? job->option != NULL && !strcmp(a->option, job->option)
+    bool option = a->option != NULL ? job->option != NULL && strcmp(a->option, job->option) == 0
                                     : job->option == NULL;
-    return option && !strcmp(a->id, job->c->id);
+    return option && strcmp(a->id, job->c->id) == 0;
 }
 
 static void show(struct iw_result *r, const struct answer *a)

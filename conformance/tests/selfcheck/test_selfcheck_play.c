@@ -50,8 +50,8 @@ static void note(const char *text)
 static const struct answer *answer_to(const struct answer *list, const struct iw_job *job)
 {
     for (; list != NULL && list->id != NULL; list++)
-        if (!strcmp(list->id, job->c->id) &&
-            (list->option != NULL ? job->option != NULL && !strcmp(list->option, job->option)
+        if (strcmp(list->id, job->c->id) == 0 &&
+            (list->option != NULL ? job->option != NULL && strcmp(list->option, job->option) == 0
                                   : job->option == NULL))
             return list;
     return NULL;

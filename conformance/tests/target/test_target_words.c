@@ -282,8 +282,8 @@ static void a_person_is_there_if_standard_input_is_a_terminal(void **state)
 static bool can_read(const struct iw_target *target, const char *capability)
 {
     (void)target;
-    return !strcmp(capability, "memory.read") || !strcmp(capability, "agent") ||
-           !strcmp(capability, "class.rping");
+    return strcmp(capability, "memory.read") == 0 || strcmp(capability, "agent") == 0 ||
+           strcmp(capability, "class.rping") == 0;
 }
 
 static int connects(struct iw_target *target, const char *host, uint16_t port, char *why,

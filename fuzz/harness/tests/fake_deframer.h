@@ -47,7 +47,7 @@ void iw_deframer_init(struct iw_deframer *d, const struct iw_deframer_sink *sink
     assert_int_equal(start, 0);
     assert_int_equal(size, IW_DEFRAMER_BUFFER);
     memset(buffer, 1, size);
-    memset(d, 0, sizeof *d);
+    memset(d, 0, sizeof(*d));
     d->sink = sink;
     d->markers = markers;
     d->crc = crc;
@@ -124,7 +124,7 @@ bool iw_deframer_end(const struct iw_deframer *d, uint64_t pos)
 void iw_framer_init(struct iw_framer *f, bool markers, bool crc, iw_crc32c_fn crc32c,
                     const struct iw_switches *switches)
 {
-    memset(f, 0, sizeof *f);
+    memset(f, 0, sizeof(*f));
     assert_non_null(crc32c);
     assert_null(switches);
     spy_note("framer%s%s", markers ? " markers" : "", crc ? " crc" : "");
@@ -146,7 +146,7 @@ int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t piec
     spy_note("frames ");
     spy_note_octets(ulpdu->base, ulpdu->length);
     spy_note("\n");
-    memcpy(out, fake.framed, sizeof fake.framed);
+    memcpy(out, fake.framed, sizeof(fake.framed));
     return fake.pieces;
 }
 

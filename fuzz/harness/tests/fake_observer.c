@@ -5,7 +5,7 @@ struct fake_observer fake;
 
 void fake_reset(void)
 {
-    memset(&fake, 0, sizeof fake);
+    memset(&fake, 0, sizeof(fake));
 }
 
 size_t iw_observer_size(void)

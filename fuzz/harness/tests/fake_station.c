@@ -60,14 +60,14 @@ void iw_station_open(struct iw_station *s, const uint8_t settings[IW_FUZZ_SETTIN
 {
     note(s, "open ");
     memcpy(s->settings, settings, IW_FUZZ_SETTINGS);
-    memset(&s->config, 0, sizeof s->config);
+    memset(&s->config, 0, sizeof(s->config));
     s->config.in_place = s->config.mpa.markers = true;
     s->events = 0;
     s->blind = false;
     s->room = SIZE_MAX;
     s->history = 0;
     s->fault = (struct iw_event){.kind = IW_EVENT_NONE};
-    memset(&s->memory, 0, sizeof s->memory);
+    memset(&s->memory, 0, sizeof(s->memory));
     spy_note_octets(settings, IW_FUZZ_SETTINGS);
     called(s, "open");
 }
@@ -162,7 +162,7 @@ void iw_station_close(struct iw_station *s)
 void iw_witness_open(struct iw_witness *w, struct iw_station *initiator,
                      struct iw_station *responder)
 {
-    memset(w, 0, sizeof *w);
+    memset(w, 0, sizeof(*w));
     fake.witness = w;
     spy_note("witness %s %s\n",
              initiator == NULL              ? "-"

@@ -178,8 +178,8 @@ static void bend(unsigned check, unsigned what, bool first, const char *said)
     char hex[80];
 
     again();
-    snprintf(hex, sizeof hex, "00000000 %s 070300 %02x%02x%02x", first ? "" : "030000", check & 255,
-             check >> 8, what);
+    snprintf(hex, sizeof(hex), "00000000 %s 070300 %02x%02x%02x", first ? "" : "030000",
+             check & 255, check >> 8, what);
     spy_run(&iw_fuzz_harness, hex, said,
             first ? "create\nlost\ndestroy\n" : "create\ntick\nlost\ndestroy\n");
 }
@@ -224,16 +224,16 @@ static void switches_add_up(void **state)
 
     (void)state;
     again();
-    snprintf(hex, sizeof hex, "00000000 030000 070b00 %02x0000 %02x0002 %02x0004 %02x00", crc, crc,
+    snprintf(hex, sizeof(hex), "00000000 030000 070b00 %02x0000 %02x0002 %02x0004 %02x00", crc, crc,
              crc, crc); /* the last one is not whole */
     spy_run(&iw_fuzz_harness, hex, "", "create\ntick\nlost\ndestroy\n");
     assert_switches(IW_CHECK_MPA_CRC, 5, IW_BOTCH_LAYER);
-    snprintf(hex, sizeof hex, "00000000 030000 070600 %02x0000 %02x0000", crc, crc);
+    snprintf(hex, sizeof(hex), "00000000 030000 070600 %02x0000 %02x0000", crc, crc);
     spy_run(&iw_fuzz_harness, hex, "", "create\ntick\nlost\ndestroy\n");
     assert_int_equal(fake.config.switches->set[crc], 0);
     spy_run(&iw_fuzz_harness, "", "", "create\nlost\ndestroy\n");
     assert_switches(IW_CHECK_NONE, 0, IW_BOTCH_NONE);
-    snprintf(hex, sizeof hex, "00000000 050300 %02x0000", crc); /* an end sets none */
+    snprintf(hex, sizeof(hex), "00000000 050300 %02x0000", crc); /* an end sets none */
     spy_run(&iw_fuzz_harness, hex, "", "create\nfin\nlost\ndestroy\n");
     assert_switches(IW_CHECK_NONE, 0, IW_BOTCH_NONE);
 }
@@ -274,9 +274,9 @@ static const char *send_more(unsigned check, unsigned what, size_t more)
     char hex[40];
 
     again();
-    snprintf(hex, sizeof hex, "00000000 070300 %02x00%02x", check, what);
+    snprintf(hex, sizeof(hex), "00000000 070300 %02x00%02x", check, what);
     for (size_t i = 0; i < 5; i++)
-        fake.output[i] = (struct iw_iov){mebioctet, i < 4 ? sizeof mebioctet : more};
+        fake.output[i] = (struct iw_iov){mebioctet, i < 4 ? sizeof(mebioctet) : more};
     fake.outputs = more > 0 ? 5 : 4;
     return spy_runs(&iw_fuzz_harness, hex);
 }
@@ -339,7 +339,7 @@ static void unless_reads_have_no_bounds(void **state)
     fake.output_at = 0;
     fake.output[5] = fake.output[4] = fake.output[0];
     char hex[40];
-    snprintf(hex, sizeof hex, "00000000 070300 %02x0000", IW_CHECK_RDMAP_READ_STAG);
+    snprintf(hex, sizeof(hex), "00000000 070300 %02x0000", IW_CHECK_RDMAP_READ_STAG);
     RUNS(hex, "bent: output to nobody",
          "create\n"
          "touched 1048576: 00000000000000000000000000000000\n"
@@ -449,7 +449,7 @@ static void memory_between_is_watched(void **state)
         bool free_for = (written < 4096 && in >= 224 && in < 800) || written >= 16384;
         char expected[80] = "";
         if (!free_for)
-            snprintf(expected, sizeof expected,
+            snprintf(expected, sizeof(expected),
                      "bent: octet %zu outside of regions and guards was written", written);
         again();
         fake.input = write_octet;

@@ -45,7 +45,7 @@ int iw_capture_batch(struct iw_capture *c, struct iw_frame *frames, size_t room,
     assert_true(room >= 2);
     size_t left = fake.count[fake.file] - fake.at;
     *count = left < 2 ? left : 2;
-    memcpy(frames, fake.frames[fake.file] + fake.at, *count * sizeof *frames);
+    memcpy(frames, fake.frames[fake.file] + fake.at, *count * sizeof(*frames));
     fake.at += *count;
     if (fake.at < fake.count[fake.file])
         return 1;
@@ -166,7 +166,7 @@ static const uint8_t around[21] = "+frames of this", *const data = around + 1;
 /* Three frames in either file. */
 static void again(void)
 {
-    memset(&fake, 0, sizeof fake);
+    memset(&fake, 0, sizeof(fake));
     for (size_t file = 0; file < 2; file++) {
         fake.count[file] = 3;
         for (size_t i = 0; i < 3; i++)

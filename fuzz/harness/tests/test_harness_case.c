@@ -21,7 +21,7 @@ int iw_case_load(const char *file, const struct iw_run_options *options, struct 
     FILE *in = fopen(file, "rb");
 
     assert_non_null(in);
-    size_t length = fread(content, 1, sizeof content, in);
+    size_t length = fread(content, 1, sizeof(content), in);
     fclose(in);
     assert_string_equal(file, iw_fuzz_file(0));
     spy_note("load %zu of %.*s, library %s, patience %g, deadline %g, scale %g, memory %zu\n",
@@ -45,7 +45,7 @@ static const struct iw_rule rule, *rules[2][2];
 
 static void again(void)
 {
-    memset(&fake, 0, sizeof fake);
+    memset(&fake, 0, sizeof(fake));
     fake.count = 2;
     for (size_t i = 0; i < 2; i++) {
         rules[i][0] = rules[i][1] = &rule;

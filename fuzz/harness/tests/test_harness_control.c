@@ -48,7 +48,7 @@ static size_t object_count;
 
 static json_t *make(const char *text)
 {
-    assert_true(object_count < sizeof objects / sizeof objects[0]);
+    assert_true(object_count < sizeof(objects) / sizeof(objects[0]));
     return objects[object_count++] = json_loads(text, JSON_DECODE_ANY, NULL);
 }
 
@@ -78,7 +78,7 @@ void iw_control_channel_destroy(struct iw_control_channel *ch)
 static void note_there(int fd)
 {
     uint8_t octets[64];
-    ssize_t n = recv(fd, octets, sizeof octets, MSG_DONTWAIT);
+    ssize_t n = recv(fd, octets, sizeof(octets), MSG_DONTWAIT);
 
     spy_note("reads ");
     if (n > 0)
@@ -181,7 +181,7 @@ void iw_control_close(struct iw_control *c)
 static void again(void)
 {
     json_decref(fake.sent);
-    memset(&fake, 0, sizeof fake);
+    memset(&fake, 0, sizeof(fake));
     fake.error = "no reply";
 }
 

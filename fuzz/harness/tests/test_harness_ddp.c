@@ -93,7 +93,7 @@ size_t iw_wire_print_segment(char *text, size_t room, const uint8_t *ulpdu, size
 /* A header that is right in every way. */
 static void again(void)
 {
-    memset(&fake, 0, sizeof fake);
+    memset(&fake, 0, sizeof(fake));
     fake.got = fake.put = 14;
     fake.header = (struct iw_ddp_header){.ddp_control = 0, .rdmap_control = 3, .qn = 2};
     fake.rights = 1;
@@ -111,7 +111,7 @@ static const char *says(size_t more)
     static char hex[200];
 
     snprintf(
-        hex, sizeof hex, "%s%.*s", zeros, (int)(2 * more),
+        hex, sizeof(hex), "%s%.*s", zeros, (int)(2 * more),
         "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
         "00000000000000000000000000000000");
     fake.prints = 0;

@@ -9,17 +9,17 @@ static char hex[1 << 14];
 /* The input with these settings, and one step of that many octets. */
 static const char *stream_of(const char *settings, size_t length)
 {
-    int at = snprintf(hex, sizeof hex, "%s 00%02x%02x", settings, (unsigned)(length & 255),
+    int at = snprintf(hex, sizeof(hex), "%s 00%02x%02x", settings, (unsigned)(length & 255),
                       (unsigned)(length >> 8));
 
     for (size_t i = 0; i < length; i++)
-        at += snprintf(hex + at, sizeof hex - (size_t)at, "%02x", octet_at(i));
+        at += snprintf(hex + at, sizeof(hex) - (size_t)at, "%02x", octet_at(i));
     return hex;
 }
 
 static void again(void)
 {
-    memset(&fake, 0, sizeof fake);
+    memset(&fake, 0, sizeof(fake));
 }
 
 #define RUNS(input, said, notes)                                                                   \

@@ -18,7 +18,7 @@ static const char *short_notes(void)
     for (const char *line = spy_notes(); *line != '\0';) {
         size_t size = strcspn(line, "\n") + 1;
         bool drop = false;
-        for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++)
+        for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
             drop = drop || strncmp(line, dropped[i], strlen(dropped[i])) == 0;
         if (!drop) {
             memcpy(kept + length, line, size);
@@ -323,7 +323,7 @@ static void changed_frames_blind_the_sender(void **state)
         char hex[60];
         bool blind = false;
         set_sending(FRAME, NULL);
-        snprintf(hex, sizeof hex, FIRST "000500 0000 %02x0001", at);
+        snprintf(hex, sizeof(hex), FIRST "000500 0000 %02x0001", at);
         SAYS(hex, "");
         blind = strstr(spy_notes(), "0 close blind\n") != NULL;
         assert_int_equal(blind, at == 16 || at == 17);

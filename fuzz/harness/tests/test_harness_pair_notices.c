@@ -8,7 +8,7 @@ static void send_twice(struct iw_station *s, const char *call)
     if (strcmp(call, "create") == 0)
         for (int i = 0; i < 2; i++) {
             static uint8_t octets[1 << 15];
-            s->out(s->context, octets, sizeof octets);
+            s->out(s->context, octets, sizeof(octets));
             assert_int_equal(s->room, (1 << 15) * (1 - i));
         }
     if (strcmp(call, "close") == 0)
@@ -20,7 +20,7 @@ static void send_too_much(struct iw_station *s, const char *call)
     static uint8_t octets[(1 << 16) + 1];
 
     if (strcmp(call, "create") == 0)
-        s->out(s->context, octets, sizeof octets);
+        s->out(s->context, octets, sizeof(octets));
 }
 
 static void the_channel_has_a_bound(void **state)

@@ -15,7 +15,7 @@ static size_t needed;
     int iw_wire_get_##name(const uint8_t *octets, size_t length, type *out)                        \
     {                                                                                              \
         (void)octets;                                                                              \
-        memset(out, 0, sizeof *out);                                                               \
+        memset(out, 0, sizeof(*out));                                                              \
         spy_note(#name " ");                                                                       \
         return length < 2 || strcmp(wrong, #name) != 0 ? IW_WIRE_SHORT : 2;                        \
     }                                                                                              \
@@ -77,7 +77,7 @@ static void wrong_codecs_are_noticed(void **state)
     for (size_t i = 0; i < 6; i++) {
         char expected[80];
         wrong = names[i];
-        snprintf(expected, sizeof expected, "%s: encoded anew it is something else", what[i]);
+        snprintf(expected, sizeof(expected), "%s: encoded anew it is something else", what[i]);
         assert_string_equal(spy_runs(&iw_fuzz_harness, "0000"), expected);
     }
 }

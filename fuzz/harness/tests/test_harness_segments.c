@@ -215,11 +215,11 @@ static void octets_are_shuffled(void **state)
 static void segments_are_short(void **state)
 {
     char hex[4100];
-    int at = snprintf(hex, sizeof hex, "00000000 00d007");
+    int at = snprintf(hex, sizeof(hex), "00000000 00d007");
 
     (void)state;
     for (int i = 0; i < 2000; i++)
-        at += snprintf(hex + at, sizeof hex - (size_t)at, "%02x", i & 255);
+        at += snprintf(hex + at, sizeof(hex) - (size_t)at, "%02x", i & 255);
     fake_reset();
     fake.hook = move_on;
     step = 100;
@@ -229,7 +229,8 @@ static void segments_are_short(void **state)
     for (const char *line = spy_notes(); (line = strstr(line, "1 input at ")) != NULL; line++) {
         unsigned pos = (unsigned)strtoul(line + 11, NULL, 10);
         size_t digits = strcspn(strchr(line + 11, ' ') + 1, " ");
-        used += (size_t)snprintf(lengths + used, sizeof lengths - used, "%u+%zu ", pos, digits / 2);
+        used +=
+            (size_t)snprintf(lengths + used, sizeof(lengths) - used, "%u+%zu ", pos, digits / 2);
     }
     assert_string_equal(
         lengths,
@@ -369,7 +370,7 @@ static void answers_must_be_the_same(void **state)
         for (int amount = 0; amount < 6; amount++) {
             char expected[100] = "";
             if (amount > 0 && amount != 3)
-                snprintf(expected, sizeof expected,
+                snprintf(expected, sizeof(expected),
                          "segments: another order brings another answer (%d octets, %d)",
                          amount == 4                                   ? 1
                          : (amount == 2 || amount == 5) && number == 0 ? 1
@@ -460,7 +461,7 @@ static void fpdus_are_traced(void **state)
     SAYS("00000000", "");
     assert_non_null(strstr(spy_notes(), "1 create markers early traced blind\n"));
     assert_ptr_equal(b->config.trace_context, b);
-    stderr = fmemopen(text, sizeof text, "w");
+    stderr = fmemopen(text, sizeof(text), "w");
     t.kind = IW_TRACE_FPDU_IN;
     a->config.trace(a, &t);
     t.kind = IW_TRACE_FPDU_EARLY;

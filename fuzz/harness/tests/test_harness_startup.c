@@ -98,7 +98,7 @@ size_t iw_mpa_startup_private(const struct iw_mpa_startup *s, const uint8_t **da
 
 static void again(void)
 {
-    memset(&fake, 0, sizeof fake);
+    memset(&fake, 0, sizeof(fake));
 }
 
 #define RUNS(hex, said, notes)                                                                     \
@@ -310,7 +310,7 @@ static void frames_have_a_bound(void **state)
 
     (void)state;
     for (size_t length = 532; length < 534; length++) {
-        size_t at = (size_t)snprintf(hex, sizeof hex, "00000000 00%02zx02", length - 512);
+        size_t at = (size_t)snprintf(hex, sizeof(hex), "00000000 00%02zx02", length - 512);
         memset(hex + at, '1', 2 * length);
         hex[at + 2 * length] = '\0';
         end_with(IW_MPA_WAIT_REPLY, "");
@@ -356,7 +356,7 @@ static const char *with_private(const char *hex, const char *data, size_t length
     fake.end[1] = fake.end[0];
     fake.private_data = (const uint8_t *)data;
     fake.private_length = length;
-    snprintf(input, sizeof input, "00000000 00%02zx00%s", fake.takes[0], hex);
+    snprintf(input, sizeof(input), "00000000 00%02zx00%s", fake.takes[0], hex);
     return spy_runs(&iw_fuzz_harness, input);
 }
 

@@ -73,7 +73,7 @@ void iw_rdmap_terminate_for(enum iw_check check, const struct iw_ddp_header *hea
 /* Two checks that bring a Terminate. */
 static void again(void)
 {
-    memset(&fake, 0, sizeof fake);
+    memset(&fake, 0, sizeof(fake));
     fake.got = fake.put = fake.read = 5;
     fake.t = (struct iw_rdmap_terminate){.layer = 1,
                                          .etype = 2,

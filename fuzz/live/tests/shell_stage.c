@@ -33,7 +33,7 @@ static void note_command(const char *text)
     FILE *f = iw_got(open_memstream(&command, &size));
 
     for (const char *at = text; *at; at++)
-        if (!strncmp(at, hunt.dir, strlen(hunt.dir))) {
+        if (strncmp(at, hunt.dir, strlen(hunt.dir)) == 0) {
             fputc('D', f);
             at += strlen(hunt.dir) - 1;
         } else {

@@ -59,7 +59,7 @@ struct addrinfo *__wrap_iw_address_resolve(const char *host, uint16_t port, bool
 
 static bool is(const json_t *request, const char *what)
 {
-    return !strcmp(json_string_value(json_object_get(request, "do")), what);
+    return strcmp(json_string_value(json_object_get(request, "do")), what) == 0;
 }
 
 static json_t *memory_of(const json_t *request)
@@ -174,7 +174,7 @@ void __wrap_iw_target_close(struct iw_target_instance *t, char *trouble, size_t 
 static bool can(const struct iw_target *t, const char *capability)
 {
     assert_true(t == &target);
-    return extensions && !strcmp(capability, "extensions");
+    return extensions && strcmp(capability, "extensions") == 0;
 }
 
 static int begin(void **state)

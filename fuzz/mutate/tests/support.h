@@ -61,7 +61,7 @@ static inline void assert_writes(const struct iw_mutate_script *s, const char *h
 {
     static uint8_t got[8192];
 
-    assert_octets(got, iw_mutate_write(s, got, sizeof got), hex);
+    assert_octets(got, iw_mutate_write(s, got, sizeof(got)), hex);
 }
 
 /* Gives part `at` `length` octets: the first ones stay, new ones are zero. Returns false, and

@@ -43,11 +43,11 @@ static void test_anything_is_an_input(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof hex / sizeof hex[0]; i++) {
+    for (size_t i = 0; i < sizeof(hex) / sizeof(hex[0]); i++) {
         uint8_t in[256];
         size_t length = from_hex(in, hex[i]), written;
         assert_true(iw_mutate_read(&script, in, length));
-        written = iw_mutate_write(&script, out, sizeof out);
+        written = iw_mutate_write(&script, out, sizeof(out));
         assert_in_range(written, IW_FUZZ_SETTINGS, length + IW_FUZZ_SETTINGS + IW_FUZZ_STEP);
     }
 }
@@ -57,7 +57,7 @@ static void test_too_large(void **state)
     static uint8_t large[IW_MUTATE_INPUT_MAX + 1];
 
     (void)state;
-    assert_false(iw_mutate_read(&script, large, sizeof large));
+    assert_false(iw_mutate_read(&script, large, sizeof(large)));
     assert_false(iw_mutate_read(&script, large, 4 + 3 * (IW_MUTATE_PARTS + 1))); /* empty steps */
     assert_true(iw_mutate_read(&script, large, 4 + 3 * IW_MUTATE_PARTS));
 }
@@ -172,7 +172,7 @@ static void test_crc_follows_content(void **state)
     assert_writes(&script, "01000000 001c00" SEND_3);
     script.part[0].stated = 0xffff;
     script.part[0].crc = 0;
-    iw_mutate_write(&script, out, sizeof out);
+    iw_mutate_write(&script, out, sizeof(out));
     assert_int_equal(out[7] << 8 | out[8], 18);
 }
 
@@ -204,11 +204,11 @@ static void test_markers(void **state)
     /* A Marker within: position 512 is 508 octets after ULPDU_Length. */
     script.markers[0] = true;
     assert_true(resize(&script, 0, 618));
-    assert_int_equal(iw_mutate_write(&script, out, sizeof out), 4 + 3 + 632);
+    assert_int_equal(iw_mutate_write(&script, out, sizeof(out)), 4 + 3 + 632);
     assert_octets(out + 7 + 508, 12, "00000000 000001fc 00000000");
     script.part[0].marker = 1;
     script.part[0].bend = 0x10000004;
-    assert_int_equal(iw_mutate_write(&script, out, sizeof out), 4 + 3 + 632);
+    assert_int_equal(iw_mutate_write(&script, out, sizeof(out)), 4 + 3 + 632);
     assert_octets(out + 7 + 508, 12, "00000000 100001f8 00000000");
     assert_true(iw_mutate_read(&other, out, 4 + 3 + 632));
     assert_int_equal(other.part[0].marker, 1);
@@ -222,8 +222,8 @@ static void test_renumbers_queues(void **state)
 
     (void)state;
     read_hex(&script, "01000000 001c00" SEND_3 " 001c00" SEND_3 " 011c00" SEND_3);
-    assert_true(
-        iw_mutate_insert(&script, 1, IW_MUTATE_FPDU, IW_FUZZ_A, read_request, sizeof read_request));
+    assert_true(iw_mutate_insert(&script, 1, IW_MUTATE_FPDU, IW_FUZZ_A, read_request,
+                                 sizeof(read_request)));
     assert_true(iw_mutate_copy(&script, 0, 4));
     assert_true(iw_mutate_copy(&script, 1, 4));
     script.octets[script.part[2].at] &= 0xbf; /* L: its message goes on */
@@ -289,7 +289,7 @@ static void test_makes_every_opcode(void **state)
     for (int i = 0; i < 500; i++) {
         struct iw_ddp_header h;
         uint8_t ulpdu[128];
-        size_t length = iw_mutate_make(&r, &script, ulpdu, sizeof ulpdu);
+        size_t length = iw_mutate_make(&r, &script, ulpdu, sizeof(ulpdu));
         assert_true(iw_wire_get_ddp(ulpdu, length, &h) > 0);
         assert_int_equal(iw_rdmap_check_header(&h, 1, true, NULL), IW_CHECK_NONE);
         made[iw_rdmap_op(&h)] = true;
@@ -314,14 +314,14 @@ static void test_deterministic(void **state)
         struct iw_mutate_random r = {seed}, q = {seed};
         read_hex(&script, both);
         iw_mutate_change(&script, &r, NULL);
-        length = iw_mutate_write(&script, out, sizeof out);
+        length = iw_mutate_write(&script, out, sizeof(out));
         read_hex(&script, both);
         iw_mutate_change(&script, &q, NULL);
-        n = iw_mutate_write(&script, again, sizeof again);
+        n = iw_mutate_write(&script, again, sizeof(again));
         assert_int_equal(n, length);
         assert_memory_equal(again, out, n);
         read_hex(&other, both);
-        n = iw_mutate_write(&other, again, sizeof again);
+        n = iw_mutate_write(&other, again, sizeof(again));
         different += n != length || memcmp(again, out, n) != 0;
     }
     assert_in_range(different, 170, 200);
@@ -331,13 +331,14 @@ static void test_deterministic(void **state)
 static void judge(struct iw_mutate_script *s, bool *crcs, bool *msns)
 {
     static uint8_t before[65536], after[65536];
-    size_t length = iw_mutate_write(s, before, sizeof before);
+    size_t length = iw_mutate_write(s, before, sizeof(before));
 
     *crcs = true;
     for (size_t i = 0; i < s->count; i++)
         *crcs = *crcs && (s->part[i].kind != IW_MUTATE_FPDU || s->part[i].crc == 0);
     iw_mutate_renumber(s);
-    *msns = iw_mutate_write(s, after, sizeof after) == length && memcmp(before, after, length) == 0;
+    *msns =
+        iw_mutate_write(s, after, sizeof(after)) == length && memcmp(before, after, length) == 0;
 }
 
 /* Most of what comes out is right where it was not meant to be wrong, and some of it is wrong. */
@@ -352,7 +353,7 @@ static void test_repairs_mostly(void **state)
         size_t length;
         read_hex(&script, both);
         iw_mutate_change(&script, &r, NULL);
-        length = iw_mutate_write(&script, out, sizeof out);
+        length = iw_mutate_write(&script, out, sizeof(out));
         assert_true(iw_mutate_read(&script, out, length));
         judge(&script, &crc, &msn);
         crcs += crc;
@@ -430,15 +431,15 @@ static void test_reaches_every_field(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 2000; seed++) {
         struct iw_mutate_random r = {seed};
-        size_t size = sizeof ulpdu;
-        memcpy(out, ulpdu, sizeof ulpdu);
+        size_t size = sizeof(ulpdu);
+        memcpy(out, ulpdu, sizeof(ulpdu));
         iw_mutate_ulpdu(&r, NULL, out, &size, 4096);
-        longer = longer || size > sizeof ulpdu;
-        shorter = shorter || size < sizeof ulpdu;
-        for (size_t i = 0; i < sizeof ulpdu && size == sizeof ulpdu; i++)
+        longer = longer || size > sizeof(ulpdu);
+        shorter = shorter || size < sizeof(ulpdu);
+        for (size_t i = 0; i < sizeof(ulpdu) && size == sizeof(ulpdu); i++)
             touched[i] = touched[i] || out[i] != ulpdu[i];
     }
-    for (size_t i = 0; i < sizeof ulpdu; i++)
+    for (size_t i = 0; i < sizeof(ulpdu); i++)
         assert_true(touched[i]);
     assert_true(longer && shorter);
 }
@@ -455,14 +456,14 @@ static void test_reaches_startups(void **state)
     for (uint64_t seed = 0; seed < 2000; seed++) {
         struct iw_mutate_random r = {seed};
         size_t size = from_hex(frame, hex);
-        memcpy(out, frame, sizeof frame);
+        memcpy(out, frame, sizeof(frame));
         iw_mutate_startup(&r, out, &size, 600);
-        resized = resized || size != sizeof frame;
+        resized = resized || size != sizeof(frame);
         assert_in_range(size, 20, 600);
-        for (size_t i = 0; i < sizeof frame && size == sizeof frame; i++)
+        for (size_t i = 0; i < sizeof(frame) && size == sizeof(frame); i++)
             touched[i] = touched[i] || out[i] != frame[i];
     }
-    for (size_t i = 0; i < sizeof frame; i++)
+    for (size_t i = 0; i < sizeof(frame); i++)
         assert_true(touched[i]);
     assert_true(resized);
 }

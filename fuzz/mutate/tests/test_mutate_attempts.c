@@ -25,7 +25,7 @@ static void digest_is(const char *expected)
 {
     char own[20];
 
-    snprintf(own, sizeof own, "%016llx", (unsigned long long)digest);
+    snprintf(own, sizeof(own), "%016llx", (unsigned long long)digest);
     digest = 0xcbf29ce484222325u;
     assert_string_equal(own, expected);
 }
@@ -89,14 +89,14 @@ static void trim_input(const char *hex, bool (*judge)(size_t length), size_t roo
         iw_mutate_trim_verdict(&trim, judge(length));
     }
     digest_add((const uint8_t[]){(uint8_t)trim.tries, (uint8_t)(trim.tries >> 8)}, 2);
-    digest_add(attempt, iw_mutate_write(&trim.best, attempt, sizeof attempt));
+    digest_add(attempt, iw_mutate_write(&trim.best, attempt, sizeof(attempt)));
 }
 
 static void trim_all(bool (*judge)(size_t length), const char *expected)
 {
     digest = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
-        trim_input(inputs[i], judge, sizeof attempt);
+    for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
+        trim_input(inputs[i], judge, sizeof(attempt));
     digest_is(expected);
 }
 
@@ -121,7 +121,7 @@ static void too_much_is_not_trimmed(void **state)
     static uint8_t large[IW_MUTATE_INPUT_MAX + 1];
 
     (void)state;
-    assert_false(iw_mutate_trim_begin(&trim, large, sizeof large));
+    assert_false(iw_mutate_trim_begin(&trim, large, sizeof(large)));
 }
 
 /* ---- for AFL++ ---- */
@@ -165,17 +165,17 @@ static void unreadable_inputs_stay(void **state)
     void *m = afl_custom_init(NULL, 3);
 
     (void)state;
-    assert_int_equal(afl_custom_fuzz(m, large, sizeof large, &out, some, 4, 9000), sizeof large);
+    assert_int_equal(afl_custom_fuzz(m, large, sizeof(large), &out, some, 4, 9000), sizeof(large));
     assert_ptr_equal(out, large);
     for (uint8_t i = 0; i < 30; i++) {
         large[7] = i;
         out = NULL;
-        assert_int_equal(afl_custom_post_process(m, large, sizeof large, &out), sizeof large);
+        assert_int_equal(afl_custom_post_process(m, large, sizeof(large), &out), sizeof(large));
         assert_ptr_equal(out, large);
     }
-    assert_int_equal(afl_custom_init_trim(m, large, sizeof large), 0);
+    assert_int_equal(afl_custom_init_trim(m, large, sizeof(large)), 0);
     for (size_t i = 0; i < 100; i++) { /* one to splice that cannot be read */
-        assert_true(afl_custom_fuzz(m, some, 4, &out, large, sizeof large, 9000) <= 9000);
+        assert_true(afl_custom_fuzz(m, some, 4, &out, large, sizeof(large), 9000) <= 9000);
         assert_ptr_not_equal(out, some);
     }
     afl_custom_deinit(m);
@@ -221,7 +221,7 @@ static void trimming_is_these_attempts(void **state)
     }
     digest_is("a0071d430ab67738");
     /* No more than 400 attempts. */
-    int32_t more = afl_custom_init_trim(m, steps, sizeof steps);
+    int32_t more = afl_custom_init_trim(m, steps, sizeof(steps));
     size_t tries = 0;
     for (; more == 1; tries++)
         more = 1 - afl_custom_post_trim(m, 0);

@@ -48,7 +48,7 @@ enum { INPUTS = sizeof(inputs) / sizeof(*inputs) };
 
 static void write_script(const struct iw_mutate_script *s)
 {
-    digest_add(octets, iw_mutate_write(s, octets, sizeof octets));
+    digest_add(octets, iw_mutate_write(s, octets, sizeof(octets)));
 }
 
 static size_t engine(uint8_t *data, size_t size, size_t most)
@@ -123,7 +123,7 @@ static void octets_alone(void **state)
     for (size_t i = 0; i < ROUNDS; i++) {
         size_t size = sizes[i % 6];
 
-        memset(data, (int)i, sizeof data);
+        memset(data, (int)i, sizeof(data));
         for (int k = 0; k < 4; k++) {
             size = iw_mutate_havoc(&r, data, size, 512);
             digest_add(data, size);
@@ -187,12 +187,12 @@ static void digest_script(const struct iw_mutate_script *s, size_t room)
         const uint32_t numbers[] = {p->kind, p->step,   p->joined, p->stated,
                                     p->crc,  p->marker, p->bend,   p->length};
 
-        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+        for (size_t k = 0; k < sizeof(numbers) / sizeof(*numbers); k++)
             for (unsigned shift = 0; shift < 32; shift += 8)
                 digest_add((const uint8_t[]){(uint8_t)(numbers[k] >> shift)}, 1);
         for (unsigned k = 0; k < p->cuts; k++)
             digest_add((const uint8_t[]){(uint8_t)p->cut[k], (uint8_t)(p->cut[k] >> 8)}, 2);
-        digest_add(p->pad, sizeof p->pad);
+        digest_add(p->pad, sizeof(p->pad));
         digest_add(s->octets + p->at, p->length);
     }
     digest_add(octets, iw_mutate_write(s, octets, room));
@@ -215,7 +215,7 @@ static void readings(void **state)
         if (i % 4)
             size = iw_mutate_havoc(&r, data, size, MOST);
         assert_true(iw_mutate_read(&script, data, size));
-        digest_script(&script, i % 2 ? sizeof octets : iw_mutate_below(&r, size + 16));
+        digest_script(&script, i % 2 ? sizeof(octets) : iw_mutate_below(&r, size + 16));
     }
     script.single = script.commands = false;
     digest_is(0x5d2390c6c59b7562);
@@ -228,7 +228,7 @@ static void writings(void **state)
     struct iw_mutate_random r = {13};
 
     (void)state;
-    for (size_t i = 0; i < sizeof data; i++)
+    for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t)iw_mutate_next(&r);
     for (size_t i = 0; i < 200; i++) {
         read_hex(&script, inputs[i % INPUTS]);
@@ -245,7 +245,7 @@ static void writings(void **state)
                 script.part[k].cut[c] = (uint16_t)iw_mutate_below(&r, 40);
         }
         script.count = script.count > 6 ? 6 : script.count;
-        digest_script(&script, sizeof octets);
+        digest_script(&script, sizeof(octets));
     }
     digest_is(0x8e1da945f7633913);
 }
@@ -267,13 +267,13 @@ static void parts(void **state)
     assert_true(resize(&script, 1, 2));
     assert_true(resize(&script, 2, 65535));
     assert_false(resize(&script, 2, 65536));
-    digest_script(&script, sizeof octets);
+    digest_script(&script, sizeof(octets));
     iw_mutate_duplicate(&other, &script);
     assert_ptr_equal(other.regions, &region);
     assert_int_equal(other.n_regions, 1);
     assert_true(other.single && other.commands);
     assert_int_equal(other.used, script.used);
-    digest_script(&other, sizeof octets);
+    digest_script(&other, sizeof(octets));
     script.regions = NULL;
     script.n_regions = 0;
     script.single = script.commands = false;

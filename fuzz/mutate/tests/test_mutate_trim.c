@@ -30,11 +30,11 @@ static size_t trim_to(const char *hex, uint8_t first, const char *want)
     size_t size = from_hex(in, hex), length;
 
     assert_true(iw_mutate_trim_begin(&trim, in, size));
-    while (iw_mutate_trim_try(&trim, attempt, sizeof attempt, &length)) {
+    while (iw_mutate_trim_try(&trim, attempt, sizeof(attempt), &length)) {
         assert_true(length <= size);
         iw_mutate_trim_verdict(&trim, has_send(attempt, length, first));
     }
-    assert_octets(out, iw_mutate_write(&trim.best, out, sizeof out), want);
+    assert_octets(out, iw_mutate_write(&trim.best, out, sizeof(out)), want);
     return trim.tries;
 }
 
@@ -64,10 +64,10 @@ static void test_all_refused(void **state)
 
     (void)state;
     assert_true(iw_mutate_trim_begin(&trim, in, size));
-    for (; iw_mutate_trim_try(&trim, attempt, sizeof attempt, &length); tries++)
+    for (; iw_mutate_trim_try(&trim, attempt, sizeof(attempt), &length); tries++)
         iw_mutate_trim_verdict(&trim, false);
     assert_in_range(tries, 5, 40);
-    assert_int_equal(iw_mutate_write(&trim.best, out, sizeof out), size);
+    assert_int_equal(iw_mutate_write(&trim.best, out, sizeof(out)), size);
     assert_memory_equal(out, in, size);
 }
 
@@ -77,7 +77,7 @@ static void test_nothing_to_trim(void **state)
 
     (void)state;
     assert_true(iw_mutate_trim_begin(&trim, (const uint8_t *)"", 0));
-    for (; iw_mutate_trim_try(&trim, attempt, sizeof attempt, &length); tries++)
+    for (; iw_mutate_trim_try(&trim, attempt, sizeof(attempt), &length); tries++)
         iw_mutate_trim_verdict(&trim, true);
     assert_in_range(tries, 0, 3);
 }

@@ -7,7 +7,7 @@ struct fake_endpoint fake;
 
 void fake_reset(void)
 {
-    memset(&fake, 0, sizeof fake);
+    memset(&fake, 0, sizeof(fake));
     fake.stream = 1;
     fake.deadline = UINT64_MAX;
     spy_forget();
@@ -54,7 +54,7 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
 
 void iw_endpoint_config_default(struct iw_endpoint_config *config)
 {
-    memset(config, 0, sizeof *config);
+    memset(config, 0, sizeof(*config));
     config->startup_timeout = 60;
     config->early_placement = true;
 }
@@ -128,7 +128,7 @@ int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *w, uint64_t n
         spy_note(" sink %08x+%llx %u", w->sink_stag, (unsigned long long)w->sink_to, w->length);
     if (w->opcode == IW_WORK_IMMEDIATE) {
         spy_note(" immediate ");
-        spy_note_octets(w->immediate, sizeof w->immediate);
+        spy_note_octets(w->immediate, sizeof(w->immediate));
     }
     if (w->opcode >= IW_WORK_FETCH_ADD)
         spy_note(" %llx/%llx %llx/%llx", (unsigned long long)w->add_swap,
@@ -154,9 +154,9 @@ size_t iw_endpoint_poll(struct iw_endpoint *ep, struct iw_completion *out, size_
     size_t count = fake.done_count < room ? fake.done_count : room;
 
     (void)ep;
-    memcpy(out, fake.done, count * sizeof *out);
+    memcpy(out, fake.done, count * sizeof(*out));
     fake.done_count -= count;
-    memmove(fake.done, fake.done + count, fake.done_count * sizeof *out);
+    memmove(fake.done, fake.done + count, fake.done_count * sizeof(*out));
     return count;
 }
 

@@ -12,7 +12,7 @@ void iw_fuzz_fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(said, sizeof said, format, arguments);
+    vsnprintf(said, sizeof(said), format, arguments);
     va_end(arguments);
     if (!watched)
         fail_msg("an oracle that nobody watches fails: %s", said);
@@ -54,9 +54,9 @@ void spy_note(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(notes + noted, sizeof notes - noted, format, arguments);
+    int length = vsnprintf(notes + noted, sizeof(notes) - noted, format, arguments);
     va_end(arguments);
-    assert_in_range(length, 0, sizeof notes - noted - 1);
+    assert_in_range(length, 0, sizeof(notes) - noted - 1);
     noted += (size_t)length;
 }
 
@@ -64,7 +64,7 @@ void spy_note_octets(const uint8_t *octets, size_t length)
 {
     static const char digits[] = "0123456789abcdef";
 
-    assert_true(length < (sizeof notes - noted) / 2);
+    assert_true(length < (sizeof(notes) - noted) / 2);
     for (size_t i = 0; i < length; i++) {
         notes[noted++] = digits[octets[i] >> 4];
         notes[noted++] = digits[octets[i] & 15];

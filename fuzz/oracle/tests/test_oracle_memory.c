@@ -57,7 +57,7 @@ static void wrong_octets_are_noticed(void **state)
         start_memory();
         memory.octets[at[i]] = 0x11;
         memory.model[at[i]] = 0x22;
-        snprintf(expected, sizeof expected,
+        snprintf(expected, sizeof(expected),
                  "its: octet %zu of its memory is 0x11 and ought to be 0x22", at[i]);
         MEMORY_IS(expected);
         iw_fuzz_memory_pardon(&memory, at[i], 1);
@@ -65,7 +65,7 @@ static void wrong_octets_are_noticed(void **state)
         iw_fuzz_memory_expect(&memory, at[i], 1);
         MEMORY_IS(expected);
         memory.octets[at[i]] = 0x33;
-        snprintf(expected, sizeof expected,
+        snprintf(expected, sizeof(expected),
                  "its: octet %zu of its memory is 0x33 and ought to be 0x22", at[i]);
         MEMORY_IS(expected);
     }
@@ -225,7 +225,7 @@ static void the_heap_has_a_bound(void **state)
     left -= left % 16;
     size_t more = left + 1;
     char expected[80];
-    snprintf(expected, sizeof expected, "%zu octets more than the bound are allocated", more);
+    snprintf(expected, sizeof(expected), "%zu octets more than the bound are allocated", more);
     assert_string_equal(spy_fault(take_too_much, &more), expected);
     assert_string_equal(spy_fault(take_too_much, &left), "");
 }
@@ -247,10 +247,10 @@ static void stags_are_always_the_same(void **state)
     assert_null(iw_domain_borrow(domain));
     const struct iw_env *env = iw_domain_env(domain);
     uint8_t random[6];
-    memset(random, 9, sizeof random);
+    memset(random, 9, sizeof(random));
     env->random(env->context, random, 6);
     assert_memory_equal(random, "\x44\x33\x22\x11\0\0", 6);
-    memset(random, 9, sizeof random);
+    memset(random, 9, sizeof(random));
     env->random(env->context, random, 2);
     assert_memory_equal(random, "\x44\x33\x09", 3);
 }
@@ -347,7 +347,7 @@ static void files_have_what_was_set(void **state)
     (void)state;
     iw_fuzz_file_set(0, (const uint8_t *)"first", 5);
     iw_fuzz_file_set(1, (const uint8_t *)"other", 5);
-    snprintf(name, sizeof name, "%s", iw_fuzz_file(0));
+    snprintf(name, sizeof(name), "%s", iw_fuzz_file(0));
     int fd = 0;
     char end = '\0';
     assert_int_equal(sscanf(name, "/proc/self/fd/%d%c", &fd, &end), 1);

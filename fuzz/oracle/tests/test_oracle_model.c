@@ -17,7 +17,7 @@ static void open_established(void)
 {
     scene_open("00000000");
     station.events = 1u << IW_EVENT_ESTABLISHED;
-    memset(&o, 0, sizeof o);
+    memset(&o, 0, sizeof(o));
     o.pos = 100;
     o.end = 160;
     o.payload = payload;
@@ -221,7 +221,7 @@ static void sends_invalidate(void **state)
         untagged(IW_OP_SEND_SE_INVALIDATE, IW_QN_SEND, 0, 0);
         o.ddp.invalidate_stag = others[i];
         char expected[80];
-        snprintf(expected, sizeof expected, "it: STag 0x%08x was not the peer's to invalidate",
+        snprintf(expected, sizeof(expected), "it: STag 0x%08x was not the peer's to invalidate",
                  others[i]);
         SEES(expected);
     }

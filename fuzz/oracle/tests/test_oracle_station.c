@@ -51,7 +51,7 @@ static void assert_mpa(const char *settings, enum iw_mpa_role role, const char *
 
     spy_octets(octets, settings);
     struct iw_mpa_config c = iw_station_mpa(octets, role);
-    snprintf(got, sizeof got, "revision %u%s%s%s%s%s rtr %u ird %u ord %u", c.revision,
+    snprintf(got, sizeof(got), "revision %u%s%s%s%s%s rtr %u ird %u ord %u", c.revision,
              c.crc ? " crc" : "", c.markers ? " markers" : "", c.permissive ? " permissive" : "",
              c.enhanced ? " enhanced" : "", c.peer_to_peer ? " peer-to-peer" : "", c.rtr, c.ird,
              c.ord);
@@ -83,7 +83,7 @@ static void assert_config(const char *settings, const char *want)
     assert_int_equal(c->role, IW_MPA_RESPONDER);
     assert_int_equal(c->pd, station.pd);
     assert_int_equal(c->startup_timeout, 60);
-    snprintf(got, sizeof got,
+    snprintf(got, sizeof(got),
              "revision %u%s%s early %d%d%d aligned %d emss %u mulpdu %u depths %u %u sge %u "
              "reads %u",
              c->mpa.revision, c->mpa.markers ? " markers" : "", c->extensions ? " extensions" : "",
@@ -151,7 +151,7 @@ static void opening_forgets_the_input_before(void **state)
 {
     (void)state;
     scene_open("00000000");
-    memset(station.regions, 1, sizeof station.regions);
+    memset(station.regions, 1, sizeof(station.regions));
     station.events = 1;
     station.blind = true;
     station.framed_from = 7;
@@ -392,7 +392,7 @@ static void a_boundary_is_the_deframers(void **state)
 
     (void)state;
     scene_open("00000000");
-    iw_deframer_init(d, &sink, false, false, iw_crc32c_portable, 0, buffer, sizeof buffer);
+    iw_deframer_init(d, &sink, false, false, iw_crc32c_portable, 0, buffer, sizeof(buffer));
     assert_true(iw_station_boundary(&station));
     assert_int_equal(iw_deframer_input(d, 0, &in, 1), 0);
     assert_false(iw_station_boundary(&station));

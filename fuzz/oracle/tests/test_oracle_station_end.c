@@ -182,7 +182,7 @@ static void work_completes_in_order(void **state)
         char expected[80];
         set_sends();
         completes((struct iw_completion){.id = 4, .opcode = IW_WORK_WRITE, .length = length});
-        snprintf(expected, sizeof expected, "it: work 4 completes with %u octets instead of 9",
+        snprintf(expected, sizeof(expected), "it: work 4 completes with %u octets instead of 9",
                  length);
         SETTLES(expected);
         set_sends();
@@ -301,7 +301,7 @@ static void completions_make_a_history(void **state)
     fake.done[0].original = 0x1234;
     fake.done[0].check = IW_CHECK_MPA_REQ_KEY; /* 1, however many checks there are */
     SETTLES("");
-    snprintf(history, sizeof history, "%016llx", (unsigned long long)station.history);
+    snprintf(history, sizeof(history), "%016llx", (unsigned long long)station.history);
     assert_string_equal(history, "a9ffedb15229c9de");
     set_sends();
     completes((struct iw_completion){.id = 4,
@@ -309,7 +309,7 @@ static void completions_make_a_history(void **state)
                                      .status = IW_STATUS_REMOTE_FAULT,
                                      .immediate_data = "datadat"});
     SETTLES("");
-    snprintf(history, sizeof history, "%016llx", (unsigned long long)station.history);
+    snprintf(history, sizeof(history), "%016llx", (unsigned long long)station.history);
     assert_string_equal(history, "5b6b07bc8c07a371");
 }
 

@@ -101,7 +101,7 @@ static void test_the_endpoint_alone(void **state)
     static const enum iw_check unstated[] = {IW_CHECK_MPA_REV, IW_CHECK_RDMAP_IRD};
     (void)state;
     faults_of_one(always, 1, false, false);
-    faults_of_one(unfinished, sizeof unfinished / sizeof unfinished[0], true, false);
+    faults_of_one(unfinished, sizeof(unfinished) / sizeof(unfinished[0]), true, false);
     faults_of_one(unstated, 2, false, true);
 }
 
@@ -225,7 +225,7 @@ static void frames_may_have_several_faults(void **state)
     };
     struct scene s;
     (void)state;
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         set(&s);
         if (pairs[i].endpoint != IW_CHECK_NONE)
             endpoint_finds(&s, pairs[i].endpoint);

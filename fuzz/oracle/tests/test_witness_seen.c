@@ -16,7 +16,7 @@ static void see(void *argument)
 static void set_seen(struct scene *s, enum iw_observed kind)
 {
     set(s);
-    memset(&o, 0, sizeof o);
+    memset(&o, 0, sizeof(o));
     o.kind = kind;
     o.side = IW_SIDE_INITIATOR;
     o.pos = AT;
@@ -88,7 +88,7 @@ static void guesses_are_noted(void **state)
     };
     struct scene s;
     (void)state;
-    for (size_t i = 0; i < sizeof segments / sizeof segments[0]; i++)
+    for (size_t i = 0; i < sizeof(segments) / sizeof(segments[0]); i++)
         for (int how = 0; how < 3; how++) {
             set_seen(&s, IW_OBSERVED_SEGMENT);
             s.station.events = 0;
@@ -244,7 +244,7 @@ static void the_observer_is_made_for_the_stations(void **state)
     assert_false(observer.config.extensions);
     assert_int_equal(observer.room, 24);
     assert_ptr_equal(observer.config.context, &s.witness);
-    memset(&s.witness, 1, sizeof s.witness);
+    memset(&s.witness, 1, sizeof(s.witness));
     iw_witness_open(&s.witness, &other, &s.station);
     assert_true(observer.config.extensions);
     assert_ptr_equal(s.witness.station[IW_SIDE_INITIATOR], &other);
@@ -291,7 +291,7 @@ static void octets_go_to_the_observer(void **state)
 static void assert_traced(const char *want)
 {
     char text[600] = "";
-    FILE *real = stderr, *file = fmemopen(text, sizeof text, "w");
+    FILE *real = stderr, *file = fmemopen(text, sizeof(text), "w");
 
     assert_non_null(file);
     stderr = file;
@@ -312,12 +312,12 @@ static void things_seen_are_traced(void **state)
     set_seen(&s, IW_OBSERVED_STARTUP);
     unsetenv("IW_FUZZ_TRACE");
     o.frame = frame;
-    o.frame_length = sizeof frame;
+    o.frame_length = sizeof(frame);
     assert_traced("> 100..160 start-up mpa request rev 0 pd 0\n");
     s.station.events = 0;
     o.kind = IW_OBSERVED_SEGMENT;
     o.ulpdu = ulpdu;
-    o.ulpdu_length = sizeof ulpdu;
+    o.ulpdu_length = sizeof(ulpdu);
     o.side = IW_SIDE_RESPONDER;
     assert_traced("< 100..160 segment send L msn 1 mo 0 len 2\n");
     o.kind = IW_OBSERVED_MESSAGE;

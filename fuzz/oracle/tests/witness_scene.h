@@ -84,8 +84,8 @@ struct scene {
 
 static inline void set(struct scene *s)
 {
-    memset(s, 0, sizeof *s);
-    memset(&observer, 0, sizeof observer);
+    memset(s, 0, sizeof(*s));
+    memset(&observer, 0, sizeof(observer));
     spy_forget();
     s->station.who = "responder";
     s->station.framed_from = FRAME;

@@ -61,7 +61,7 @@ static int tear_down(void **state)
                                         "s/.lua",
                                         "s"};
     (void)catch_no_more(state);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         (void)remove(files[i]);
     return chdir("/") != 0 || rmdir(folder) != 0;
 }

@@ -163,8 +163,8 @@ int iw_endpoint_reject(struct iw_endpoint *ep, const void *private_data, size_t 
 /* Sets *data to the peer's private data (borrowed) and returns its length. Available from
  * IW_EVENT_REQUEST, ESTABLISHED or REJECTED on. */
 size_t iw_endpoint_private(const struct iw_endpoint *ep, const uint8_t **data);
-/* Returns what the peer's Request asks for (enhanced, peer_ird, peer_ord, as after the start-up), or
- * NULL before IW_EVENT_REQUEST. */
+/* Returns what the peer's Request asks for (enhanced, peer_ird, peer_ord, as after the start-up),
+ * or NULL before IW_EVENT_REQUEST. */
 const struct iw_mpa_agreed *iw_endpoint_requested(const struct iw_endpoint *ep);
 /* Returns the outcome of the start-up, or NULL before it is known. */
 const struct iw_mpa_agreed *iw_endpoint_agreed(const struct iw_endpoint *ep);

@@ -165,8 +165,8 @@ struct iw_observer_config {
     bool default_config; /* nobody has configured the sides, so they must ask for CRCs */
     bool extensions;     /* RFC 7306 opcodes and queue 3 are known (sensible for bystanders) */
     bool no_quirks;      /* no quirk is looked for: everything is read as it is */
-    bool intact;         /* octets come as they were sent, so that a wrong CRC is the sender's: one with
-                            framing and header in order is looked through */
+    bool intact; /* octets come as they were sent, so that a wrong CRC is the sender's: one with
+                    framing and header in order is looked through */
     iw_quirks quirks[2]; /* those that the sides are said to have, by enum iw_side: octets that make
                             sense either way are read so */
 };

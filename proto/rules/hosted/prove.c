@@ -72,7 +72,7 @@ static void list_kind(const struct kind *k, enum iw_check check)
 static void list(void)
 {
     for (int c = IW_CHECK_NONE + 1; c < IW_CHECK_COUNT; c++)
-        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
             list_kind(&kinds[i], (enum iw_check)c);
     fflush(stdout);
     _Exit(0);
@@ -92,7 +92,7 @@ __attribute__((constructor)) static void choose(void)
     if (strcmp(text, "list") == 0)
         list();
     char name[96];
-    if (strlen(text) >= sizeof name)
+    if (strlen(text) >= sizeof(name))
         refuse(text);
     memcpy(name, text, strlen(text) + 1);
     char *check = strchr(name, ':');
@@ -104,7 +104,7 @@ __attribute__((constructor)) static void choose(void)
         *reaction++ = '\0';
     mutant_check = iw_check_find(check);
     mutant_botch = reaction != NULL ? iw_botch_find(reaction) : IW_BOTCH_NONE;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (strcmp(kinds[i].name, name) == 0)
             mutant = &kinds[i];
     if (mutant == NULL || mutant_check == IW_CHECK_NONE ||

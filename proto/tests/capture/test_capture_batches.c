@@ -34,7 +34,7 @@ static void add(uint8_t family, uint8_t host, bool back, uint8_t flags, const ch
                                      .payload = (const uint8_t *)data,
                                      .length = (uint32_t)strlen(data)};
     size_t size = iw_packet_size(&packet);
-    assert_true(count < ROOM && size <= sizeof octets[0]);
+    assert_true(count < ROOM && size <= sizeof(octets[0]));
     (void)iw_packet_put(octets[count], size, &packet);
     frames[count] = (struct iw_frame){.number = ++number,
                                       .link = IW_LINK_RAW,
@@ -59,7 +59,7 @@ static char foretold[200];
 static void soon(const struct iw_connection *c, unsigned direction, bool data)
 {
     size_t length = strlen(foretold);
-    snprintf(foretold + length, sizeof foretold - length, "%c%c%c ", 'a' + c->address[0].octets[3],
+    snprintf(foretold + length, sizeof(foretold) - length, "%c%c%c ", 'a' + c->address[0].octets[3],
              direction == 0 ? '>' : '<', data ? '+' : '-');
 }
 

@@ -21,14 +21,14 @@ static int note(void *context, const struct iw_segment *s)
     (void)context;
     static const char kinds[] = {'S', 'D', 'F', 'R', 'A'};
     size_t at = strlen(listed);
-    snprintf(listed + at, sizeof listed - at, "%" PRIu64 "%c%c%" PRIu64 ":%.*s",
+    snprintf(listed + at, sizeof(listed) - at, "%" PRIu64 "%c%c%" PRIu64 ":%.*s",
              s->connection->number, s->direction == 0 ? '>' : '<', kinds[s->kind], s->pos,
              (int)s->length, s->length != 0 ? (const char *)s->data : "");
     at = strlen(listed);
     if (s->missing != 0)
-        snprintf(listed + at, sizeof listed - at, "+%" PRIu32 " ", s->missing);
+        snprintf(listed + at, sizeof(listed) - at, "+%" PRIu32 " ", s->missing);
     else
-        snprintf(listed + at, sizeof listed - at, " ");
+        snprintf(listed + at, sizeof(listed) - at, " ");
     assert_int_equal(s->frame->number, frames);
     return s->length == 4 && memcmp(s->data, "stop", 4) == 0 ? 7 : 0;
 }
@@ -205,7 +205,7 @@ static void drop(void *context, struct iw_connection *c)
 {
     (void)context;
     size_t at = strlen(listed);
-    snprintf(listed + at, sizeof listed - at, "-%" PRIu64 " ", c->number);
+    snprintf(listed + at, sizeof(listed) - at, "-%" PRIu64 " ", c->number);
 }
 
 static void recycled(void **state)
@@ -264,9 +264,9 @@ static void thousands(void **state)
                                    .length = 1};
         assert_int_equal(iw_connections_add(t, &frame, &packet), 0);
         if (i >= HELD)
-            snprintf(expected, sizeof expected, "-%u %u>D0:x ", i - HELD, i);
+            snprintf(expected, sizeof(expected), "-%u %u>D0:x ", i - HELD, i);
         else
-            snprintf(expected, sizeof expected, "%u>D0:x ", i);
+            snprintf(expected, sizeof(expected), "%u>D0:x ", i);
         assert_string_equal(listed, expected);
     }
     iw_connections_free(t);

@@ -43,7 +43,7 @@ static enum iw_decode decode(struct sample *s, enum iw_link link, const char *he
                                  .data = s->octets,
                                  .length = length,
                                  .original = length + beyond};
-    memset(&s->packet, 0xee, sizeof s->packet);
+    memset(&s->packet, 0xee, sizeof(s->packet));
     return iw_packet_decode(&s->frame, &s->packet);
 }
 
@@ -213,10 +213,10 @@ static void tcp_options(void **state)
         {"08 0d 02 04 05 b4 00 00 00 00 00 00 ", 0, 0},
         {"01 01 01 01 01 01 01 01 01 01 01 02 ", 0, 0},
     };
-    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
+    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
         struct sample s;
         char hex[400];
-        snprintf(hex, sizeof hex, "%s%s",
+        snprintf(hex, sizeof(hex), "%s%s",
                  IP4("00 34") "c8 38 23 8d 01 02 03 04 00 00 00 00 80 02 ff ff 00 00 00 00 ",
                  samples[i].options);
         assert_int_equal(decode(&s, IW_LINK_RAW, hex, 0), IW_DECODE_TCP);
@@ -275,7 +275,7 @@ static void every_snap_length(void **state)
          "c8 38 23 8d 01 02 03 04 f0 00 00 01 60 18 12 34 00 00 00 00 01 01 01 00 " PAYLOAD,
          52},
     };
-    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
+    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
         uint32_t whole = (uint32_t)strlen(samples[i].hex) / 3;
         for (uint32_t snap = 0; snap < whole; snap++) {
             struct sample s;

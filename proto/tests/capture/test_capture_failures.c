@@ -206,7 +206,7 @@ static void every_allocation_of_another_reader_can_fail(void **state)
     octets[20] = 1;
     for (octets[6] = 4; octets[6] >= 2; octets[6] -= 2) {
         let_fail_after(3, "memory", ENOMEM);
-        assert_null(iw_capture_open(scratch_file("read.pcap", octets, sizeof octets), error));
+        assert_null(iw_capture_open(scratch_file("read.pcap", octets, sizeof(octets)), error));
         assert_non_null(strstr(error, "out of memory"));
     }
 }

@@ -136,7 +136,7 @@ static void expect(struct iw_capture *c, const char *expected)
     struct iw_frame frame;
     while (iw_capture_next(c, &frame, error) == 1) {
         size_t at = strlen(listed);
-        snprintf(listed + at, sizeof listed - at, "%" PRIu64 "@%" PRIu64 " %d/%d/%d %.*s/%d\n",
+        snprintf(listed + at, sizeof(listed) - at, "%" PRIu64 "@%" PRIu64 " %d/%d/%d %.*s/%d\n",
                  frame.number, frame.time, (int)frame.link, (int)frame.linktype,
                  (int)frame.interface, (int)frame.length, (const char *)frame.data,
                  (int)frame.original);
@@ -190,13 +190,13 @@ static void resolutions(void **state)
                  {0x80 | 40, UINT64_C(0x28000000000), UINT64_C(2500000000)},
                  {0x80 | 63, UINT64_C(0xa000000000000000), UINT64_C(1250000000)},
                  {0x80 | 127, UINT64_MAX, 0}};
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
         struct file f = {.big = i % 2};
         char expected[100];
         put_section(&f);
         put_interface(&f, 1, 0, times[i].resolution, 0);
         put_packet(&f, 0, times[i].ticks, "abc", 3);
-        snprintf(expected, sizeof expected, "1@%" PRIu64 " 0/1/0 abc/3\n", times[i].ns);
+        snprintf(expected, sizeof(expected), "1@%" PRIu64 " 0/1/0 abc/3\n", times[i].ns);
         expect(open_file(&f, NULL), expected);
     }
 }

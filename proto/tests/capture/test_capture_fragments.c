@@ -23,14 +23,14 @@ static const uint8_t ip6[] = {0x60, 0, 0, 0, 0, 0, 44, 64, 0xfd, 0, 0, 0, 0, 0, 
 struct sample {
     struct iw_frame frame;
     struct iw_packet packet;
-    uint8_t octets[sizeof ip6 + WHOLE];
+    uint8_t octets[sizeof(ip6) + WHOLE];
 };
 
 /* The fragment of `length` octets at `from`, of the datagram with this identification. */
 static void make(struct sample *s, int family, uint8_t id, uint32_t from, uint32_t length)
 {
     bool more = from + length < WHOLE;
-    size_t header = family == 4 ? sizeof ip4 : sizeof ip6;
+    size_t header = family == 4 ? sizeof(ip4) : sizeof(ip6);
     memcpy(s->octets, family == 4 ? ip4 : ip6, header);
     if (family == 4) {
         s->octets[3] = (uint8_t)(header + length);
@@ -138,7 +138,7 @@ static void overlaps(void **state)
     /* Octets that differ. */
     assert_int_equal(add(f, 4, 0, 32), IW_DECODE_FRAGMENT);
     make(&s, 4, 7, 16, 16);
-    s.octets[sizeof ip4 + 15] ^= 1;
+    s.octets[sizeof(ip4) + 15] ^= 1;
     assert_int_equal(give(f, &s), IW_DECODE_BAD);
     assert_string_equal(s.packet.reason, "fragments that contradict each other");
     assert_int_equal(add(f, 4, 32, WHOLE - 32), IW_DECODE_BAD);
@@ -160,7 +160,7 @@ static void ends(void **state)
         if (i == 0)
             make(&s, 4, 7, 40, 5);
         if (i == 0)
-            s.octets[6] = 0x20, s.octets[3] = (uint8_t)(sizeof ip4 + 8), s.frame.length += 3;
+            s.octets[6] = 0x20, s.octets[3] = (uint8_t)(sizeof(ip4) + 8), s.frame.length += 3;
         if (i == 2)
             make(&s, 4, 7, 16, 13);
         if (i == 2)
@@ -211,8 +211,8 @@ static void contents(void **state)
     static const uint8_t options[] = {6, 0, 1, 4, 0, 0, 0, 0};
     make(&s, 6, 7, 0, 32);
     s.octets[40] = 60;
-    memcpy(s.octets + sizeof ip6, options, sizeof options);
-    memcpy(s.octets + sizeof ip6 + 8, tcp, 24);
+    memcpy(s.octets + sizeof(ip6), options, sizeof(options));
+    memcpy(s.octets + sizeof(ip6) + 8, tcp, 24);
     assert_int_equal(give(f, &s), IW_DECODE_FRAGMENT);
     make(&s, 6, 7, 32, 13);
     s.octets[40] = 0; /* of the others it does not matter */

@@ -34,7 +34,7 @@ static struct iw_live *open_loopback(const char *filter, const char *path)
 
 static int listener(struct sockaddr_in *address)
 {
-    socklen_t size = sizeof *address;
+    socklen_t size = sizeof(*address);
     *address =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -65,12 +65,12 @@ static void loopback(void **state)
     struct sockaddr_in address;
     char filter[40], error[IW_CAPTURE_ERROR] = "";
     int listening = listener(&address);
-    snprintf(filter, sizeof filter, "tcp port %u", ntohs(address.sin_port));
+    snprintf(filter, sizeof(filter), "tcp port %u", ntohs(address.sin_port));
     const char *path = scratch_path("live.pcap");
     struct iw_live *l = open_loopback(filter, path);
 
     int client = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(connect(client, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(connect(client, (struct sockaddr *)&address, sizeof(address)), 0);
     int server = accept(listening, NULL, NULL);
     assert_true(server >= 0);
     struct pollfd wait = {.fd = iw_live_fd(l), .events = POLLIN};
@@ -165,12 +165,12 @@ static void a_reader_waits(void **state)
 {
     (void)state;
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof to;
+    socklen_t size = sizeof(to);
     char filter[40], error[IW_CAPTURE_ERROR] = "";
     int receiver = socket(AF_INET, SOCK_DGRAM, 0), orders[2];
     assert_int_equal(bind(receiver, (struct sockaddr *)&to, size), 0);
     assert_int_equal(getsockname(receiver, (struct sockaddr *)&to, &size), 0);
-    snprintf(filter, sizeof filter, "udp dst port %u", ntohs(to.sin_port));
+    snprintf(filter, sizeof(filter), "udp dst port %u", ntohs(to.sin_port));
     struct iw_capture *c = iw_capture_live("lo", filter, error);
     if (c == NULL && strstr(error, "not permitted") != NULL) {
         close(receiver);

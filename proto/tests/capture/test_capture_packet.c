@@ -41,7 +41,7 @@ static const struct sample {
     {IP6("001c") TCP("7002 ffff 48d6 0000 020405b4 01030307"), 6, "", 2, 7, 65535, 1460},
     {IP6("001b") TCP("6012 ffff 617e 0000 01030307 ffffff"), 6, "\xff\xff\xff", 0x12, 7, 65535, 0},
 };
-enum { SAMPLES = sizeof samples / sizeof samples[0] };
+enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
 
 static struct iw_packet packet_of(const struct sample *s)
 {
@@ -65,8 +65,8 @@ static struct iw_packet packet_of(const struct sample *s)
     if (s->family == 6) {
         p.source = (struct iw_address){.family = 6, .octets[15] = 1};
         p.destination = (struct iw_address){.family = 6, .octets[15] = 2};
-        memcpy(p.source.octets, network, sizeof network);
-        memcpy(p.destination.octets, network, sizeof network);
+        memcpy(p.source.octets, network, sizeof(network));
+        memcpy(p.destination.octets, network, sizeof(network));
         p.id = 0;
     }
     return p;
@@ -95,14 +95,14 @@ static void there_and_back(void **state)
     for (size_t i = 0; i < SAMPLES; i++) {
         struct iw_packet p = packet_of(&samples[i]), back;
         uint8_t octets[128];
-        uint32_t length = (uint32_t)iw_packet_put(octets, sizeof octets, &p);
+        uint32_t length = (uint32_t)iw_packet_put(octets, sizeof(octets), &p);
         struct iw_frame frame = {
             .link = IW_LINK_RAW, .data = octets, .length = length, .original = length};
 
-        memset(&back, 0xee, sizeof back);
+        memset(&back, 0xee, sizeof(back));
         assert_int_equal(iw_packet_decode(&frame, &back), IW_DECODE_TCP);
-        assert_memory_equal(&back.source, &p.source, sizeof p.source);
-        assert_memory_equal(&back.destination, &p.destination, sizeof p.destination);
+        assert_memory_equal(&back.source, &p.source, sizeof(p.source));
+        assert_memory_equal(&back.destination, &p.destination, sizeof(p.destination));
         assert_int_equal(back.source_port, 51256);
         assert_int_equal(back.destination_port, 9101);
         assert_int_equal(back.seq, 0x01020304);
@@ -148,7 +148,7 @@ static void the_longest(void **state)
     enum { ROOM = 70000 };
     uint8_t *payload = calloc(1, ROOM), *octets = calloc(1, ROOM);
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint32_t header = rows[i].family == 4 ? 20 : 40;
         struct iw_packet p = {.source.family = rows[i].family,
                               .destination.family = rows[i].family,

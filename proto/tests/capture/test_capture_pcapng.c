@@ -56,7 +56,7 @@ static void literal_blocks(void **state)
     assert_true(write_frame(w, UINT64_C(0x0102030405060709), "four", 4, NULL, 0));
     assert_true(iw_pcapng_close(w, error));
     assert_string_equal(error, "");
-    expect_file(path, expected, sizeof expected);
+    expect_file(path, expected, sizeof(expected));
 }
 
 /* A frame that was cut, on another link. */
@@ -67,7 +67,7 @@ static void other_links(void **state)
         [IW_LINK_NULL] = 0,     [IW_LINK_LOOP] = 108, [IW_LINK_RAW] = 101};
 
     (void)state;
-    for (size_t i = 0; i < sizeof linktypes / sizeof *linktypes; i++) {
+    for (size_t i = 0; i < sizeof(linktypes) / sizeof(*linktypes); i++) {
         char error[IW_CAPTURE_ERROR];
         const char *path = scratch_path("out.pcapng");
         struct iw_frame frame = {
@@ -82,7 +82,7 @@ static void other_links(void **state)
         const uint8_t link[2] = {(uint8_t)linktypes[i], (uint8_t)(linktypes[i] >> 8)};
         assert_memory_equal(data + 28 + 8, link, 2);
         static const uint8_t lengths[12] = {4, 0, 0, 0, 4, 3, 2, 1, 'a', 'b', 'c', 'd'};
-        assert_memory_equal(data + 28 + 32 + 20, lengths, sizeof lengths);
+        assert_memory_equal(data + 28 + 32 + 20, lengths, sizeof(lengths));
         free(data);
     }
 }
@@ -123,7 +123,7 @@ static void copies_have_their_interfaces(void **state)
     assert_true(iw_pcapng_close(w, error));
     size_t length, at = SECTION;
     uint8_t *data = (uint8_t *)scratch_read(path, &length);
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
         assert_true(at + blocks[i].size <= length);
         assert_int_equal(data[at], blocks[i].type);
         assert_int_equal(data[at + 4], blocks[i].size);
@@ -147,7 +147,7 @@ static void without_texts(void **state)
     struct iw_pcapng *w = iw_pcapng_create(path, IW_LINK_ETHERNET, NULL, NULL, error);
     assert_non_null(w);
     assert_true(iw_pcapng_close(w, error));
-    expect_file(path, expected, sizeof expected);
+    expect_file(path, expected, sizeof(expected));
 }
 
 /* 65534 letters and a character of two octets: the option cannot hold the whole of it. */
@@ -194,7 +194,7 @@ static void failures(void **state)
     const char *path = scratch_path("out.pcapng");
     static char comment[65536];
     static const char *comments[256];
-    memset(comment, 'c', sizeof comment - 1);
+    memset(comment, 'c', sizeof(comment) - 1);
     for (size_t i = 0; i < 256; i++)
         comments[i] = comment;
     w = iw_pcapng_create(path, IW_LINK_ETHERNET, NULL, NULL, error);

@@ -58,7 +58,7 @@ static int rebuild(void *context, const struct iw_segment *s)
     assert_true(s->connection->number < 2);
     struct direction *d = &r->direction[s->connection->number][s->direction];
     if (s->kind == IW_SEGMENT_SYN)
-        iw_stream_init(&d->stream, d->window, sizeof d->window, 0);
+        iw_stream_init(&d->stream, d->window, sizeof(d->window), 0);
     if (s->kind == IW_SEGMENT_FIN)
         d->fin = s->pos;
     if (s->kind != IW_SEGMENT_DATA)
@@ -78,11 +78,11 @@ static void check_sample(const struct sample *sample)
 {
     char path[500], error[IW_CAPTURE_ERROR] = "";
     struct iw_capture_counts counts;
-    struct rebuilt *r = calloc(1, sizeof *r);
+    struct rebuilt *r = calloc(1, sizeof(*r));
     assert_non_null(r);
     struct iw_connections *t = iw_connections_new(2, rebuild, r);
     assert_non_null(t);
-    snprintf(path, sizeof path, "%s/%s.pcap", IW_PCAPS_DIR, sample->file);
+    snprintf(path, sizeof(path), "%s/%s.pcap", IW_PCAPS_DIR, sample->file);
     int result = iw_capture_walk(path, t, &counts, error);
     assert_string_equal(error, "");
     assert_int_equal(result, 0);
@@ -115,7 +115,7 @@ static void check_sample(const struct sample *sample)
 static void captures_of_another_stack(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)
+    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
         check_sample(&samples[i]);
 }
 

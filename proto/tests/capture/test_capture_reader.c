@@ -67,14 +67,14 @@ static void expect_end(struct iw_capture *c)
 static void formats(void **state)
 {
     (void)state;
-    struct iw_capture *c = open_octets(pcap, sizeof pcap);
+    struct iw_capture *c = open_octets(pcap, sizeof(pcap));
     expect_frame(c, 1, UINT64_C(1700000000000007000), IW_LINK_ETHERNET, "abcd", 4);
     expect_frame(c, 2, UINT64_C(1700000001000009000), IW_LINK_ETHERNET, "ef", 9);
     expect_end(c);
-    c = open_octets(pcap_ns, sizeof pcap_ns);
+    c = open_octets(pcap_ns, sizeof(pcap_ns));
     expect_frame(c, 1, UINT64_C(1700000000000000007), IW_LINK_RAW, "x", 1);
     expect_end(c);
-    c = open_octets(pcapng, sizeof pcapng);
+    c = open_octets(pcapng, sizeof(pcapng));
     expect_frame(c, 1, UINT64_C(4294967301000), IW_LINK_SLL2, "xyz", 3);
     expect_end(c);
     /* No frame at all is a whole capture, too. */
@@ -90,9 +90,9 @@ static void link_types(void **state)
         enum iw_link link;
     } links[] = {{1, IW_LINK_ETHERNET}, {113, IW_LINK_SLL}, {0, IW_LINK_NULL}, {108, IW_LINK_LOOP},
                  {101, IW_LINK_RAW},    {228, IW_LINK_RAW}, {229, IW_LINK_RAW}};
-    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
+    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
         const uint8_t octets[] = {PCAP_HEADER(links[i].number), RECORD_1};
-        struct iw_capture *c = open_octets(octets, sizeof octets);
+        struct iw_capture *c = open_octets(octets, sizeof(octets));
         expect_frame(c, 1, UINT64_C(1700000000000007000), links[i].link, "abcd", 4);
         expect_end(c);
     }
@@ -112,7 +112,7 @@ static void another_variant(void **state)
                                   0x65, 0x53, 0xf1, 0x00, 0, 0,  0, 7, 0, 0, 0,   4,   0,   0,
                                   0,    4,    0,    0,    0, 0,  0, 0, 0, 0, 'a', 'b', 'c', 'd'};
     for (int order = 0; order < 2; order++) {
-        struct iw_capture *c = open_octets(order == 0 ? little : big, sizeof little);
+        struct iw_capture *c = open_octets(order == 0 ? little : big, sizeof(little));
         expect_frame(c, 1, UINT64_C(1700000000000007000), IW_LINK_ETHERNET, "abcd", 4);
         expect_end(c);
     }
@@ -141,7 +141,7 @@ static void standard_input(void **state)
 static void expect_error(const char *error, const char *path, const char *where, const char *what)
 {
     char start[IW_CAPTURE_ERROR];
-    snprintf(start, sizeof start, "%s: %s", path, where);
+    snprintf(start, sizeof(start), "%s: %s", path, where);
     if (strncmp(error, start, strlen(start)) != 0 || strstr(error, what) == NULL ||
         strchr(error, '\n') != NULL)
         fail_msg("\"%s\" does not begin with \"%s\" or lacks \"%s\"", error, start, what);
@@ -166,7 +166,7 @@ static void not_a_capture(void **state)
     expect_no_capture(scratch_file("in.pcap", "\x1f\x8b\x08\x00 compressed, 26 octets", 26), header,
                       "unknown file format");
     const uint8_t wifi[] = {PCAP_HEADER(105)};
-    expect_no_capture(scratch_file("in.pcap", wifi, sizeof wifi),
+    expect_no_capture(scratch_file("in.pcap", wifi, sizeof(wifi)),
                       "link type 105 (IEEE802_11) is not supported: ", "expected Ethernet");
 }
 
@@ -195,7 +195,7 @@ static void cut_short(void **state)
             expect_broken(pcap, length, 1,
                           "frame 2 at offset 44: expected a whole record: ", "truncated");
     }
-    for (size_t length = 49; length < sizeof pcapng; length++)
+    for (size_t length = 49; length < sizeof(pcapng); length++)
         expect_broken(pcapng, length, 0,
                       "frame 1 at offset 48: expected a whole record: ", "truncated");
 }
@@ -203,22 +203,22 @@ static void cut_short(void **state)
 static void corrupt(void **state)
 {
     (void)state;
-    uint8_t octets[sizeof pcapng];
+    uint8_t octets[sizeof(pcapng)];
     /* A captured length of 2 GiB. */
-    memcpy(octets, pcap, sizeof pcap);
+    memcpy(octets, pcap, sizeof(pcap));
     octets[FIRST + 11] = 0x80;
-    expect_broken(octets, sizeof pcap, 1, "frame 2 at offset 44: expected a whole record: ",
+    expect_broken(octets, sizeof(pcap), 1, "frame 2 at offset 44: expected a whole record: ",
                   "invalid packet capture length");
     /* Block lengths that disagree, too long, not a multiple of 4; interface 1 of 1. */
-    memcpy(octets, pcapng, sizeof pcapng);
-    octets[sizeof pcapng - 4] = 40;
-    expect_broken(octets, sizeof pcapng, 0, "frame 1 at offset 48: ", "block total length");
-    memcpy(octets, pcapng, sizeof pcapng);
+    memcpy(octets, pcapng, sizeof(pcapng));
+    octets[sizeof(pcapng) - 4] = 40;
+    expect_broken(octets, sizeof(pcapng), 0, "frame 1 at offset 48: ", "block total length");
+    memcpy(octets, pcapng, sizeof(pcapng));
     octets[48 + 7] = 0x7f;
-    expect_broken(octets, sizeof pcapng, 0, "frame 1 at offset 48: ", "maximum");
-    memcpy(octets, pcapng, sizeof pcapng);
+    expect_broken(octets, sizeof(pcapng), 0, "frame 1 at offset 48: ", "maximum");
+    memcpy(octets, pcapng, sizeof(pcapng));
     octets[48 + 8] = 1;
-    expect_broken(octets, sizeof pcapng, 0, "frame 1 at offset 48: ", "interface 1");
+    expect_broken(octets, sizeof(pcapng), 0, "frame 1 at offset 48: ", "interface 1");
 }
 
 /* iw_capture_walk gives the same line, and counts what it read before. */
@@ -252,9 +252,9 @@ static void files_are_closed(void **state)
     (void)state;
     char error[IW_CAPTURE_ERROR] = "";
     int before = free_descriptor();
-    iw_capture_close(open_octets(pcap, sizeof pcap));
+    iw_capture_close(open_octets(pcap, sizeof(pcap)));
     assert_int_equal(free_descriptor(), before);
-    iw_capture_close(open_octets(pcapng, sizeof pcapng));
+    iw_capture_close(open_octets(pcapng, sizeof(pcapng)));
     assert_int_equal(free_descriptor(), before);
     assert_null(iw_capture_open(scratch_file("in.pcap", "no capture", 10), error));
     assert_int_equal(free_descriptor(), before);

@@ -83,8 +83,8 @@ static void literal_frames(void **state)
     /* Section with application "test", interface, then packets of 62, 62, 54 and 57 octets. */
     const char *first = file + 40 + 32 + 28, *last = first + 96 + 96 + 88;
     assert_int_equal(length, 72 + 96 + 96 + 88 + 92);
-    assert_memory_equal(first, syn, sizeof syn);
-    assert_memory_equal(last, data, sizeof data);
+    assert_memory_equal(first, syn, sizeof(syn));
+    assert_memory_equal(last, data, sizeof(data));
     free(file);
     iw_synth_free(s);
 }
@@ -130,7 +130,7 @@ static int replay_segment(void *context, const struct iw_segment *s)
     struct replay *r = context;
     if (s->kind != IW_SEGMENT_DATA) {
         size_t at = strlen(r->listed);
-        snprintf(r->listed + at, sizeof r->listed - at, "%u%c%u ", (unsigned)s->frame->number,
+        snprintf(r->listed + at, sizeof(r->listed) - at, "%u%c%u ", (unsigned)s->frame->number,
                  "SDFR"[s->kind], s -> direction);
         return 0;
     }
@@ -150,10 +150,10 @@ static int replay_segment(void *context, const struct iw_segment *s)
 static struct replay *replay(const char *path, uint64_t frames)
 {
     char error[IW_CAPTURE_ERROR] = "";
-    struct replay *r = calloc(1, sizeof *r);
+    struct replay *r = calloc(1, sizeof(*r));
     assert_non_null(r);
     for (unsigned i = 0; i < 2; i++)
-        iw_stream_init(&r->stream[i], r->window[i], sizeof r->window[i], 0);
+        iw_stream_init(&r->stream[i], r->window[i], sizeof(r->window[i]), 0);
     struct iw_connections *t = iw_connections_new(10, replay_segment, r);
     struct iw_capture *c = iw_capture_open(path, error);
     assert_non_null(c);
@@ -314,9 +314,9 @@ static void placed_segments(void **state)
         size_t at = strlen(listed);
         assert_true(frame.length <= 60);
         if (iw_packet_decode(&frame, &packet) == IW_DECODE_CUT) /* the SYN's options */
-            snprintf(listed + at, sizeof listed - at, "cut ");
+            snprintf(listed + at, sizeof(listed) - at, "cut ");
         else
-            snprintf(listed + at, sizeof listed - at, "%u:%d+%u/%u ", packet.source_port,
+            snprintf(listed + at, sizeof(listed) - at, "%u:%d+%u/%u ", packet.source_port,
                      (int)(packet.seq - tcp.isn[packet.source_port == 4420] - 1), packet.length,
                      packet.missing);
     }
@@ -379,7 +379,7 @@ static char *tshark(const char *path, const char *arguments)
     char *out = calloc(1, 20000);
     assert_non_null(out);
     snprintf(
-        command, sizeof command,
+        command, sizeof(command),
         "tshark -n -o tcp.check_checksum:TRUE -o ip.check_checksum:TRUE -r '%s' %s 2>/dev/null",
         path, arguments);
     FILE *pipe = popen(command, "r");
@@ -430,7 +430,7 @@ static void tshark_is_silent(void **state)
                       "tcp.checksum.status != 1 || ip.checksum.status != 1'",
                       "");
         char end[60];
-        snprintf(end, sizeof end, "%u\n", (unsigned)iw_synth_frames(s));
+        snprintf(end, sizeof(end), "%u\n", (unsigned)iw_synth_frames(s));
         expect_tshark(path, "-Y tcp.flags.reset==1 -T fields -e frame.number", end);
         expect_tshark(path, "-Y frame.comment -T fields -e frame.number -e frame.comment",
                       "4\tfirst,stimulus \xe2\x86\x92 second\n");
@@ -456,12 +456,12 @@ static void packets_as_they_are(void **state)
     size_t length;
     char *file = scratch_read(write_out(s, NULL), &length);
     const char *first = file + 40 + 32 + 28, *last = first + 32 + 20;
-    assert_memory_equal(first, four, sizeof four);
-    assert_memory_equal(last, six, sizeof six);
+    assert_memory_equal(first, four, sizeof(four));
+    assert_memory_equal(last, six, sizeof(six));
     free(file);
     iw_synth_free(s);
     s = start(60);
-    expect_span(iw_synth_packet(s, 0, noon, four, sizeof four), 0, 0);
+    expect_span(iw_synth_packet(s, 0, noon, four, sizeof(four)), 0, 0);
     assert_true(iw_synth_full(s));
     iw_synth_free(s);
 }
@@ -473,8 +473,8 @@ static void small_exchange(struct iw_synth *s)
         int c = connect_at(s, endpoints(family, 100), noon);
         (void)iw_synth_data(s, c, 1, noon + 5000, packet, 24);
         uint8_t many[1000] = {1, 2, 3};
-        (void)iw_synth_data(s, c, 0, noon + 6000, many, sizeof many);
-        (void)iw_synth_packet(s, 0, noon + 7000, packet, sizeof packet);
+        (void)iw_synth_data(s, c, 0, noon + 6000, many, sizeof(many));
+        (void)iw_synth_packet(s, 0, noon + 7000, packet, sizeof(packet));
         (void)iw_synth_fin(s, c, 0, noon + 8000);
         (void)iw_synth_reset(s, c, 1, noon + 9000);
     }

@@ -146,7 +146,7 @@ static void walk_file(struct walk *w, const json_t *entry)
     assert_non_null(file);
     assert_non_null(table);
     w->entry = entry;
-    assert_true((size_t)snprintf(path, sizeof path, PCAPS "%s", file) < sizeof path);
+    assert_true((size_t)snprintf(path, sizeof(path), PCAPS "%s", file) < sizeof(path));
     if (iw_capture_walk(path, table, NULL, error) != 0)
         fail_msg("%s", error);
     for (size_t i = 0; i < w->connections; i++)
@@ -177,7 +177,7 @@ static unsigned opcode_of(const char *name)
                  {"Send", IW_OP_SEND},
                  {"Terminate", IW_OP_TERMINATE}};
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(name, names[i].name) == 0)
             return names[i].opcode;
     fail_msg("the manifest names the unknown message %s", name);
@@ -252,7 +252,7 @@ static void test_manifest(void **state)
     {
         const json_t *connections = json_object_get(entry, "connections");
         bool crc = json_is_true(json_object_get(json_object_get(entry, "mpa"), "crc"));
-        struct walk *w = calloc(1, sizeof *w);
+        struct walk *w = calloc(1, sizeof(*w));
         assert_non_null(w);
         walk_file(w, entry);
         assert_int_equal(w->connections, json_array_size(connections));
@@ -304,16 +304,16 @@ static void test_flips(void **state)
     };
     json_t *manifest = load_manifest();
     const json_t *entry = find_entry(manifest, "siw/siw-rping-64B-crcon.pcap");
-    struct walk *clean = calloc(1, sizeof *clean);
-    struct walk *w = calloc(1, sizeof *w);
+    struct walk *clean = calloc(1, sizeof(*clean));
+    struct walk *w = calloc(1, sizeof(*w));
 
     assert_non_null(clean);
     assert_non_null(w);
     walk_file(clean, entry);
     assert_int_equal(clean->findings, 0);
-    for (size_t i = 0; i < sizeof flips / sizeof flips[0]; i++) {
+    for (size_t i = 0; i < sizeof(flips) / sizeof(flips[0]); i++) {
         const struct fpdu_place *place = &clean->watched[0].place[flips[i].side][flips[i].fpdu];
-        memset(w, 0, sizeof *w);
+        memset(w, 0, sizeof(*w));
         w->flip = true;
         w->flip_side = flips[i].side;
         w->flip_pos = place->pos + (flips[i].offset < 0 ? place->size : 0) +

@@ -32,7 +32,7 @@ static void a_channel_never_blocks(void **state)
     int fds[2];
     (void)state;
     int tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), value = 0;
-    socklen_t length = sizeof value;
+    socklen_t length = sizeof(value);
     struct iw_control_channel *ch = iw_control_channel_create(tcp);
     assert_non_null(ch);
     assert_int_equal(iw_control_channel_fd(ch), tcp);
@@ -55,7 +55,7 @@ static size_t take(struct iw_control_channel *ch)
 {
     char error[160];
     json_t *message;
-    assert_int_equal(iw_control_channel_next(ch, &message, error, sizeof error), 1);
+    assert_int_equal(iw_control_channel_next(ch, &message, error, sizeof(error)), 1);
     json_decref(message);
     return iw_control_channel_line(ch);
 }
@@ -75,7 +75,7 @@ static void lines_have_a_length(void **state)
         assert_int_equal(take(ch), 3);
         assert_int_equal(take(ch), 10);
         assert_int_equal(take(ch), 4);
-        assert_int_equal(iw_control_channel_next(ch, &message, error, sizeof error), 0);
+        assert_int_equal(iw_control_channel_next(ch, &message, error, sizeof(error)), 0);
         assert_int_equal(write(fds[1], ":2}\n", 4), 4);
         assert_int_equal(iw_control_channel_read(ch), 1);
         assert_int_equal(take(ch), 8);
@@ -109,13 +109,13 @@ static void depth_is_counted(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     struct iw_control_channel *ch = iw_control_channel_create(fds[0]);
     assert_non_null(ch);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char error[160] = "";
         json_t *message = NULL;
         size_t length = strlen(rows[i].line);
         assert_int_equal(write(fds[1], rows[i].line, length), length);
         assert_int_equal(iw_control_channel_read(ch), 1);
-        assert_int_equal(iw_control_channel_next(ch, &message, error, sizeof error),
+        assert_int_equal(iw_control_channel_next(ch, &message, error, sizeof(error)),
                          rows[i].result);
         assert_string_equal(error, rows[i].result == 1 ? "" : "a line nests deeper than 8");
         json_decref(message);
@@ -131,11 +131,11 @@ static void *answer(void *context)
     int fd = *(int *)context;
     char octets[4096];
     for (;;) {
-        ssize_t n = read(fd, octets, sizeof octets);
+        ssize_t n = read(fd, octets, sizeof(octets));
         if (n <= 0)
             return NULL;
         if (octets[n - 1] == '\n')
-            return write(fd, reply, sizeof reply - 1) > 0 ? context : NULL;
+            return write(fd, reply, sizeof(reply) - 1) > 0 ? context : NULL;
     }
 }
 
@@ -159,7 +159,7 @@ static void a_long_request_is_sent_piece_by_piece(void **state)
     json_t *request = json_pack("{s:s,s:s}", "do", "fill", "text", text);
     assert_non_null(request);
     assert_int_equal(pthread_create(&agent, NULL, answer, &fds[1]), 0);
-    json_t *reply = iw_control_call(c, request, soon(), error, sizeof error);
+    json_t *reply = iw_control_call(c, request, soon(), error, sizeof(error));
     assert_string_equal(error, "");
     assert_true(json_is_true(json_object_get(reply, "ok")));
     json_decref(reply);
@@ -178,7 +178,7 @@ static const char *first_line(int listener)
     int fd = accept(listener, NULL, NULL);
     assert_true(fd >= 0);
     while (length == 0 || line[length - 1] != '\n') {
-        ssize_t n = read(fd, line + length, sizeof line - 1 - length);
+        ssize_t n = read(fd, line + length, sizeof(line) - 1 - length);
         assert_true(n > 0);
         length += (size_t)n;
     }
@@ -190,22 +190,22 @@ static const char *first_line(int listener)
 static void the_token_is_sent_first(void **state)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof at;
+    socklen_t length = sizeof(at);
     char error[300] = "";
     const struct iw_control_token none = {.length = 0};
     struct iw_control_token token;
     (void)state;
-    assert_int_equal(iw_control_token_set(&token, "correct-horse-42", 16, error, sizeof error), 0);
+    assert_int_equal(iw_control_token_set(&token, "correct-horse-42", 16, error, sizeof(error)), 0);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
     assert_int_equal(listen(listener, 4), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
     for (int i = 0; i < 2; i++) {
         struct iw_control *c = iw_control_connect(
-            "127.0.0.1", ntohs(at.sin_port), i == 0 ? &token : &none, soon(), error, sizeof error);
+            "127.0.0.1", ntohs(at.sin_port), i == 0 ? &token : &none, soon(), error, sizeof(error));
         assert_non_null(c);
         assert_int_equal(fcntl(iw_control_fd(c), F_GETFD), FD_CLOEXEC);
-        assert_null(iw_control_call(c, json_pack("{s:s}", "do", "hello"), 0, error, sizeof error));
+        assert_null(iw_control_call(c, json_pack("{s:s}", "do", "hello"), 0, error, sizeof(error)));
         assert_memory_equal(first_line(listener),
                             i == 0 ? "correct-horse-42\n" : "{\"do\":\"hello\",\"id\":1}\n", 17);
         iw_control_close(c);
@@ -223,9 +223,10 @@ static void the_agents_reason_counts(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     struct iw_control *c = iw_control_adopt(fds[0]);
     assert_non_null(c);
-    assert_int_equal(write(fds[1], refused, sizeof refused - 1), sizeof refused - 1);
+    assert_int_equal(write(fds[1], refused, sizeof(refused) - 1), sizeof(refused) - 1);
     close(fds[1]);
-    assert_null(iw_control_call(c, json_pack("{s:s}", "do", "hello"), soon(), error, sizeof error));
+    assert_null(
+        iw_control_call(c, json_pack("{s:s}", "do", "hello"), soon(), error, sizeof(error)));
     assert_string_equal(error, "no reply to \"hello\": \xc3\xa9tat");
     iw_control_close(c);
 }

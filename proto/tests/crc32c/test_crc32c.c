@@ -61,7 +61,7 @@ static void check_vectors(iw_crc32c_fn fn)
 {
     uint8_t ones[32];
 
-    memset(ones, 0xff, sizeof ones);
+    memset(ones, 0xff, sizeof(ones));
     check_vector(fn, zeros, 32, 0x8a9136aa, zeros_field);
     check_vector(fn, ones, 32, 0x62a8ab43, ones_field);
     check_vector(fn, rising, 32, 0x46dd794e, rising_field);
@@ -111,7 +111,7 @@ static void random_input(iw_crc32c_fn fn)
 {
     static uint8_t data[4096 + 64];
 
-    for (size_t i = 0; i < sizeof data; i++)
+    for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t)random_next();
     for (int round = 0; round < 500; round++) {
         size_t offset = random_next() % 64;

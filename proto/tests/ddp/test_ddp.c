@@ -37,7 +37,7 @@ static void zero_random(void *context, void *out, size_t length)
 static void open_domain(struct rig *r, uint32_t regions,
                         void (*random)(void *context, void *out, size_t length))
 {
-    memset(r, 0, sizeof *r);
+    memset(r, 0, sizeof(*r));
     r->pair.allocations_left = -1;
     struct iw_env env = {&r->pair, pair_alloc, pair_free, random, lock, unlock, iw_crc32c_portable};
     struct iw_domain_limits limits = {regions, 1};
@@ -50,7 +50,7 @@ static void open_domain(struct rig *r, uint32_t regions,
 static void open_region(struct rig *r, uint64_t to)
 {
     open_domain(r, 2, pair_random);
-    memset(r->arena, 0xa5, sizeof r->arena);
+    memset(r->arena, 0xa5, sizeof(r->arena));
     r->region = (struct iw_region){.base = r->arena + 16,
                                    .length = 64,
                                    .to = to,
@@ -136,7 +136,7 @@ static void test_sums_that_wrap(void **state)
     };
     struct rig r;
     open_domain(&r, 1, pair_random);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct iw_region region = bad[i];
         assert_int_equal(iw_domain_register(r.domain, &region), -2);
         assert_int_equal(region.stag, 0);
@@ -212,8 +212,8 @@ static void test_stags_against_a_list(void **state)
 static enum iw_check place(struct rig *r, uint64_t to, uint32_t length)
 {
     static uint8_t octets[128];
-    struct iw_iov piece = {octets, sizeof octets};
-    memset(octets, 0x11, sizeof octets);
+    struct iw_iov piece = {octets, sizeof(octets)};
+    memset(octets, 0x11, sizeof(octets));
     return iw_ddp_place_tagged(&r->stream, IW_USE_WRITE, r->region.stag, to, &piece, 1, 1, length);
 }
 
@@ -229,7 +229,7 @@ static enum iw_check source(struct rig *r, uint64_t to, uint32_t size)
 /* [from, to) of the arena was written to, nothing else. */
 static void assert_written(const struct rig *r, size_t from, size_t to)
 {
-    for (size_t i = 0; i < sizeof r->arena; i++)
+    for (size_t i = 0; i < sizeof(r->arena); i++)
         assert_int_equal(r->arena[i], i >= from && i < to ? 0x11 : 0xa5);
 }
 
@@ -237,7 +237,7 @@ static void test_bounds(void **state)
 {
     (void)state;
     static const uint64_t bases[] = {0, 0x1000, UINT64_C(0xffffffff), UINT64_MAX - 64};
-    for (size_t k = 0; k < sizeof bases / sizeof bases[0]; k++) {
+    for (size_t k = 0; k < sizeof(bases) / sizeof(bases[0]); k++) {
         const uint64_t base = bases[k];
         struct rig r;
         open_region(&r, base);
@@ -281,7 +281,7 @@ static void test_mock_effects(void **state)
     } cases[] = {{0x1000 - 4, 8, 12, 20},    {0x1000 - 17, 4, 80, 84},  {0x1000 + 60, 8, 76, 84},
                  {0x1000 + 60, 127, 76, 96}, {0x1000 + 64, 32, 80, 96}, {0x1000 + 1000, 4, 80, 84},
                  {UINT64_MAX, 4, 80, 84},    {0, 127, 80, 96}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rig r;
         open_region(&r, 0x1000);
         r.switches.any = true;
@@ -306,7 +306,7 @@ static void test_placed_before_the_check(void **state)
                  {IW_CHECK_DDP_TO_WRAP, UINT64_MAX - 3, 80, 88},
                  {IW_CHECK_DDP_STAG_ACCESS, 0x1000, 16, 24},
                  {IW_CHECK_DDP_STAG_PD, 0x1000 + 60, 76, 84}}; /* out of bounds, too */
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         enum iw_check check = cases[i].check;
         struct rig r;
         open_region(&r, 0x1000);
@@ -342,7 +342,7 @@ static void test_an_unknown_stag_leads_to_scratch(void **state)
     assert_int_equal(place(&r, 0x1000, 127), IW_CHECK_NONE);
     assert_written(&r, 0, 0);
     assert_int_equal(
-        iw_ddp_read_source(&r.stream, r.region.stag, 7, sizeof out, out, sizeof out, &copied),
+        iw_ddp_read_source(&r.stream, r.region.stag, 7, sizeof(out), out, sizeof(out), &copied),
         IW_CHECK_NONE);
     assert_int_equal(copied, 256);
     assert_int_equal(out[126], 0x11);
@@ -367,7 +367,7 @@ static void test_a_dead_stag(void **state)
 static void open_bindable(struct rig *r, uint32_t regions)
 {
     open_domain(r, regions, pair_random);
-    memset(r->arena, 0xa5, sizeof r->arena);
+    memset(r->arena, 0xa5, sizeof(r->arena));
     r->region = (struct iw_region){.base = r->arena + 16,
                                    .length = 64,
                                    .to = 0x1000,
@@ -513,7 +513,7 @@ static void test_windows_that_are_refused(void **state)
         {main, stag, 0x1000, 65, 0, -2},
         {main, 0, 0x1000, 64, 0, -1}, /* the table is full */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct iw_region bad = {.to = cases[i].to,
                                 .length = cases[i].length,
                                 .stag = cases[i].stag,
@@ -552,7 +552,7 @@ static void test_stags_come_from_the_random_source(void **state)
     /* A counter is added, so that a source that repeats itself comes to an end. */
     static const uint32_t values[] = {0x8badf00d,     0x8badf00d - 1, 0 - 2u,
                                       0x11111111 - 3, 0x11111111 - 4, 0x22222222 - 5};
-    memcpy(drawn, values, sizeof values);
+    memcpy(drawn, values, sizeof(values));
     draws = 0;
     open_domain(&r, 3, listed_random);
     struct iw_region a = {.base = r.arena, .length = 4, .access = IW_ACCESS_BIND}, b = a;
@@ -583,7 +583,7 @@ static void test_scatter_and_gather(void **state)
     uint8_t out[16], in[] = "0123456789";
     struct iw_iov from[] = {{in, 0}, {in, 3}, {NULL, 0}, {in + 3, 1}, {in + 4, 6}, {in, 0}};
     struct iw_iov to[] = {{out, 2}, {NULL, 0}, {out + 4, 5}};
-    memset(out, '-', sizeof out);
+    memset(out, '-', sizeof(out));
     assert_int_equal(iw_ddp_scatter(to, 3, 1, from, 6, 2, 99), 6);
     assert_memory_equal(out, "-2--34567-------", 16);
     assert_int_equal(iw_ddp_scatter(to, 3, 7, from, 6, 0, 1), 0);

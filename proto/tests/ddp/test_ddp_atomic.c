@@ -24,7 +24,7 @@ static void lock(void *context)
     assert_int_equal(locked, 0); /* never nested */
     locked = 1;
     if (watched != NULL)
-        memcpy(&at_lock, watched, sizeof at_lock);
+        memcpy(&at_lock, watched, sizeof(at_lock));
 }
 
 static void unlock(void *context)
@@ -33,12 +33,12 @@ static void unlock(void *context)
     assert_int_equal(locked, 1);
     locked = 0;
     if (watched != NULL)
-        memcpy(&at_unlock, watched, sizeof at_unlock);
+        memcpy(&at_unlock, watched, sizeof(at_unlock));
 }
 
 static void open_rig(struct rig *r)
 {
-    memset(r, 0, sizeof *r);
+    memset(r, 0, sizeof(*r));
     r->pair.allocations_left = -1;
     struct iw_env env = {&r->pair, pair_alloc, pair_free,         pair_random,
                          lock,     unlock,     iw_crc32c_portable};
@@ -47,7 +47,7 @@ static void open_rig(struct rig *r)
     assert_non_null(r->domain);
     r->stream = (struct iw_ddp_stream){r->domain, iw_domain_pd(r->domain),
                                        iw_domain_stream(r->domain), &r->switches};
-    memset(r->arena, 0xa5, sizeof r->arena);
+    memset(r->arena, 0xa5, sizeof(r->arena));
     r->region = (struct iw_region){.base = r->arena + 16,
                                    .length = 64,
                                    .to = 0x1000,
@@ -68,13 +68,13 @@ static void close_rig(struct rig *r)
 static uint64_t value_at(const struct rig *r, size_t offset)
 {
     uint64_t value;
-    memcpy(&value, r->region.base + offset, sizeof value);
+    memcpy(&value, r->region.base + offset, sizeof(value));
     return value;
 }
 
 static void put_value(struct rig *r, size_t offset, uint64_t value)
 {
-    memcpy(r->region.base + offset, &value, sizeof value);
+    memcpy(r->region.base + offset, &value, sizeof(value));
 }
 
 static struct iw_rdmap_atomic_request fetch_add(const struct rig *r, uint64_t add, uint64_t mask)
@@ -140,7 +140,7 @@ static void test_fetch_add(void **state)
     };
     struct rig r;
     open_rig(&r);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct iw_rdmap_atomic_request request = fetch_add(&r, cases[i].add, cases[i].mask);
         assert_true(run(&r, &request, cases[i].before) == cases[i].after);
         /* RFC 7306 §5.2.1: ignored on receive */
@@ -174,7 +174,7 @@ static void test_cmp_swap(void **state)
     };
     struct rig r;
     open_rig(&r);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct iw_rdmap_atomic_request request = {.opcode = IW_ATOMIC_CMP_SWAP,
                                                   .remote_stag = r.region.stag,
                                                   .remote_to = r.region.to + 8,
@@ -209,7 +209,7 @@ static uint64_t reference(uint64_t original, uint64_t add, uint64_t mask)
 static uint64_t random64(struct rig *r)
 {
     uint64_t value;
-    pair_random(&r->pair, &value, sizeof value);
+    pair_random(&r->pair, &value, sizeof(value));
     return value;
 }
 
@@ -236,13 +236,13 @@ static void test_fetch_add_is_the_pseudocode(void **state)
 static void refuse(struct rig *r, const struct iw_rdmap_atomic_request *request,
                    enum iw_check check)
 {
-    uint8_t before[sizeof r->arena];
+    uint8_t before[sizeof(r->arena)];
     uint64_t original = 77;
-    memcpy(before, r->arena, sizeof before);
+    memcpy(before, r->arena, sizeof(before));
     assert_int_equal(iw_ddp_atomic(&r->stream, request, NULL), check);
     assert_int_equal(iw_ddp_atomic(&r->stream, request, &original), check);
     assert_int_equal(original, 77);
-    assert_memory_equal(r->arena, before, sizeof before);
+    assert_memory_equal(r->arena, before, sizeof(before));
 }
 
 static void test_validation(void **state)
@@ -278,7 +278,7 @@ static void test_validation(void **state)
                   {0x0ff8, IW_CHECK_RDMAP_READ_BASE},
                   {UINT64_MAX - 8, IW_CHECK_RDMAP_READ_BASE},
                   {UINT64_MAX - 7, IW_CHECK_RDMAP_READ_WRAP}};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         bad = add;
         bad.remote_to = places[i].to;
         if (places[i].check == IW_CHECK_NONE)
@@ -345,7 +345,7 @@ static void test_one_lock(void **state)
 static void set(struct rig *r, enum iw_switch kind, const char *spec)
 {
     const char *error;
-    memset(&r->switches, 0, sizeof r->switches);
+    memset(&r->switches, 0, sizeof(r->switches));
     assert_int_equal(iw_switches_set(&r->switches, kind, spec, &error), 1);
 }
 
@@ -365,11 +365,11 @@ static void test_mock_effects(void **state)
     set(&r, IW_SWITCH_IGNORE, "rdmap-atomic-align");
     assert_int_equal(iw_ddp_atomic(&r.stream, &bad, &original), IW_CHECK_NONE);
     uint64_t there;
-    memcpy(&there, r.region.base + 3, sizeof there);
+    memcpy(&there, r.region.base + 3, sizeof(there));
     assert_true(original == 0 && there == 1);
     set(&r, IW_SWITCH_BOTCH, "rdmap-atomic-align=place");
     assert_int_equal(iw_ddp_atomic(&r.stream, &bad, &original), IW_CHECK_RDMAP_ATOMIC_ALIGN);
-    memcpy(&there, r.region.base + 3, sizeof there);
+    memcpy(&there, r.region.base + 3, sizeof(there));
     assert_true(original == 1 && there == 2);
     put_value(&r, 0, 0);
     put_value(&r, 8, 0);
@@ -392,14 +392,14 @@ static void test_mock_effects(void **state)
     assert_int_equal(iw_ddp_atomic(&r.stream, &bad, &original), IW_CHECK_NONE);
     assert_true(original == 7 && value_at(&r, 64) == 8);
 
-    uint8_t before[sizeof r.arena];
-    memcpy(before, r.arena, sizeof before);
+    uint8_t before[sizeof(r.arena)];
+    memcpy(before, r.arena, sizeof(before));
     bad.remote_to = r.region.to + 76; /* runs out of the arena */
     assert_int_equal(iw_ddp_atomic(&r.stream, &bad, &original), IW_CHECK_NONE);
     bad.remote_stag ^= 1;
     set(&r, IW_SWITCH_IGNORE, "rdmap-read-stag");
     assert_int_equal(iw_ddp_atomic(&r.stream, &bad, &original), IW_CHECK_NONE);
-    assert_memory_equal(r.arena, before, sizeof before);
+    assert_memory_equal(r.arena, before, sizeof(before));
     close_rig(&r);
 }
 

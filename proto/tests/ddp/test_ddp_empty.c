@@ -19,7 +19,7 @@ struct rig {
 
 static void open_rig(struct rig *r)
 {
-    memset(r, 0, sizeof *r);
+    memset(r, 0, sizeof(*r));
     r->pair.allocations_left = -1;
     struct iw_env env = {&r->pair, pair_alloc, pair_free,         pair_random,
                          NULL,     NULL,       iw_crc32c_portable};
@@ -106,7 +106,7 @@ static void test_reading_nothing(void **state)
     const uint32_t stag = r.region.stag, no = stag ^ 1;
     uint8_t out[8] = "kept";
     uint32_t copied = 1;
-    assert_int_equal(iw_ddp_read_source(&r.stream, stag, 0x1000, 0, out, sizeof out, &copied),
+    assert_int_equal(iw_ddp_read_source(&r.stream, stag, 0x1000, 0, out, sizeof(out), &copied),
                      IW_CHECK_NONE);
     assert_int_equal(copied, 0);
     copied = 1;
@@ -120,10 +120,10 @@ static void test_reading_nothing(void **state)
     r.switches.any = true;
     r.switches.set[IW_CHECK_RDMAP_READ_ZERO] = 1u << IW_SWITCH_OVERSTRICT;
     copied = 1;
-    assert_int_equal(iw_ddp_read_source(&r.stream, stag, 0x1000, 0, out, sizeof out, &copied),
+    assert_int_equal(iw_ddp_read_source(&r.stream, stag, 0x1000, 0, out, sizeof(out), &copied),
                      IW_CHECK_NONE);
     assert_int_equal(copied, 0);
-    assert_int_equal(iw_ddp_read_source(&r.stream, no, 0x1000, 0, out, sizeof out, &copied),
+    assert_int_equal(iw_ddp_read_source(&r.stream, no, 0x1000, 0, out, sizeof(out), &copied),
                      IW_CHECK_RDMAP_READ_ZERO);
     assert_string_equal((char *)out, "kept");
     close_rig(&r);

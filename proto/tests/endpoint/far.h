@@ -53,7 +53,7 @@ static inline void drain(struct far *f)
 /* A responder that asks for Markers and is not yet started. */
 static inline struct far *open_far(void)
 {
-    struct far *f = calloc(1, sizeof *f);
+    struct far *f = calloc(1, sizeof(*f));
     assert_non_null(f);
     f->pair.allocations_left = -1;
     iw_endpoint_config_default(&f->config);
@@ -78,7 +78,7 @@ static inline void create(struct far *f)
     assert_non_null(f->domain);
     f->config.pd = iw_domain_pd(f->domain);
     struct iw_region region = {.base = f->memory,
-                               .length = sizeof f->memory,
+                               .length = sizeof(f->memory),
                                .to = TO,
                                .pd = f->config.pd,
                                .access = IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_READ |
@@ -147,7 +147,7 @@ static inline size_t tagged(struct far *f, const char *control, uint64_t to, siz
                             uint8_t value)
 {
     char hex[64];
-    snprintf(hex, sizeof hex, "%s %08x %016llx", control, (unsigned)f->stag,
+    snprintf(hex, sizeof(hex), "%s %08x %016llx", control, (unsigned)f->stag,
              (unsigned long long)to);
     return segment(f, hex, length, value);
 }
@@ -161,7 +161,7 @@ static inline size_t send_segment(struct far *f, unsigned msn, unsigned mo, bool
                                   size_t length, uint8_t value)
 {
     char hex[64];
-    snprintf(hex, sizeof hex, "%s43 00000000 00000000 %08x %08x", last ? "41" : "01", msn, mo);
+    snprintf(hex, sizeof(hex), "%s43 00000000 00000000 %08x %08x", last ? "41" : "01", msn, mo);
     return segment(f, hex, length, value);
 }
 

@@ -35,7 +35,7 @@ static inline struct iw_endpoint_config lone_config(enum iw_mpa_role role, bool 
 
 static inline void lone_open_as(struct lone *l, struct iw_endpoint_config config, uint32_t buffers)
 {
-    memset(l, 0, sizeof *l);
+    memset(l, 0, sizeof(*l));
     l->pair.allocations_left = -1;
     struct iw_env env = {&l->pair, pair_alloc, pair_free,         pair_random,
                          NULL,     NULL,       iw_crc32c_portable};
@@ -45,7 +45,7 @@ static inline void lone_open_as(struct lone *l, struct iw_endpoint_config config
     config.pd = iw_domain_pd(l->domain);
     config.switches = &l->switches;
     struct iw_region region = {.base = l->memory,
-                               .length = sizeof l->memory,
+                               .length = sizeof(l->memory),
                                .to = 0x1000,
                                .pd = config.pd,
                                .access = IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_READ |
@@ -71,7 +71,7 @@ static inline void drain(struct lone *l)
 {
     const struct iw_iov *pieces;
     while (iw_endpoint_output(l->ep, &pieces, 0) > 0) {
-        assert_true(l->out_length + pieces[0].length <= sizeof l->out);
+        assert_true(l->out_length + pieces[0].length <= sizeof(l->out));
         size_t length = pieces[0].length;
         memcpy(l->out + l->out_length, pieces[0].base, length);
         l->out_length += length;
@@ -106,7 +106,7 @@ static inline size_t unhex(const struct lone *l, const char *hex, uint8_t *out, 
 static inline void feed(struct lone *l, const char *hex)
 {
     uint8_t octets[1024];
-    struct iw_iov in = {octets, unhex(l, hex, octets, sizeof octets)};
+    struct iw_iov in = {octets, unhex(l, hex, octets, sizeof(octets))};
     iw_endpoint_input(l->ep, &in, 1, 0);
     drain(l);
 }
@@ -114,7 +114,7 @@ static inline void feed(struct lone *l, const char *hex)
 static inline void expect(struct lone *l, const char *hex)
 {
     uint8_t want[1024];
-    size_t length = unhex(l, hex, want, sizeof want);
+    size_t length = unhex(l, hex, want, sizeof(want));
     assert_int_equal(l->out_length, length);
     assert_memory_equal(l->out, want, length);
     l->out_length = 0;

@@ -115,7 +115,7 @@ static inline void play_work(struct lone *l, unsigned flags)
 static inline void play_octets(struct lone *l, const char *hex)
 {
     uint8_t octets[1500];
-    size_t length = unhex(l, hex, octets, sizeof octets);
+    size_t length = unhex(l, hex, octets, sizeof(octets));
     uint8_t *copy = malloc(length + 1); /* octets that are not there cannot be read */
     assert_non_null(copy);
     memcpy(copy, octets, length);
@@ -160,7 +160,7 @@ static inline void play_step(struct lone *l, const char *step)
         iw_endpoint_tick(l->ep, iw_endpoint_deadline(l->ep));
         break;
     default:
-        in.length = frame(l, step, octets, sizeof octets);
+        in.length = frame(l, step, octets, sizeof(octets));
         iw_endpoint_input(l->ep, &in, 1, 0);
         break;
     }

@@ -50,13 +50,13 @@ static inline void open_lone(struct lone *l, enum iw_mpa_role role)
 
 static inline void put_value(struct lone *l, size_t offset, uint64_t value)
 {
-    memcpy(l->memory + offset, &value, sizeof value);
+    memcpy(l->memory + offset, &value, sizeof(value));
 }
 
 static inline uint64_t value_at(const struct lone *l, size_t offset)
 {
     uint64_t value;
-    memcpy(&value, l->memory + offset, sizeof value);
+    memcpy(&value, l->memory + offset, sizeof(value));
     return value;
 }
 
@@ -77,7 +77,7 @@ static inline void take_in(struct lone *l, const char *const *ulpdus)
     uint8_t octets[2048];
     size_t length = 0;
     for (; *ulpdus != NULL; ulpdus++)
-        length += frame(l, *ulpdus, octets + length, sizeof octets - length);
+        length += frame(l, *ulpdus, octets + length, sizeof(octets) - length);
     struct iw_iov in = {octets, length};
     iw_endpoint_input(l->ep, &in, 1, 0);
 }
@@ -88,7 +88,7 @@ static inline void expect_out(struct lone *l, const char *const *ulpdus)
     uint8_t want[2048];
     size_t length = 0;
     for (; *ulpdus != NULL; ulpdus++)
-        length += frame(l, *ulpdus, want + length, sizeof want - length);
+        length += frame(l, *ulpdus, want + length, sizeof(want) - length);
     drain(l);
     assert_int_equal(l->out_length, length);
     assert_memory_equal(l->out, want, length);

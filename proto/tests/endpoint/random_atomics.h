@@ -18,7 +18,7 @@ static inline void cell_open(struct cell *c, struct memory *m)
     c->states[0] = any();
     c->count = 1;
     m->busy[0] = 1;
-    memcpy(m->octets + CELL, &c->states[0], sizeof c->states[0]);
+    memcpy(m->octets + CELL, &c->states[0], sizeof(c->states[0]));
 }
 
 /* Makes operands that match, and carry, now and then. */
@@ -65,11 +65,11 @@ static inline void cell_close(const struct cell *c, struct memory *m)
 {
     uint64_t value;
     size_t i = 0;
-    memcpy(&value, m->octets + CELL, sizeof value);
+    memcpy(&value, m->octets + CELL, sizeof(value));
     while (i < c->count && c->states[i] != value)
         i++;
     assert_true(i < c->count);
-    memcpy(m->shadow + CELL, &value, sizeof value);
+    memcpy(m->shadow + CELL, &value, sizeof(value));
 }
 
 #endif

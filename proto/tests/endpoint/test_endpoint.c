@@ -38,7 +38,7 @@ static void exchange(struct pair *p)
     assert_non_null(pair_event(p, 0, IW_EVENT_ESTABLISHED));
     assert_non_null(pair_event(p, 1, IW_EVENT_ESTABLISHED));
     uint64_t id = 1;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         for (int side = 0; side < 2; side++, id += 4) {
             struct pair_side *s = &p->side[side], *t = &p->side[1 - side];
             uint32_t size = sizes[i];

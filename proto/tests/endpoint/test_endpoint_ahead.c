@@ -105,10 +105,10 @@ static void test_sends_in_any_pieces(void **state)
     } sends[] = {{50000, ROOM},  {50000, ROOM}, {300, ROOM},   {50000, ROOM},
                  {20000, ROOM},  {45000, ROOM}, {60000, ROOM}, {50000, 39982},
                  {50000, 39983}, {50000, 100},  {0, ROOM},     {60000, ROOM}};
-    enum { SENDS = sizeof sends / sizeof *sends };
+    enum { SENDS = sizeof(sends) / sizeof(*sends) };
     static uint8_t stream[SENDS * (ROOM + 64) + WRITE];
     (void)state;
-    for (size_t i = 0; i < 2 * sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < 2 * sizeof(pieces) / sizeof(*pieces); i++) {
         bool ahead = i % 2 == 1;
         size_t landed = 0, guessed = 0;
         struct pair p;
@@ -119,7 +119,7 @@ static void test_sends_in_any_pieces(void **state)
                 pair_post_write(&p, 2, 0, WRITE);
             post_send(&p, k, sends[k].length);
         }
-        size_t length = say(&p, stream, sizeof stream);
+        size_t length = say(&p, stream, sizeof(stream));
         receive_as(&p, stream, length, pieces[i / 2], &landed, &guessed);
         for (size_t k = 0; k < SENDS; k++) {
             const struct iw_completion *done = pair_completion(&p, 1, 100 + k);
@@ -149,7 +149,7 @@ static void open_guessing(struct pair *p, bool ahead, uint32_t length)
     open_sends(p, ahead);
     post_room(p, 0, ROOM);
     post_send(p, 0, length);
-    receive_as(p, stream, say(p, stream, sizeof stream), SIZE_MAX, &landed, &guessed);
+    receive_as(p, stream, say(p, stream, sizeof(stream)), SIZE_MAX, &landed, &guessed);
     assert_non_null(pair_completion(p, 1, 100));
 }
 
@@ -201,22 +201,22 @@ static void test_wrong_guesses(void **state)
         "9c46 c140 11223344 0000000000001000 00000000",  /* a Write */
     };
     (void)state;
-    for (size_t i = 0; i <= sizeof heads / sizeof *heads; i++) {
+    for (size_t i = 0; i <= sizeof(heads) / sizeof(*heads); i++) {
         struct pair p;
         void *at;
         uint8_t head[IW_ENDPOINT_GUESS_HEAD];
-        const char *text = i < sizeof heads / sizeof *heads
+        const char *text = i < sizeof(heads) / sizeof(*heads)
                                ? heads[i]
                                : "9c46 0143 00000000 00000000 00000002 00000000";
         open_guessing(&p, true, 50000);
         post_room(&p, 1, ROOM);
         assert_int_equal(iw_endpoint_guess(p.side[1].ep, &at), 39982);
-        for (size_t k = 0; k < sizeof head; text += *text == ' ' ? 1 : 2) {
+        for (size_t k = 0; k < sizeof(head); text += *text == ' ' ? 1 : 2) {
             char pair[3] = {text[0], text[1], 0};
             if (*text != ' ')
                 head[k++] = (uint8_t)strtoul(pair, NULL, 16);
         }
-        size_t want = i < sizeof heads / sizeof *heads ? 0 : 100;
+        size_t want = i < sizeof(heads) / sizeof(*heads) ? 0 : 100;
         assert_int_equal(iw_endpoint_guessed(p.side[1].ep, head, 100, p.now), want);
         assert_int_equal(iw_endpoint_landing(p.side[1].ep, &at), want == 0 ? 0 : 0x9c46 - 18 - 100);
         if (want == 0) /* not even the next time */

@@ -125,7 +125,7 @@ static void test_when_it_is_idle(void **state)
     struct iw_endpoint_config config[2];
     struct pair p;
     uint8_t octets[3000] = {1};
-    struct iw_iov sge = {octets, sizeof octets};
+    struct iw_iov sge = {octets, sizeof(octets)};
     struct iw_work send = {.id = 1, .opcode = IW_WORK_SEND, .sge = &sge, .sge_count = 1};
     const struct iw_iov *pieces;
     pair_defaults(config);
@@ -245,7 +245,7 @@ static void on_trace(void *context, const struct iw_trace *t)
         memcpy(traced->octets[n], t->octets, t->length < 80 ? t->length : 80);
     if (t->kind == IW_TRACE_STATE)
         snprintf(traced->states + strlen(traced->states),
-                 sizeof traced->states - strlen(traced->states), "%s,", t->text);
+                 sizeof(traced->states) - strlen(traced->states), "%s,", t->text);
     if (t->kind == IW_TRACE_FAULT)
         traced->fault = t->fault->check;
     assert_int_equal(t->now, 1000);
@@ -257,7 +257,7 @@ static void test_trace(void **state)
     static struct traced traced[2];
     struct iw_endpoint_config config[2];
     pair_defaults(config);
-    memset(traced, 0, sizeof traced);
+    memset(traced, 0, sizeof(traced));
     for (int i = 0; i < 2; i++) {
         config[i].trace = on_trace;
         config[i].trace_context = &traced[i];
@@ -277,10 +277,10 @@ static void test_trace(void **state)
         IW_TRACE_STARTUP_OUT, IW_TRACE_FPDU_IN, IW_TRACE_FAULT,
         IW_TRACE_FPDU_OUT,    IW_TRACE_STATE,   IW_TRACE_STATE};
     assert_int_equal(traced[0].count, 8);
-    assert_memory_equal(traced[0].kinds, initiator, sizeof initiator);
+    assert_memory_equal(traced[0].kinds, initiator, sizeof(initiator));
     assert_string_equal(traced[0].states, "established,terminated,peer-closed,closed,");
     assert_int_equal(traced[1].count, 9);
-    assert_memory_equal(traced[1].kinds, responder, sizeof responder);
+    assert_memory_equal(traced[1].kinds, responder, sizeof(responder));
     assert_string_equal(traced[1].states, "request,established,peer-closed,closed,");
     assert_int_equal(traced[1].fault, IW_CHECK_DDP_NO_BUFFER);
     assert_int_equal(traced[0].length[0], 24);

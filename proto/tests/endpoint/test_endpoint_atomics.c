@@ -147,7 +147,7 @@ static void test_faults_of_the_responder(void **state)
         {IW_CHECK_RDMAP_VERSION, 1, NULL, "418b 00000000 00000003 00000001 00000000 00000001" NIL,
          "0205c000 001e"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct lone l;
         struct iw_event event;
         char out[200];
@@ -163,7 +163,7 @@ static void test_faults_of_the_responder(void **state)
             (void)completion(&l, 1, IW_STATUS_OK);
         }
         TAKE_IN(&l, rows[i].bad);
-        snprintf(out, sizeof out, "%s%s", TERMINATE, rows[i].out);
+        snprintf(out, sizeof(out), "%s%s", TERMINATE, rows[i].out);
         /* the DDP header of the segment at fault: 18 octets, or 14 if tagged */
         const char *digit = rows[i].bad;
         for (unsigned digits = digit[0] == 'c' ? 2 * 14 : 2 * 18; digits > 0; digit++)

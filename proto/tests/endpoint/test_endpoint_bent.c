@@ -13,10 +13,10 @@ static void open_mood(struct pair *p, const struct iw_endpoint_config config[2],
     struct iw_switches switches[2] = {{0}};
     const char *error;
     char spec[64] = {0};
-    snprintf(spec, sizeof spec, "%s", check);
+    snprintf(spec, sizeof(spec), "%s", check);
     if (mood == IGNORED)
         assert_int_equal(iw_switches_set(&switches[1], IW_SWITCH_IGNORE, spec, &error), 1);
-    snprintf(spec, sizeof spec, "%s=silent", check);
+    snprintf(spec, sizeof(spec), "%s=silent", check);
     if (mood == SILENT)
         assert_int_equal(iw_switches_set(&switches[1], IW_SWITCH_BOTCH, spec, &error), 1);
     pair_open_bent(p, config, switches);
@@ -25,7 +25,7 @@ static void open_mood(struct pair *p, const struct iw_endpoint_config config[2],
 static void input(struct pair *p, const char *octets, size_t length)
 {
     uint8_t copy[64];
-    assert_true(length <= sizeof copy);
+    assert_true(length <= sizeof(copy));
     memcpy(copy, octets, length);
     struct iw_iov in = {copy, length};
     iw_endpoint_input(p->side[1].ep, &in, 1, p->now);
@@ -128,13 +128,13 @@ static void test_an_empty_pool_is_told(void **state)
     uint8_t out[64];
     size_t length = 0;
     while (iw_endpoint_output(p.side[1].ep, &pieces, p.now) > 0) {
-        assert_true(length + pieces[0].length <= sizeof out);
+        assert_true(length + pieces[0].length <= sizeof(out));
         memcpy(out + length, pieces[0].base, pieces[0].length);
         length += pieces[0].length;
         iw_endpoint_sent(p.side[1].ep, pieces[0].length, p.now);
     }
-    assert_int_equal(length, sizeof terminate);
-    assert_memory_equal(out, terminate, sizeof terminate);
+    assert_int_equal(length, sizeof(terminate));
+    assert_memory_equal(out, terminate, sizeof(terminate));
     pair_close(&p);
 }
 

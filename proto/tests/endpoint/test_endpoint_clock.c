@@ -28,7 +28,7 @@ static const uint64_t clocks[] = {1000,
 
 static uint64_t jump(unsigned n)
 {
-    return clocks[n % (sizeof clocks / sizeof clocks[0])];
+    return clocks[n % (sizeof(clocks) / sizeof(clocks[0]))];
 }
 
 static void tick(struct pair *p)

@@ -364,7 +364,7 @@ static void test_octets_behind_a_graceful_close(void **state)
         /* An empty Send: nothing of it is delivered. */
         uint8_t late[] = {0x00, 0x12, 0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0,    0,
                           0,    1,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, 0xc4, 0xe8};
-        struct iw_iov in = {late, sizeof late};
+        struct iw_iov in = {late, sizeof(late)};
         iw_endpoint_input(p.side[1].ep, &in, 1, p.now);
         assert_int_equal(iw_endpoint_want(p.side[1].ep), IW_WANT_RESET);
         const struct iw_iov *pieces;

@@ -78,7 +78,7 @@ static void test_initiator(void **state)
         uint8_t revision;
         const char *request;
     } rows[] = {{1, REQUEST_NO_CRC}, {0, REQUEST_0}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct lone l;
         open_permissive(&l, IW_MPA_INITIATOR, rows[i].revision);
         drain(&l);
@@ -104,7 +104,7 @@ static void test_mixed_versions(void **state)
         uint64_t pos;
     } rows[] = {{SEND_DV_1, TERM_DV, IW_CHECK_DDP_VERSION_UNTAGGED, 26},
                 {SEND_RV_1, TERM_RV, IW_CHECK_RDMAP_VERSION, 27}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct lone l;
         request_0(&l);
         feed(&l, rows[i].send);

@@ -181,7 +181,7 @@ static void test_what_waits(void **state)
         {"4141 00000000 00000001 00000001 00000000", 0, IW_CHECK_RDMAP_READ_LENGTH},
         {"4147 00000000 00000002 00000001 00000000 1100", 0, IW_CHECK_NONE},
     };
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         size_t gap, after;
         struct far *f = open_gap(&gap, &after);
         post_recv(f, 1, 8000, 600);
@@ -206,7 +206,7 @@ static void test_what_only_counts_in_order(void **state)
     size_t gap, after;
     struct far *f = open_gap(&gap, &after);
     char hex[200];
-    snprintf(hex, sizeof hex,
+    snprintf(hex, sizeof(hex),
              "4141 00000000 00000001 00000001 00000000"
              "aabbccdd 0000000000002000 00000040 %08x 0000000000001000",
              (unsigned)f->stag);
@@ -370,12 +370,12 @@ static size_t put_image(struct far *f, size_t *image, size_t *image_end)
     struct mpa_reference inner = {.crc = true};
     uint8_t ulpdu[200], outer[300];
     char hex[64];
-    snprintf(hex, sizeof hex, "c140 %08x %016llx", (unsigned)f->stag,
+    snprintf(hex, sizeof(hex), "c140 %08x %016llx", (unsigned)f->stag,
              (unsigned long long)TO + 5000);
     size_t n = mpa_hex(ulpdu, hex);
     memset(ulpdu + n, 0xee, 40);
     mpa_reference_frame(&inner, ulpdu, n + 40);
-    snprintf(hex, sizeof hex, "c140 %08x %016llx", (unsigned)f->stag, (unsigned long long)TO);
+    snprintf(hex, sizeof(hex), "c140 %08x %016llx", (unsigned)f->stag, (unsigned long long)TO);
     n = mpa_hex(outer, hex);
     memcpy(outer + n, inner.octets, inner.length);
     size_t at = f->peer.length;

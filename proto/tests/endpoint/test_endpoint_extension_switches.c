@@ -97,7 +97,7 @@ static void test_violations(void **state)
          "414b 00000000 00000003 00000001 00000000 00000001 00000000"},
     };
     struct lone l;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         open_lone(&l, IW_MPA_RESPONDER);
         set(&l, IW_SWITCH_VIOLATE, rows[i].check);
         put_value(&l, 8, 5);
@@ -144,7 +144,7 @@ static void test_violations(void **state)
         {"rdmap-read-wrap", IW_WORK_CMP_SWAP,
          REQUEST_OF(M(1)) "00000002 00000001 11223344" ONES NIL NIL NIL NIL},
     };
-    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
         open_lone(&l, IW_MPA_INITIATOR);
         set(&l, IW_SWITCH_VIOLATE, requests[i].check);
         assert_int_equal(post(&l, (struct iw_work){.opcode = requests[i].opcode}), IW_OK);

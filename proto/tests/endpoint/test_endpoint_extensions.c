@@ -98,7 +98,7 @@ static void test_half_a_request(void **state)
     struct lone l;
     uint8_t octets[128];
     open_lone(&l, IW_MPA_RESPONDER);
-    size_t length = frame(&l, ADD(M(1), M(1), TO("008"), M(0) M(1)), octets, sizeof octets);
+    size_t length = frame(&l, ADD(M(1), M(1), TO("008"), M(0) M(1)), octets, sizeof(octets));
     struct iw_iov in[2] = {{octets, length - 1}, {octets + length - 1, 1}};
     iw_endpoint_input(l.ep, &in[0], 1, 0);
     expect_nothing(&l);
@@ -115,7 +115,7 @@ static void test_immediate_data(void **state)
     struct lone l;
     lone_open(&l, IW_MPA_RESPONDER, true, 2);
     start(&l, true);
-    memset(l.memory, 0xa5, sizeof l.memory);
+    memset(l.memory, 0xa5, sizeof(l.memory));
     post_recv(&l, 1, 0, 64);
     post_recv(&l, 2, 0, 0);
     /* Immediate Data, RFC 7306 §6 */
@@ -270,23 +270,23 @@ static void test_faults_of_the_requester(void **state)
         {IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, OPEN, ANSWER(M(1), M(1), NIL),
          "1202c000 001e 414b 00000000 00000003 00000001 00000000"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct lone l;
         char out[300];
         open_lone(&l, IW_MPA_RESPONDER);
-        memset(l.memory, 0xa5, sizeof l.memory);
+        memset(l.memory, 0xa5, sizeof(l.memory));
         make_odd(&l, rows[i].odd);
         post_recv(&l, 1, 0, 8);
         post_recv(&l, 2, 8, 8);
         TAKE_IN(&l, rows[i].in);
-        snprintf(out, sizeof out, "%s%s", TERMINATE, rows[i].out);
+        snprintf(out, sizeof(out), "%s%s", TERMINATE, rows[i].out);
         EXPECT_OUT(&l, out);
         struct iw_event event;
         assert_true(iw_endpoint_event(l.ep, &event));
         assert_int_equal(event.kind, IW_EVENT_FAULT);
         assert_string_equal(iw_check_info(event.fault.check)->name,
                             iw_check_info(rows[i].check)->name);
-        for (size_t k = 0; k < sizeof l.memory; k++)
+        for (size_t k = 0; k < sizeof(l.memory); k++)
             assert_int_equal(l.memory[k], 0xa5);
         struct iw_completion c;
         while (iw_endpoint_poll(l.ep, &c, 1) == 1)
@@ -360,12 +360,12 @@ static void test_without_extensions(void **state)
     struct iw_endpoint_config config = lone_config(IW_MPA_RESPONDER, false);
     assert_true(config.extensions); /* on by default */
     config.extensions = false;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char out[300];
         open_with(&l, IW_MPA_RESPONDER, config);
         post_recv(&l, 1, 0, 64);
         TAKE_IN(&l, rows[i].in);
-        snprintf(out, sizeof out, "%s%s", TERMINATE, rows[i].out);
+        snprintf(out, sizeof(out), "%s%s", TERMINATE, rows[i].out);
         EXPECT_OUT(&l, out);
         assert_int_equal(value_at(&l, 8), 0);
         lone_close(&l);

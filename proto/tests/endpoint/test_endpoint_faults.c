@@ -378,7 +378,7 @@ static bool legal_elsewhere(enum iw_check check)
         IW_CHECK_RDMAP_READ_FIT,       IW_CHECK_RDMAP_READ_EMPTY,
         IW_CHECK_RDMAP_RESPONSE_EMPTY, IW_CHECK_RDMAP_IRD_FULL,
         IW_CHECK_RDMAP_TERMINATE_RSVD};
-    for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
+    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
         if (elsewhere[i] == check)
             return true;
     return false;
@@ -436,7 +436,7 @@ static void test_nothing_is_placed_by_a_refused_write(void **state)
         int64_t offset;
         uint32_t length;
     } cases[] = {{-1, 1}, {-1, 2}, {PAIR_MEMORY, 1}, {PAIR_MEMORY - 1, 2}, {PAIR_MEMORY + 1, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct iw_endpoint_config config[2];
         struct pair p;
         pair_defaults(config);

@@ -392,7 +392,7 @@ static void pass(const uint8_t *octets, size_t length, size_t *request)
     size_t whole = length < *request ? length : *request;
     give(octets, whole);
     *request -= whole;
-    assert_true(w.held_length + length - whole <= sizeof w.held);
+    assert_true(w.held_length + length - whole <= sizeof(w.held));
     memcpy(w.held + w.held_length, octets + whole, length - whole);
     w.held_length += length - whole;
     for (;;) {
@@ -512,7 +512,7 @@ static void check_end(const struct end *e)
     assert_true(e->closed);
     assert_int_equal(e->completed, e->posted);
     for (size_t at = 0; at < ARENA; at++) {
-        const uint8_t *open = memchr(e->may_change + at, 1, sizeof e->may_change - at);
+        const uint8_t *open = memchr(e->may_change + at, 1, sizeof(e->may_change) - at);
         size_t end = (size_t)(open - e->may_change);
         assert_memory_equal(e->arena + at, e->before + at, end - at);
         at = end;
@@ -522,7 +522,7 @@ static void check_end(const struct end *e)
 static void run(uint64_t seed)
 {
     size_t request = 24;
-    memset(&w, 0, sizeof w);
+    memset(&w, 0, sizeof(w));
     w.seed = seed;
     random_begin(seed);
     for (unsigned i = 0; i < 8; i++)

@@ -71,7 +71,7 @@ static void test_a_source_that_goes_meanwhile(void **state)
     static const size_t taken[] = {0,    1,    15,   16,   17,   100,  1440, 1459,
                                    1460, 1500, 1859, 1860, 1861, 2919, 3000, 3600};
     (void)state;
-    for (size_t i = 0; i < 2 * sizeof taken / sizeof *taken; i++) {
+    for (size_t i = 0; i < 2 * sizeof(taken) / sizeof(*taken); i++) {
         struct pair p;
         const struct iw_iov *pieces;
         uint8_t octets[3700];
@@ -184,7 +184,7 @@ static void test_landing_in_any_pieces(void **state)
 {
     static const size_t pieces[] = {1, 7, 16, 17, 1000, 20000, 23616, 39999, 40008, SIZE_MAX};
     (void)state;
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
         struct pair p;
         open_landing(&p, false);
         struct iw_iov sink = {p.side[1].memory, 8}, hello = {p.side[0].memory, 5};

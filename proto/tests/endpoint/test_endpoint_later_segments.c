@@ -111,8 +111,8 @@ static void expect_terminate(struct lone *l, const char *row, const char *rest)
 {
     char hex[256];
     uint8_t want[256];
-    snprintf(hex, sizeof hex, TERMINATE "%s", rest);
-    size_t length = frame(l, hex, want, sizeof want);
+    snprintf(hex, sizeof(hex), TERMINATE "%s", rest);
+    size_t length = frame(l, hex, want, sizeof(want));
     assert_true(l->out_length >= length);
     if (memcmp(l->out + l->out_length - length, want, length) != 0)
         fail_msg("%s: expected a Terminate %s", row, rest);
@@ -124,12 +124,12 @@ static void check(const struct later *rows, size_t count)
         uint8_t want[sizeof((struct lone *)0)->memory];
         struct lone l;
         play_open(&l, rows[i].play.flags);
-        memset(l.memory, 0xa5, sizeof l.memory);
-        memset(want, 0xa5, sizeof want);
+        memset(l.memory, 0xa5, sizeof(l.memory));
+        memset(want, 0xa5, sizeof(want));
         if (rows[i].at != PLAIN)
             (void)unhex(&l, FIRST, want + rows[i].at, 4);
         play_expect(&l, &rows[i].play, play_steps(&l, rows[i].play.flags, rows[i].play.steps));
-        assert_memory_equal(l.memory, want, sizeof want);
+        assert_memory_equal(l.memory, want, sizeof(want));
         expect_terminate(&l, iw_check_info(rows[i].play.check)->name, rows[i].terminate);
         lone_close(&l);
     }
@@ -138,19 +138,19 @@ static void check(const struct later *rows, size_t count)
 static void test_writes(void **state)
 {
     (void)state;
-    check(writes, sizeof writes / sizeof writes[0]);
+    check(writes, sizeof(writes) / sizeof(writes[0]));
 }
 
 static void test_sends(void **state)
 {
     (void)state;
-    check(sends, sizeof sends / sizeof sends[0]);
+    check(sends, sizeof(sends) / sizeof(sends[0]));
 }
 
 static void test_responses(void **state)
 {
     (void)state;
-    check(responses, sizeof responses / sizeof responses[0]);
+    check(responses, sizeof(responses) / sizeof(responses[0]));
 }
 
 int main(void)

@@ -157,7 +157,7 @@ static enum iw_check play(struct lone *l, const struct row *row, bool overstrict
 static void test_what_is_legal(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct lone l;
         enum iw_check fault = play(&l, &rows[i], false);
         if (fault != IW_CHECK_NONE)
@@ -170,7 +170,7 @@ static void test_what_is_legal(void **state)
 static void test_is_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct lone l;
         enum iw_check fault = play(&l, &rows[i], true);
         if (fault != rows[i].check)
@@ -192,7 +192,7 @@ static void test_an_rtr_is_not_an_empty_message(void **state)
         {"rdmap-write-empty", EMPTY_WRITE CRC},
         {"rdmap-read-empty", READ(NONE, "00001000") CRC},
     };
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         struct lone l;
         struct iw_event event;
         const char *error;

@@ -326,7 +326,7 @@ static void test_switches_change_in_the_middle(void **state)
                  {IW_CHECK_RDMAP_RESPONSE_MISSING, true}, {IW_CHECK_MPA_CRC_DEMAND, false},
                  {IW_CHECK_RDMAP_OPCODE_TAGGED, false},   {IW_CHECK_RDMAP_RESPONSE_PAST, false},
                  {IW_CHECK_RDMAP_RESPONSE_PAST, true}};
-    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+    for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
         struct iw_endpoint_config config[2];
         pair_defaults(config);
         config[1].mulpdu = k % 2 == 0 ? IW_MPA_ULPDU_MAX : 0;

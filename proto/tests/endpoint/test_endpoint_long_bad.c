@@ -321,9 +321,9 @@ static void expect_refused(const struct bad *list, size_t count)
     static const size_t ways[][2] = {
         {SIZE_MAX, SIZE_MAX}, {FIRST, SIZE_MAX}, {FIRST, 1000}, {20, 16500}, {1, 17000}};
     static uint8_t octets[PAYLOAD + 64], want[PAIR_MEMORY + 2 * PAIR_GUARD];
-    memset(want, 0xa5, sizeof want);
+    memset(want, 0xa5, sizeof(want));
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        for (size_t k = 0; k < sizeof(ways) / sizeof(*ways); k++) {
             const struct bad *b = &list[i];
             struct pair p;
             open_long(&p, b->in_place_of_read);
@@ -335,7 +335,7 @@ static void expect_refused(const struct bad *list, size_t count)
             assert_int_equal(fault->fault.pos, start + 2 + b->offset);
             assert_int_equal(fault->fault.got, value_of(&p, b, b->got));
             assert_int_equal(fault->fault.want, value_of(&p, b, b->want));
-            assert_memory_equal(p.side[1].arena, want, sizeof want);
+            assert_memory_equal(p.side[1].arena, want, sizeof(want));
             for (size_t n = 0; n < p.side[1].completion_count; n++)
                 assert_int_not_equal(p.side[1].completions[n].status, IW_STATUS_OK);
             pair_close(&p);
@@ -345,19 +345,19 @@ static void expect_refused(const struct bad *list, size_t count)
 static void test_writes(void **state)
 {
     (void)state;
-    expect_refused(writes, sizeof writes / sizeof *writes);
+    expect_refused(writes, sizeof(writes) / sizeof(*writes));
 }
 
 static void test_responses(void **state)
 {
     (void)state;
-    expect_refused(responses, sizeof responses / sizeof *responses);
+    expect_refused(responses, sizeof(responses) / sizeof(*responses));
 }
 
 static void test_sends(void **state)
 {
     (void)state;
-    expect_refused(sends, sizeof sends / sizeof *sends);
+    expect_refused(sends, sizeof(sends) / sizeof(*sends));
 }
 
 int main(void)

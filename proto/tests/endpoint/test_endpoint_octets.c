@@ -186,7 +186,7 @@ static void test_bad_terminates_are_not_answered(void **state)
         "00160147 00000000 00000002 00000001 00000000 20020000 00000000",
         /* MO 4 */
         "00164147 00000000 00000002 00000001 00000004 20020000 00000000"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct lone l;
         lone_open(&l, IW_MPA_RESPONDER, false, 2);
         start(&l, false);
@@ -205,7 +205,7 @@ static void write_after_error(struct lone *l)
         fpdu[4 + i] = (uint8_t)(l->stag >> (24 - 8 * i));
     fpdu[14] = 0x10; /* TO 0x1000 */
     static const uint8_t payload[] = {'l', 'a', 't', 'e'};
-    memcpy(fpdu + 16, payload, sizeof payload);
+    memcpy(fpdu + 16, payload, sizeof(payload));
     struct iw_iov in = {fpdu, 24};
     iw_endpoint_input(l->ep, &in, 1, 0);
     drain(l);

@@ -20,7 +20,7 @@ enum { SIZE = 8, SECOND = 0x40 };
 static void open_two(struct lone *l)
 {
     open_lone(l, IW_MPA_INITIATOR);
-    memset(l->memory, 0xa5, sizeof l->memory);
+    memset(l->memory, 0xa5, sizeof(l->memory));
     for (uint64_t i = 0; i < 2; i++) {
         struct iw_work work = {.id = i + 1,
                                .opcode = IW_WORK_READ,
@@ -35,11 +35,11 @@ static void open_two(struct lone *l)
 /* Nothing but these octets was placed. */
 static void expect_placed(const struct lone *l, const char *first, const char *second)
 {
-    uint8_t want[sizeof l->memory];
-    memset(want, 0xa5, sizeof want);
+    uint8_t want[sizeof(l->memory)];
+    memset(want, 0xa5, sizeof(want));
     (void)unhex(l, first, want, SIZE);
     (void)unhex(l, second, want + SECOND, SIZE);
-    assert_memory_equal(l->memory, want, sizeof want);
+    assert_memory_equal(l->memory, want, sizeof(want));
 }
 
 static void expect_to_fault(struct lone *l, uint64_t pos, uint64_t got, uint64_t want)

@@ -51,7 +51,7 @@ static void open_traced(struct pair *p)
 {
     struct iw_endpoint_config config[2];
     pair_defaults(config);
-    memset(traced, 0, sizeof traced);
+    memset(traced, 0, sizeof(traced));
     for (int i = 0; i < 2; i++) {
         config[i].trace = on_trace;
         config[i].trace_context = &traced[i];
@@ -339,7 +339,7 @@ static void test_an_answer_before_the_request(void **state)
     enum { REQUEST_FPDU = 52 };
     static const size_t sent[] = {0, 1, REQUEST_FPDU - 1, REQUEST_FPDU};
     (void)state;
-    for (size_t i = 0; i < 2 * sizeof sent / sizeof *sent; i++) {
+    for (size_t i = 0; i < 2 * sizeof(sent) / sizeof(*sent); i++) {
         bool atomic = i % 2 == 1;
         const struct iw_iov *pieces;
         struct lone l;
@@ -369,7 +369,7 @@ static void test_an_answer_before_the_request(void **state)
                                   atomic ? "001e 414b 00000000 00000003 00000001 00000000 00000001"
                                            "0000000000000007 00000000"
                                          : "0012 c142 SSSS 0000000000001000 01020304 00000000",
-                                  octets, sizeof octets)};
+                                  octets, sizeof(octets))};
         iw_endpoint_input(l.ep, &in, 1, 0);
         bool fault = iw_endpoint_event(l.ep, &event) && event.kind == IW_EVENT_FAULT;
         assert_int_equal(fault, sent[i / 2] != REQUEST_FPDU);

@@ -308,10 +308,10 @@ static const struct row rdmap[] = {
 static const struct {
     const struct row *rows;
     size_t count;
-} groups[] = {{startup, sizeof startup / sizeof startup[0]},
-              {framing, sizeof framing / sizeof framing[0]},
-              {ddp, sizeof ddp / sizeof ddp[0]},
-              {rdmap, sizeof rdmap / sizeof rdmap[0]}};
+} groups[] = {{startup, sizeof(startup) / sizeof(startup[0])},
+              {framing, sizeof(framing) / sizeof(framing[0])},
+              {ddp, sizeof(ddp) / sizeof(ddp[0])},
+              {rdmap, sizeof(rdmap) / sizeof(rdmap[0])}};
 
 static struct iw_fault play(struct lone *l, enum iw_check check, unsigned flags,
                             const char *const *steps)
@@ -405,7 +405,7 @@ static void test_every_switch_has_a_row(void **state)
 {
     (void)state;
     bool seen[IW_CHECK_COUNT] = {false};
-    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
+    for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++)
         for (size_t i = 0; i < groups[g].count; i++)
             seen[groups[g].rows[i].refused.check] = true;
     for (int c = 1; c < IW_CHECK_COUNT; c++)

@@ -252,7 +252,7 @@ static size_t cut(size_t head)
             from = at - head < 400 ? head : at - below(400);
         }
         end = end < plan.length ? end : plan.length;
-        assert_true(count < sizeof pieces / sizeof pieces[0] - 1);
+        assert_true(count < sizeof(pieces) / sizeof(pieces[0]) - 1);
         pieces[count] = (struct piece){from, end, false};
         at = end;
     }
@@ -284,7 +284,7 @@ static void run_twin(struct pair *p)
         }
         if (chance(10))
             (void)give(p, &s);
-        memmove(&pieces[k], &pieces[k + 1], (--left - k) * sizeof pieces[0]);
+        memmove(&pieces[k], &pieces[k + 1], (--left - k) * sizeof(pieces[0]));
     }
 }
 

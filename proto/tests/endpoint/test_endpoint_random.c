@@ -205,7 +205,7 @@ static void post(int side)
     }
     size_t peer = atomic ? CELL : read ? op->from.at[0].offset : write ? op->to.at[0].offset : 0;
     cell_ask(&work);
-    for (size_t i = 0; i < sizeof work.immediate; i++)
+    for (size_t i = 0; i < sizeof(work.immediate); i++)
         work.immediate[i] = (uint8_t)any();
     op->work = work;
     work.remote_stag = f->region.stag;
@@ -515,7 +515,7 @@ static void reconcile(void)
 
 static void open_world(uint64_t seed)
 {
-    memset(&w, 0, sizeof w);
+    memset(&w, 0, sizeof(w));
     random_begin(seed);
     for (unsigned i = 0; i < 8; i++)
         (void)any();

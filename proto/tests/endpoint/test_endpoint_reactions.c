@@ -95,7 +95,7 @@ static void set(struct lone *l, enum iw_switch kind, enum iw_check check, const 
 {
     char spec[64];
     const char *error;
-    (void)snprintf(spec, sizeof spec, "%s%s", iw_check_info(check)->name, reaction);
+    (void)snprintf(spec, sizeof(spec), "%s%s", iw_check_info(check)->name, reaction);
     assert_int_equal(iw_switches_set(&l->switches, kind, spec, &error), 1);
 }
 
@@ -119,7 +119,7 @@ static void open_full(struct lone *l, enum iw_mpa_role role, bool crc)
     struct iw_iov sge = {l->memory + BUFFER, 16};
     assert_int_equal(iw_endpoint_post_recv(l->ep, 7, &sge, 1), IW_OK);
     drain(l);
-    memset(l->memory, 0x99, sizeof l->memory);
+    memset(l->memory, 0x99, sizeof(l->memory));
     l->out_length = 0;
 }
 
@@ -135,7 +135,7 @@ static bool faulted(struct lone *l)
 static void test_ignored(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
         const struct ignored *row = &ignored[i];
         struct lone l;
         struct iw_completion c;
@@ -189,7 +189,7 @@ static void test_botched(void **state)
         {"=close", "", IW_WANT_FIN},
         {"=silent", "", IW_WANT_NOTHING},
     };
-    for (size_t i = 0; i < sizeof reactions / sizeof reactions[0]; i++) {
+    for (size_t i = 0; i < sizeof(reactions) / sizeof(reactions[0]); i++) {
         struct lone l;
         open_full(&l, IW_MPA_RESPONDER, false);
         if (i > 0)
@@ -223,7 +223,7 @@ static void test_placed_before_the_check(void **state)
                             "aabbccdd 00000000 00002000 00000004 SSSS 00000000 00001ffe" CRC,
          NOWHERE},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct lone l;
         struct iw_completion c;
         open_full(&l, IW_MPA_RESPONDER, false);

@@ -28,7 +28,7 @@ static void open_traced(struct pair *p, uint32_t emss, bool markers)
 {
     struct iw_endpoint_config config[2];
     pair_defaults(config);
-    memset(&framed, 0, sizeof framed);
+    memset(&framed, 0, sizeof(framed));
     config[0].emss = emss;
     config[0].trace = on_trace;
     config[1].mpa.markers = markers;
@@ -246,7 +246,7 @@ static void test_lists_that_go_in_part(void **state)
     static const size_t sent[] = {0, 7, 18039, 18040, 18041, 36079};
     static const size_t left[][2] = {{18040, 18040}, {18033, 18040}, {1, 18040},
                                      {18040},        {18039},        {1}};
-    for (size_t k = 0; k < sizeof sent / sizeof *sent; k++) {
+    for (size_t k = 0; k < sizeof(sent) / sizeof(*sent); k++) {
         struct pair p;
         size_t count = 0;
         open_and_send(&p, sent[k]);
@@ -269,7 +269,7 @@ static void test_a_terminate_between_lists(void **state)
     static const struct {
         size_t sent, rest; /* octets, of FPDUs of 9020 */
     } cases[] = {{0, 0}, {7, 9013}, {9020, 0}, {9027, 9013}, {18040, 0}, {18047, 9013}, {36079, 1}};
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    for (size_t k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
         struct pair p;
         open_and_send(&p, cases[k].sent);
         iw_endpoint_abort(p.side[0].ep, true, 0, p.now);
@@ -328,7 +328,7 @@ static void test_fpdus_are_aligned(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {140, 141, 142, 143, 536, 999, 1448, 1460, 8948, 16385, 65483};
-    for (unsigned k = 0; k < 4 * sizeof sizes / sizeof sizes[0]; k++) {
+    for (unsigned k = 0; k < 4 * sizeof(sizes) / sizeof(sizes[0]); k++) {
         uint32_t emss = sizes[k / 4], seed = k;
         size_t room = k % 4 < 2 ? 1 : IW_ENDPOINT_LISTS, lengths[IW_ENDPOINT_LISTS];
         struct pair p;

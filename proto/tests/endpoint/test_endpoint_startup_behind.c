@@ -23,7 +23,7 @@ static const struct form {
     {2, KEY_REQUEST "50020007 00100010 616263", KEY_REPLY "50020007 00100010 616263", 27},
 };
 
-enum { FORMS = sizeof forms / sizeof forms[0] };
+enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
 
 static void open_form(struct lone *l, enum iw_mpa_role role, const struct form *form)
 {
@@ -68,9 +68,9 @@ static void test_behind_the_reply(void **state)
                 struct lone l;
                 uint8_t octets[64], fpdu[MOST];
                 open_form(&l, IW_MPA_INITIATOR, &forms[f]);
-                size_t frame = unhex(&l, forms[f].reply, octets, sizeof octets);
+                size_t frame = unhex(&l, forms[f].reply, octets, sizeof(octets));
                 assert_int_equal(frame, forms[f].frame);
-                assert_int_equal(unhex(&l, HELLO, fpdu, sizeof fpdu), MOST);
+                assert_int_equal(unhex(&l, HELLO, fpdu, sizeof(fpdu)), MOST);
                 memcpy(octets + frame, fpdu, n);
                 /* In one piece, or the frame and the octets after it apart. */
                 give(&l, octets, frame + n, cut == 0 ? 0 : cut == 1 ? frame : frame - 1);
@@ -93,7 +93,7 @@ static void test_behind_the_request(void **state)
                 struct iw_event event;
                 uint8_t octets[64];
                 open_form(&l, IW_MPA_RESPONDER, &forms[f]);
-                size_t frame = unhex(&l, forms[f].request, octets, sizeof octets);
+                size_t frame = unhex(&l, forms[f].request, octets, sizeof(octets));
                 (void)unhex(&l, HELLO, octets + frame, MOST);
                 octets[frame] = 0x5a;
                 give(&l, octets, frame + n, cut == 0 ? 0 : frame);
@@ -126,7 +126,7 @@ static void test_before_the_reply_leaves(void **state)
             struct lone l;
             uint8_t octets[64];
             open_form(&l, IW_MPA_RESPONDER, &forms[f]);
-            size_t frame = unhex(&l, forms[f].request, octets, sizeof octets);
+            size_t frame = unhex(&l, forms[f].request, octets, sizeof(octets));
             give(&l, octets, frame, 0);
             assert_int_equal(iw_endpoint_accept(l.ep, NULL, 0, 0), IW_OK);
             give(&l, octets, n, 0);
@@ -149,7 +149,7 @@ static void test_behind_our_reply(void **state)
             feed(&l, forms[f].request);
             assert_int_equal(iw_endpoint_accept(l.ep, NULL, 0, 0), IW_OK);
             drain(&l);
-            (void)unhex(&l, HELLO, fpdu, sizeof fpdu);
+            (void)unhex(&l, HELLO, fpdu, sizeof(fpdu));
             give(&l, fpdu, n, 0);
             give(&l, fpdu + n, MOST - n, 0);
             expect_hello(&l);

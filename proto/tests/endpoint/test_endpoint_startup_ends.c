@@ -110,7 +110,7 @@ static void test_dripping_octets_gain_no_time(void **state)
         const struct iw_iov *pieces;
         while (iw_endpoint_output(ep, &pieces, START) > 0)
             iw_endpoint_sent(ep, pieces[0].length, START);
-        for (uint64_t i = 0; i < sizeof frame; i++) {
+        for (uint64_t i = 0; i < sizeof(frame); i++) {
             struct iw_iov in = {frame + i, 1};
             iw_endpoint_input(ep, &in, 1, START + (i + 1) * (TIMEOUT / 25));
             assert_int_equal(iw_endpoint_deadline(ep), START + TIMEOUT);
@@ -159,7 +159,7 @@ static void keep_reply(struct pair *p, int from, uint8_t *octets, size_t length)
     struct seen *seen = p->tap_context;
     if (from == 0)
         return;
-    assert_true(seen->length + length <= sizeof seen->octets);
+    assert_true(seen->length + length <= sizeof(seen->octets));
     memcpy(seen->octets + seen->length, octets, length);
     seen->length += length;
 }
@@ -172,7 +172,7 @@ static void refuse_with(bool enhanced, size_t length)
     uint8_t data[LIMIT + 1];
     const uint8_t *got;
     size_t block = enhanced ? 4 : 0;
-    for (size_t i = 0; i < sizeof data; i++)
+    for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t)(i * 5 + 3);
     pair_defaults(config);
     config[0].mpa.revision = enhanced ? 2 : 1;
@@ -230,7 +230,7 @@ static void test_refusals_with_private_data(void **state)
 {
     (void)state;
     static const size_t lengths[] = {0, 1, 508, 509, 512, 513};
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         refuse_with(false, lengths[i]);
         refuse_with(true, lengths[i]);
     }

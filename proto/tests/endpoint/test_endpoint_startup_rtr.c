@@ -95,7 +95,7 @@ static void test_the_initiator_chooses(void **state)
         /* A=0: client-server, and the flags mean nothing (OP-26) */
         {B, 0, "4001 c001", HELLO("00000001")},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct lone l;
         struct iw_mpa_config mpa = {
             .rtr = rows[i].rtr, .rtr_first = rows[i].first, .ird = 1, .ord = 1};
@@ -103,7 +103,7 @@ static void test_the_initiator_chooses(void **state)
         open_as(&l, IW_MPA_INITIATOR, mpa);
         post_send(&l, 1);
         expect(&l, "");
-        snprintf(reply, sizeof reply, "%s%s", REPLY_2 "0004", rows[i].block);
+        snprintf(reply, sizeof(reply), "%s%s", REPLY_2 "0004", rows[i].block);
         feed(&l, reply);
         expect(&l, rows[i].sent);
         bool ends = strncmp(rows[i].sent, "0016", 4) == 0;
@@ -141,8 +141,8 @@ static void test_the_responder_checks(void **state)
          ""},
         {0, READ("00000001", "00000001"), ""},
     };
-    for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
-        for (size_t k = 0; k < sizeof rtrs / sizeof rtrs[0]; k++) {
+    for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
+        for (size_t k = 0; k < sizeof(rtrs) / sizeof(rtrs[0]); k++) {
             struct lone l;
             bool fits = (rtrs[k].form & sides[i].rtr) != 0;
             respond(&l, sides[i].rtr, sides[i].reply);

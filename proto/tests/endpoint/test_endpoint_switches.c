@@ -23,7 +23,7 @@ static uint64_t mix(uint64_t hash, const void *data, size_t length)
 static void listen_in(struct pair *p, int from, uint8_t *octets, size_t length)
 {
     struct record *r = p->tap_context;
-    r->octets = mix(mix(r->octets, &from, sizeof from), octets, length);
+    r->octets = mix(mix(r->octets, &from, sizeof(from)), octets, length);
 }
 
 static void post(struct pair *p, int side, struct iw_work work, size_t offset, size_t length)
@@ -82,7 +82,7 @@ static bool converse(unsigned number, const struct iw_switches switches[2], stru
     struct iw_endpoint_config config[2];
     struct pair p;
     pair_defaults(config);
-    memset(r, 0, sizeof *r);
+    memset(r, 0, sizeof(*r));
     config[0].mpa.markers = number == 1;
     config[1].mpa.markers = number == 1;
     config[0].mpa.peer_to_peer = number == 1 || number == 2;
@@ -122,12 +122,12 @@ static bool converse(unsigned number, const struct iw_switches switches[2], stru
             const struct iw_completion *c = &s->completions[k];
             uint64_t values[] = {c->id,     c->opcode,          c->status,
                                  c->length, c->invalidate_stag, c->original};
-            r->digest[i] = mix(r->digest[i], values, sizeof values);
+            r->digest[i] = mix(r->digest[i], values, sizeof(values));
         }
         for (size_t k = 0; k < s->event_count; k++)
-            r->digest[i] = mix(r->digest[i], &s->events[k].kind, sizeof s->events[k].kind);
+            r->digest[i] = mix(r->digest[i], &s->events[k].kind, sizeof(s->events[k].kind));
         assert_true(iw_domain_lookup(s->domain, s->region.stag, &region));
-        r->digest[i] = mix(r->digest[i], &region.valid, sizeof region.valid);
+        r->digest[i] = mix(r->digest[i], &region.valid, sizeof(region.valid));
     }
     bool graceful = true;
     for (int i = 0; i < 2; i++) {
@@ -156,7 +156,7 @@ static void test_every_violation_shows(void **state)
             switches[n % 2].any = true;
             switches[n % 2].set[check] = 1u << IW_SWITCH_VIOLATE;
             (void)converse(n / 2, switches, &r);
-            shows = memcmp(&r, &clean[n / 2], sizeof r) != 0;
+            shows = memcmp(&r, &clean[n / 2], sizeof(r)) != 0;
         }
         if (!shows)
             fail_msg("violating %s changes nothing", iw_check_info(check)->name);

@@ -60,7 +60,7 @@ static void test_a_terminate_cuts_the_batch(void **state)
         uint64_t rest;  /* and of that batch after it */
         size_t placed;  /* payload of whole FPDUs */
     } cases[] = {{700, 760, 1436}, {2, 1458, 1436}, {20, 1440, 1436}, {1459, 1, 1436}};
-    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+    for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
         struct pair p;
         open_full(&p);
         post_recv(&p, 1, 2, 0, 20000);
@@ -141,7 +141,7 @@ static void test_terminates_that_cross(void **state)
             length[i] = 0;
             while (iw_endpoint_output(p.side[i].ep, &pieces, p.now) > 0) {
                 size_t n = pieces[0].length;
-                assert_true(length[i] + n <= sizeof octets[i]);
+                assert_true(length[i] + n <= sizeof(octets[i]));
                 memcpy(octets[i] + length[i], pieces[0].base, n);
                 length[i] += n;
                 iw_endpoint_sent(p.side[i].ep, n, p.now);

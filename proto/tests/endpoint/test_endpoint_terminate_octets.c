@@ -97,7 +97,7 @@ static const struct {
      "0101c000 0011 c142 SSSS" AT_1000},
 };
 
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 /* Octets of an FPDU: length, ULPDU, pad, and a CRC field that nobody reads. */
 static size_t frame(const struct lone *l, const char *hex, uint8_t *out, size_t room)
@@ -113,7 +113,7 @@ static size_t frame(const struct lone *l, const char *hex, uint8_t *out, size_t 
 static void feed_ulpdu(struct lone *l, const char *hex)
 {
     uint8_t octets[512];
-    struct iw_iov in = {octets, frame(l, hex, octets, sizeof octets)};
+    struct iw_iov in = {octets, frame(l, hex, octets, sizeof(octets))};
     iw_endpoint_input(l->ep, &in, 1, 0);
 }
 
@@ -122,9 +122,9 @@ static void expect_terminate(struct lone *l, const char *hex)
 {
     char whole[400] = TERMINATE;
     uint8_t want[512];
-    strncat(whole, hex, sizeof whole - 1 - strlen(whole));
+    strncat(whole, hex, sizeof(whole) - 1 - strlen(whole));
     drain(l);
-    size_t length = frame(l, whole, want, sizeof want);
+    size_t length = frame(l, whole, want, sizeof(want));
     assert_int_equal(l->out_length, length);
     assert_memory_equal(l->out, want, length);
     l->out_length = 0;
@@ -220,7 +220,7 @@ static void test_checks_of_mpa(void **state)
          "00000004 00124143 00000000 00000000 00000001 00000000 00000000", "20030000"},
         {IW_CHECK_MPA_ULPDU_MAX, false, "fd01", "20050000"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct lone l;
         struct iw_event event;
         struct iw_endpoint_config config = lone_config(IW_MPA_RESPONDER, false);
@@ -250,7 +250,7 @@ static void test_a_read_that_fails_half_way(void **state)
         struct iw_endpoint_config config = lone_config(IW_MPA_RESPONDER, false);
         config.emss = 143; /* MULPDU 134; three octets less than a segment each: one in a batch */
         lone_open_as(&l, config, 2);
-        memset(l.memory, 0x77, sizeof l.memory);
+        memset(l.memory, 0x77, sizeof(l.memory));
         start(&l, false);
         feed_ulpdu(&l, READ_1 SINK "00000100 SSSS" AT_1000);
         const struct iw_iov *pieces;

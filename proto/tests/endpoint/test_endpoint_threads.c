@@ -56,7 +56,7 @@ static bool carry(struct iw_endpoint *from, struct iw_endpoint *to)
     if (iw_endpoint_output(from, &pieces, 0) == 0)
         return false;
     uint8_t copy[4096];
-    size_t length = pieces[0].length < sizeof copy ? pieces[0].length : sizeof copy;
+    size_t length = pieces[0].length < sizeof(copy) ? pieces[0].length : sizeof(copy);
     memcpy(copy, pieces[0].base, length);
     iw_endpoint_sent(from, length, 0);
     struct iw_iov in = {copy, length};
@@ -127,7 +127,7 @@ static void test_atomics_of_several_threads(void **state)
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(players[i].thread, NULL), 0);
     uint64_t value;
-    memcpy(&value, memory, sizeof value);
+    memcpy(&value, memory, sizeof(value));
     assert_int_equal(value, THREADS * EACH);
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(players[i].done, EACH);

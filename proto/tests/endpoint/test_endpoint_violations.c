@@ -176,8 +176,8 @@ static void stimulate(struct lone *l, enum stimulus stimulus)
         break;
     case ANSWER_TWO: {
         uint8_t octets[256];
-        size_t length = unhex(l, READ_4(ONE), octets, sizeof octets);
-        length += unhex(l, second, octets + length, sizeof octets - length);
+        size_t length = unhex(l, READ_4(ONE), octets, sizeof(octets));
+        length += unhex(l, second, octets + length, sizeof(octets) - length);
         struct iw_iov in = {octets, length};
         iw_endpoint_input(l->ep, &in, 1, 0);
         break;
@@ -216,7 +216,7 @@ static void open_initiator(struct lone *l, struct iw_endpoint_config config, con
 static void test_every_message(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         static const uint8_t zeros[118], hello[] = {'h', 'e', 'l', 'l', 'o'};
         bool is_long = rows[i].stimulus == LONG_SEND || rows[i].stimulus == LONG_WRITE;
         struct iw_endpoint_config config = lone_config(IW_MPA_INITIATOR, false);
@@ -224,7 +224,7 @@ static void test_every_message(void **state)
         config.mulpdu = 128;
         config.mpa.ord = 1;
         open_initiator(&l, config, REPLY_NO_CRC);
-        memcpy(l.memory, is_long ? zeros : hello, is_long ? sizeof zeros : sizeof hello);
+        memcpy(l.memory, is_long ? zeros : hello, is_long ? sizeof(zeros) : sizeof(hello));
         violate(&l, rows[i].check);
         stimulate(&l, rows[i].stimulus);
         expect(&l, rows[i].out);
@@ -242,7 +242,7 @@ static void test_longest_fpdu(void **state)
     config.mulpdu = IW_MPA_ULPDU_MAX;
     open_initiator(&l, config, REPLY_NO_CRC);
     violate(&l, IW_CHECK_MPA_ULPDU_MAX);
-    struct iw_iov sge = {memory, sizeof memory};
+    struct iw_iov sge = {memory, sizeof(memory)};
     struct iw_work work = {.id = 1, .opcode = IW_WORK_SEND, .sge = &sge, .sge_count = 1};
     const struct iw_iov *pieces;
     assert_int_equal(iw_endpoint_post(l.ep, &work, 0), IW_OK);
@@ -319,7 +319,7 @@ static void test_memory(void **state)
     static const enum iw_check checks[] = {IW_CHECK_NONE, IW_CHECK_DDP_PLACE_EXACT,
                                            IW_CHECK_DDP_DELIVER_ONCE,
                                            IW_CHECK_RDMAP_INVALIDATE_DONE};
-    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         static const uint8_t exact[16] = "hello", beside[16] = "\0hello";
         struct lone l;
         struct iw_region region;

@@ -38,7 +38,7 @@ static inline const char *heard(void)
     dup2(spoken_before, STDERR_FILENO);
     close(spoken_before);
     rewind(spoken_file);
-    text[fread(text, 1, sizeof text - 1, spoken_file)] = '\0';
+    text[fread(text, 1, sizeof(text) - 1, spoken_file)] = '\0';
     fclose(spoken_file);
     return text;
 }

@@ -16,11 +16,11 @@
 static const char *resolved(const char *host, uint16_t port, bool passive)
 {
     static char text[400];
-    struct addrinfo *list = iw_address_resolve(host, port, passive, text, sizeof text);
+    struct addrinfo *list = iw_address_resolve(host, port, passive, text, sizeof(text));
     if (list == NULL)
         return text;
     assert_int_equal(list->ai_socktype, SOCK_STREAM);
-    iw_address_numeric(list->ai_addr, list->ai_addrlen, text, sizeof text);
+    iw_address_numeric(list->ai_addr, list->ai_addrlen, text, sizeof(text));
     freeaddrinfo(list);
     return text;
 }
@@ -50,14 +50,14 @@ static void addresses_are_printed_with_their_port(void **state)
     (void)state;
     assert_int_equal(inet_pton(AF_INET, "192.0.2.1", &v4.sin_addr), 1);
     assert_int_equal(inet_pton(AF_INET6, "2001:db8::1", &v6.sin6_addr), 1);
-    iw_address_numeric((const struct sockaddr *)&v4, sizeof v4, text, sizeof text);
+    iw_address_numeric((const struct sockaddr *)&v4, sizeof(v4), text, sizeof(text));
     assert_string_equal(text, "192.0.2.1:80");
-    iw_address_numeric((const struct sockaddr *)&v6, sizeof v6, text, sizeof text);
+    iw_address_numeric((const struct sockaddr *)&v6, sizeof(v6), text, sizeof(text));
     assert_string_equal(text, "[2001:db8::1]:65535");
-    iw_address_numeric((const struct sockaddr *)&local, sizeof local, text, sizeof text);
+    iw_address_numeric((const struct sockaddr *)&local, sizeof(local), text, sizeof(text));
     assert_string_equal(text, "-");
     /* Too short for its family. */
-    iw_address_numeric((const struct sockaddr *)&v4, 4, text, sizeof text);
+    iw_address_numeric((const struct sockaddr *)&v4, 4, text, sizeof(text));
     assert_string_equal(text, "-");
 }
 

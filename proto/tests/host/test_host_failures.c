@@ -29,11 +29,11 @@ static void a_name_that_cannot_be_resolved_is_said(void **state)
     struct sockaddr_storage any = {.ss_family = AF_INET};
     (void)state;
     let_fail("getaddrinfo", 0);
-    assert_null(iw_address_resolve("127.0.0.1", 1, false, error, sizeof error));
+    assert_null(iw_address_resolve("127.0.0.1", 1, false, error, sizeof(error)));
     assert_string_equal(error, "cannot resolve host \"127.0.0.1\": Name or service not known");
     let_fail("getnameinfo", 0);
     iw_address_numeric((const struct sockaddr *)&any, sizeof(struct sockaddr_in), text,
-                       sizeof text);
+                       sizeof(text));
     assert_true(has_failed());
     assert_string_equal(text, "-");
 }

@@ -154,16 +154,16 @@ static void cpus_that_may_be_used(void **state)
 {
     cpu_set_t all, one;
     (void)state;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
     assert_int_equal(iw_cpus(), CPU_COUNT(&all));
     size_t first = 0;
     while (!CPU_ISSET(first, &all))
         first++;
     CPU_ZERO(&one);
     CPU_SET(first, &one);
-    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
     assert_int_equal(iw_cpus(), 1);
-    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
 int main(void)

@@ -91,7 +91,7 @@ static bool connection(void)
     struct end client = {.sends_wanted = 2, .world = &w};
     char error[300] = "";
     static struct end server;
-    memset(&w, 0, sizeof w);
+    memset(&w, 0, sizeof(w));
     w.servers = &server;
     w.room = 1;
     iw_host_env_init(&w.host, false);
@@ -106,11 +106,11 @@ static bool connection(void)
                                             .accepted = accepted,
                                             .context = &w};
         config.endpoint.role = IW_MPA_RESPONDER;
-        w.listener = iw_transport_listen(w.reactor, &at, &config, error, sizeof error);
+        w.listener = iw_transport_listen(w.reactor, &at, &config, error, sizeof(error));
         if (w.listener != NULL) {
             at.port = iw_listener_port(w.listener);
             client.c = iw_transport_connect(w.reactor, w.domain, &at, &w.config, &world_ops,
-                                            &client, error, sizeof error);
+                                            &client, error, sizeof(error));
         }
         assert_int_equal(error[0] == '\0', client.c != NULL);
     }
@@ -215,7 +215,7 @@ static bool control(void)
                 request != NULL && iw_control_channel_write(agent, event) == 0 &&
                 iw_control_channel_write(agent, answer) == 0;
     if (good) {
-        reply = iw_control_call(client, request, soon, error, sizeof error);
+        reply = iw_control_call(client, request, soon, error, sizeof(error));
         request = NULL; /* taken */
         assert_int_equal(reply == NULL, error[0] != '\0');
         arrived = reply == NULL ? NULL : iw_control_event(client, soon);

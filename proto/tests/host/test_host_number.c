@@ -16,7 +16,7 @@ static void whole(void **state)
                                       "0x", "0xg", "0x ", "0x-1", "1.0", "0x1x", "١"};
     uint64_t value = 77;
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         assert_false(iw_number(bad[i], 0, UINT64_MAX, &value));
     assert_false(iw_number("4", 5, 6, &value));
     assert_false(iw_number("7", 5, 6, &value));
@@ -45,7 +45,7 @@ static void real(void **state)
                                       " 1", ".5", "1x", "nan", "inf", "1e999"};
     double value = 7;
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         assert_false(iw_number_real(bad[i], 0, 1e9, &value));
     assert_false(iw_number_real("0.009", 0.01, 1000, &value));
     assert_false(iw_number_real("1000.1", 0.01, 1000, &value));
@@ -93,7 +93,7 @@ static void place(void **state)
         {UINT64_MAX, UINT32_MAX, UINT64_MAX - 1},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         assert_int_equal(iw_number_place(rows[i].count, rows[i].share), rows[i].place);
 }
 

@@ -32,7 +32,7 @@ static int call(void *context, const char *value, char *error, size_t room)
         snprintf(error, room, "expected anything else");
         return IW_OPTION_WRONG;
     }
-    snprintf(values->called, sizeof values->called, "%s", value != NULL ? value : "nothing");
+    snprintf(values->called, sizeof(values->called), "%s", value != NULL ? value : "nothing");
     return value != NULL && strcmp(value, "end") == 0 ? IW_OPTION_END : IW_OPTION_TAKEN;
 }
 
@@ -73,8 +73,8 @@ static int read_line(unsigned command, int fd, const char *text)
 {
     static char copy[400];
     static char program[] = "prog";
-    const struct iw_option_table tables[] = {{"own:", own, sizeof own / sizeof *own, &v},
-                                             {NULL, more, sizeof more / sizeof *more, &v}};
+    const struct iw_option_table tables[] = {{"own:", own, sizeof(own) / sizeof(*own), &v},
+                                             {NULL, more, sizeof(more) / sizeof(*more), &v}};
     const struct iw_command_line line = {.program = "prog",
                                          .usage = "usage: prog\n",
                                          .ending = "the end\n",
@@ -89,8 +89,8 @@ static int read_line(unsigned command, int fd, const char *text)
     FILE *file = tmpfile();
 
     iw_complain_as("prog");
-    memset(&v, 0, sizeof v);
-    snprintf(copy, sizeof copy, "%s", text);
+    memset(&v, 0, sizeof(v));
+    snprintf(copy, sizeof(copy), "%s", text);
     for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " "))
         argv[argc++] = word;
     fflush(NULL);
@@ -100,7 +100,7 @@ static int read_line(unsigned command, int fd, const char *text)
     dup2(saved, fd);
     close(saved);
     rewind(file);
-    printed[fread(printed, 1, sizeof printed - 1, file)] = '\0';
+    printed[fread(printed, 1, sizeof(printed) - 1, file)] = '\0';
     fclose(file);
     n_operands = argc - first;
     for (int i = 0; i < n_operands && i < 8; i++)
@@ -246,15 +246,15 @@ static void octets(void **state)
     size_t length = 9;
     char error[100];
     (void)state;
-    assert_int_equal(iw_option_hex("00fFA9", out, 4, &length, error, sizeof error), 0);
+    assert_int_equal(iw_option_hex("00fFA9", out, 4, &length, error, sizeof(error)), 0);
     assert_int_equal(length, 3);
     assert_memory_equal(out, "\x00\xff\xa9", 3);
-    assert_int_equal(iw_option_hex("", out, 4, &length, error, sizeof error), 0);
+    assert_int_equal(iw_option_hex("", out, 4, &length, error, sizeof(error)), 0);
     assert_int_equal(length, 0);
-    assert_int_equal(iw_option_hex("0011223344", out, 4, &length, error, sizeof error), -1);
+    assert_int_equal(iw_option_hex("0011223344", out, 4, &length, error, sizeof(error)), -1);
     assert_string_equal(error, "expected at most 4 octets, not 5");
-    assert_int_equal(iw_option_hex("0", out, 4, &length, error, sizeof error), -1);
-    assert_int_equal(iw_option_hex("00g0", out, 4, &length, error, sizeof error), -1);
+    assert_int_equal(iw_option_hex("0", out, 4, &length, error, sizeof(error)), -1);
+    assert_int_equal(iw_option_hex("00g0", out, 4, &length, error, sizeof(error)), -1);
     assert_string_equal(error, "expected pairs of hex digits, not \"g0\" at character 3");
 }
 

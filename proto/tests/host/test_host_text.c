@@ -84,10 +84,10 @@ static void characters_at_the_bounds(void **state)
         {"\xf0\x9f\x98", 3},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char expected[20] = "";
         for (size_t k = 0; k < rows[i].bad; k++)
-            memcpy(expected + k * strlen(BAD), BAD, sizeof BAD);
+            memcpy(expected + k * strlen(BAD), BAD, sizeof(BAD));
         assert_text(iw_text_clean(rows[i].text), rows[i].bad > 0 ? expected : rows[i].text);
     }
     assert_null(iw_text_clean(NULL));
@@ -109,8 +109,8 @@ static void words_of_a_shell(void **state)
     assert_text(iw_text_shell("azAZ09_-./:=,@%+"), "azAZ09_-./:=,@%+");
     assert_text(iw_text_shell(""), "''");
     assert_text(iw_text_shell("it's"), "'it'\\''s'");
-    for (size_t i = 0; i < sizeof quoted / sizeof *quoted; i++) {
-        snprintf(expected, sizeof expected, "'%s'", quoted[i]);
+    for (size_t i = 0; i < sizeof(quoted) / sizeof(*quoted); i++) {
+        snprintf(expected, sizeof(expected), "'%s'", quoted[i]);
         assert_text(iw_text_shell(quoted[i]), expected);
     }
 }

@@ -41,7 +41,7 @@ static void length_zero_around_a_marker(void **state)
     uint8_t ulpdu[498] = {0};
 
     (void)state;
-    mpa_reference_frame(&r, ulpdu, sizeof ulpdu); /* ends at 508 */
+    mpa_reference_frame(&r, ulpdu, sizeof(ulpdu)); /* ends at 508 */
     assert_int_equal(r.length, 508);
     assert_int_equal(mpa_rig_feed(rig, 0, r.octets, r.length), 0);
     assert_int_equal(feed_hex(rig, 508, "00000000 00000004 00000000"), 0);
@@ -180,7 +180,7 @@ static void marker_faults_at_the_ends(void **state)
     uint8_t ulpdu[503] = {0};
 
     (void)state;
-    mpa_reference_frame(&r, ulpdu, sizeof ulpdu); /* pad to 512, Marker, CRC at 516 */
+    mpa_reference_frame(&r, ulpdu, sizeof(ulpdu)); /* pad to 512, Marker, CRC at 516 */
     assert_int_equal(r.length, 520);
     r.octets[3] = 8;
     r.octets[510] = 3;
@@ -191,7 +191,7 @@ static void marker_faults_at_the_ends(void **state)
     mpa_assert_fault(rig, 1, IW_CHECK_MPA_MARKER_POINTER, 514, 0x1f8, 0x1fc);
     mpa_assert_fault(rig, 2, IW_CHECK_MPA_PAD, 510, 3, 0);
     assert_int_equal(rig->seen.fpdu[0].markers, 2);
-    mpa_assert_ulpdu(rig, 0, ulpdu, sizeof ulpdu);
+    mpa_assert_ulpdu(rig, 0, ulpdu, sizeof(ulpdu));
 
     mpa_rig_reset(rig, true, false);
     rig->seen.strict = true;
@@ -296,7 +296,7 @@ static void buffer_comes_and_goes(void **state)
     iw_deframer_lend(&rig->deframer, NULL, 0);
     iw_deframer_lend(&rig->deframer, other, IW_DEFRAMER_BUFFER - 1);
     assert_int_equal(feed_hex(rig, 48, V5), -2); /* too small to be of use */
-    iw_deframer_lend(&rig->deframer, other, sizeof other);
+    iw_deframer_lend(&rig->deframer, other, sizeof(other));
     assert_int_equal(feed_hex(rig, 48, V5 "00"), 0);
     assert_int_equal(feed_hex(rig, 48, V5 V5), 0);
     assert_int_equal(rig->seen.fpdus, 4);
@@ -371,11 +371,11 @@ static void more_pieces_than_the_list(void **state)
     struct mpa_rig *rig = mpa_rig_new(true, true);
     struct mpa_reference r = {.markers = true, .crc = true};
     uint8_t ulpdu[3000];
-    struct iw_iov *pieces = calloc(3100, sizeof *pieces);
+    struct iw_iov *pieces = calloc(3100, sizeof(*pieces));
 
     (void)state;
     assert_non_null(pieces);
-    mpa_pattern(ulpdu, sizeof ulpdu);
+    mpa_pattern(ulpdu, sizeof(ulpdu));
     mpa_reference_frame(&r, ulpdu, N);
     mpa_reference_frame(&r, ulpdu, 3000);
     mpa_reference_frame(&r, ulpdu, IW_DEFRAMER_PIECES);
@@ -437,13 +437,13 @@ static void start_elsewhere(void **state)
     uint8_t ulpdu[900];
 
     (void)state;
-    mpa_pattern(ulpdu, sizeof ulpdu);
+    mpa_pattern(ulpdu, sizeof(ulpdu));
     mpa_reference_frame(&r, ulpdu, 900);
     mpa_reference_frame(&r, ulpdu, 100);
     r.octets[512] = 1;
     rig->deframer.crc = false;
     iw_deframer_init(&rig->deframer, &rig->seen.sink, true, true, iw_crc32c_portable, 23,
-                     rig->buffer, sizeof rig->buffer);
+                     rig->buffer, sizeof(rig->buffer));
     assert_int_equal(mpa_rig_feed(rig, 0, r.octets, 23), 0); /* before the start: nothing */
     assert_int_equal(mpa_rig_feed(rig, 23, r.octets, 100), 0);
     assert_int_equal(mpa_rig_feed(rig, 123, r.octets + 100, r.length - 100), 0);
@@ -473,7 +473,7 @@ static void end_of_stream(void **state)
     assert_true(iw_deframer_end(&rig->deframer, 24));
 
     mpa_rig_reset(rig, true, false);
-    mpa_reference_frame(&r, ulpdu, sizeof ulpdu);
+    mpa_reference_frame(&r, ulpdu, sizeof(ulpdu));
     assert_int_equal(r.length, 512);
     assert_int_equal(mpa_rig_feed(rig, 0, r.octets, r.length), 0);
     assert_true(iw_deframer_end(&rig->deframer, 512));

@@ -63,7 +63,7 @@ static void revisions(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         struct iw_mpa_config c = mpa_config_of(row[i].own, false);
         struct iw_mpa_startup s = mpa_responder(&c);
         uint8_t octets[64];
@@ -117,7 +117,7 @@ static void consortium_requests(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         struct iw_mpa_config c = mpa_config_of(row[i].own, false);
         c.permissive = true;
         c.markers = row[i].markers;
@@ -162,7 +162,7 @@ static void consortium_replies(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         struct iw_mpa_config c = mpa_config_of(row[i].own, row[i].enhanced);
         c.permissive = row[i].permissive;
         struct iw_mpa_startup s = mpa_initiator(&c, "");
@@ -229,7 +229,7 @@ static void reply_revisions(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         struct iw_mpa_config c = mpa_config_of(row[i].own, row[i].enhanced);
         struct iw_mpa_startup s = mpa_waiting(&c);
         uint8_t octets[64];
@@ -295,7 +295,7 @@ static void responder_negotiates(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         struct iw_mpa_config c = mpa_config_of(2, false);
         struct iw_mpa_startup s;
         char hex[80];
@@ -357,7 +357,7 @@ static void initiator_negotiates(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         struct iw_mpa_config c = mpa_config_of(2, true);
         struct iw_mpa_startup s;
         char hex[80];

@@ -56,7 +56,7 @@ static void literal_positions(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         assert_int_equal(iw_mpa_position(rows[i].start, rows[i].pos, rows[i].octets), rows[i].want);
 }
 
@@ -82,7 +82,7 @@ static void of_a_ulpdu(void **state)
 
     (void)state;
     iw_deframer_init(d, &rig->seen.sink, true, true, iw_crc32c_portable, 23, rig->buffer,
-                     sizeof rig->buffer);
+                     sizeof(rig->buffer));
     assert_int_equal(iw_deframer_position(d, &fpdu, 0), 29);
     assert_int_equal(iw_deframer_position(d, &fpdu, 505), 534);
     assert_int_equal(iw_deframer_position(d, &fpdu, 506), 539);

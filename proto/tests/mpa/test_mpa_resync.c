@@ -41,7 +41,7 @@ static void begin(struct mpa_rig *rig, bool markers, bool crc)
     mpa_rig_reset(rig, markers, crc);
     rig->seen.sink.early = on_early;
     rig->deframer.crc32c = counting_crc;
-    memset(&early, 0, sizeof early);
+    memset(&early, 0, sizeof(early));
     early.answers = ~0u;
     crc_octets = 0;
 }
@@ -175,7 +175,7 @@ static void add(struct mpa_reference *r, size_t length)
 {
     static uint8_t pattern[65536];
 
-    for (size_t i = 0; i < sizeof pattern; i++)
+    for (size_t i = 0; i < sizeof(pattern); i++)
         pattern[i] = (uint8_t)(i * 7 + length);
     mpa_reference_frame(r, pattern, length);
 }
@@ -184,7 +184,7 @@ static void add(struct mpa_reference *r, size_t length)
 static void walk(void **state)
 {
     static const size_t sizes[] = {100, 700, 20, 1, 40000, 508, 507, 506, 505, 504, 1442, 18};
-    enum { COUNT = sizeof sizes / sizeof sizes[0] };
+    enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
     struct mpa_rig *rig = mpa_rig_new(true, true);
     struct mpa_reference r = {.markers = true, .crc = true};
     size_t start[COUNT + 1], expected = 1;
@@ -246,7 +246,7 @@ static void wrong(void **state)
     const size_t begin_at = 0x1ec;
 
     (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         struct mpa_reference r = {.markers = true, .crc = true};
         add(&r, 482);
         assert_int_equal(r.length, begin_at);
@@ -355,7 +355,7 @@ static void image_in_the_payload(void **state)
         struct mpa_reference r = {.markers = markers, .crc = true};
         add(&r, 100);
         size_t first = r.length;
-        mpa_reference_frame(&r, payload, sizeof payload);
+        mpa_reference_frame(&r, payload, sizeof(payload));
         size_t second = r.length;
         add(&r, 500);
         size_t image = first + 2;
@@ -441,7 +441,7 @@ static void misled(void **state)
     (void)state;
     for (size_t i = 0; i < 3; i++)
         (void)mpa_hex(payload + i * IMAGE_SIZE, IMAGE);
-    mpa_reference_frame(&r, payload, sizeof payload);
+    mpa_reference_frame(&r, payload, sizeof(payload));
     size_t first = r.length;
     for (size_t i = 0; i < 4; i++)
         mpa_reference_frame(&r, payload + 2, 18);
@@ -479,7 +479,7 @@ static void contradictions(void **state)
     (void)state;
     for (size_t i = 0; i < 2; i++)
         (void)mpa_hex(payload + i * IMAGE_SIZE, IMAGE);
-    mpa_reference_frame(&r, payload, sizeof payload);
+    mpa_reference_frame(&r, payload, sizeof(payload));
     begin(rig, false, true);
     rig->deframer.aligned = true;
     /* The inner image first, then the true FPDU around it. */
@@ -589,18 +589,18 @@ static void cost(void **state)
     for (size_t i = 0; i < 99; i++)
         (void)mpa_hex(frames + i * IMAGE_SIZE, IMAGE);
     for (unsigned round = 0; round < 10; round++) {
-        assert_int_equal(mpa_rig_feed(rig, IMAGE_SIZE, frames, sizeof frames), 0);
-        given += sizeof frames;
+        assert_int_equal(mpa_rig_feed(rig, IMAGE_SIZE, frames, sizeof(frames)), 0);
+        given += sizeof(frames);
     }
     assert_int_equal(early.count, 64);
-    assert_true(crc_octets <= sizeof frames);
+    assert_true(crc_octets <= sizeof(frames));
     assert_true(crc_octets <= given);
 
     /* A segment that is none: nothing but its lengths is looked at. */
     begin(rig, false, true);
     rig->deframer.aligned = true;
     for (unsigned round = 0; round < 10; round++)
-        assert_int_equal(mpa_rig_feed(rig, IMAGE_SIZE, frames, sizeof frames - 1), 0);
+        assert_int_equal(mpa_rig_feed(rig, IMAGE_SIZE, frames, sizeof(frames) - 1), 0);
     assert_int_equal(early.count, 0);
     assert_int_equal(crc_octets, 0);
     mpa_reference_free(&r);

@@ -72,7 +72,7 @@ static void framer_writes_the_same(const struct stream *s, size_t cut, uint64_t 
 {
     struct iw_framer f;
     struct iw_iov in[200];
-    struct iw_iov *out = calloc(700, sizeof *out);
+    struct iw_iov *out = calloc(700, sizeof(*out));
     uint8_t scratch[IW_FRAMER_SCRATCH];
     uint64_t pos = from;
 
@@ -164,7 +164,7 @@ static void framer_refuses(void **state)
     struct iw_framer f;
     struct iw_iov in[3] = {{octets, 64768}, {octets, 1}, {octets, SIZE_MAX}};
     struct iw_iov out[IW_FRAMER_PIECES(3, 65535)];
-    size_t room = sizeof out / sizeof out[0];
+    size_t room = sizeof(out) / sizeof(out[0]);
     uint8_t scratch[IW_FRAMER_SCRATCH];
 
     (void)state;
@@ -240,7 +240,7 @@ static void octet_by_octet(void **state)
             assert_int_equal(mpa_rig_feed(rig, i, s.r.octets + i, 1), 0);
         assert_same(rig, &s);
 
-        struct iw_iov *ones = calloc(s.r.length, sizeof *ones);
+        struct iw_iov *ones = calloc(s.r.length, sizeof(*ones));
         assert_non_null(ones);
         for (size_t i = 0; i < s.r.length; i++)
             ones[i] = (struct iw_iov){s.r.octets + i, 1};
@@ -296,7 +296,7 @@ static void any_order(void **state)
     (void)state;
     for (unsigned way = 0; way < 4; way++) {
         struct mpa_rig *rig = mpa_rig_new(false, false);
-        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
             struct stream s = {.r = {.markers = way & 1, .crc = way & 2}};
             for (size_t n = 0; n < row[i].count; n++)
                 add(&s, octets + n, row[i].ulpdu);

@@ -38,7 +38,7 @@ static void contradicting_configs(void **state)
     struct iw_mpa_startup s;
 
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_int_equal(iw_mpa_startup_init(&s, bad[i].role, &bad[i].config, NULL, 0, NULL), -1);
     assert_int_equal(
         iw_mpa_startup_init(&s, IW_MPA_RESPONDER, &(struct iw_mpa_config){0}, NULL, 0, NULL), 0);
@@ -129,9 +129,9 @@ static void private_data(void **state)
     uint8_t data[600];
 
     (void)state;
-    for (size_t i = 0; i < sizeof data; i++)
+    for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t)(i * 7 + 1);
-    for (size_t i = 0; i < sizeof size / sizeof size[0]; i++) {
+    for (size_t i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
         for (int enhanced = 0; enhanced < 2; enhanced++) {
             struct iw_mpa_config c = mpa_config_of(2, enhanced);
             size_t block = enhanced ? 4 : 0;

@@ -136,7 +136,7 @@ static void violated_s_needs_room(void **state)
 
     (void)state;
     feed_hex(&s, REQ "40010000");
-    assert_int_equal(iw_mpa_startup_accept(&s, data, sizeof data), 0);
+    assert_int_equal(iw_mpa_startup_accept(&s, data, sizeof(data)), 0);
     assert_int_equal(iw_mpa_startup_output(&s, &out), 532);
     mpa_assert_hex(out, 20, REP "40010200");
 }
@@ -203,7 +203,7 @@ static void overstrict(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         struct iw_mpa_config c = defaults();
         struct iw_switches switches;
         struct iw_mpa_startup s =
@@ -267,7 +267,7 @@ static void ignored(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         struct iw_mpa_config c = defaults();
         struct iw_switches switches;
         struct iw_mpa_startup s = bent(&switches, IW_SWITCH_IGNORE, row[i].spec, row[i].role, &c);
@@ -297,7 +297,7 @@ static void ignored_reply_without_s(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         struct iw_mpa_config c = defaults();
         struct iw_switches switches;
         struct iw_mpa_startup s;
@@ -376,7 +376,7 @@ static void ignored_long_private_data(void **state)
     uint8_t filler[1000];
 
     (void)state;
-    memset(filler, 0x5a, sizeof filler);
+    memset(filler, 0x5a, sizeof(filler));
     for (size_t i = 0; i < 3; i++) {
         struct iw_mpa_config c = defaults();
         struct iw_switches switches;
@@ -391,9 +391,9 @@ static void ignored_long_private_data(void **state)
         header[19] = (uint8_t)left;
         assert_int_equal(iw_mpa_startup_input(&s, header, 20), 20);
         while (left > 0) {
-            size_t want = left < sizeof filler ? left : sizeof filler;
+            size_t want = left < sizeof(filler) ? left : sizeof(filler);
             assert_int_equal(s.state, IW_MPA_WAIT_REQUEST);
-            assert_int_equal(iw_mpa_startup_input(&s, filler, sizeof filler), want);
+            assert_int_equal(iw_mpa_startup_input(&s, filler, sizeof(filler)), want);
             left -= want;
         }
         assert_int_equal(s.state, IW_MPA_REQUESTED);

@@ -105,10 +105,10 @@ static void rfc5044_figure4(void **state)
     uint8_t scratch[IW_FRAMER_SCRATCH];
     uint8_t got[64];
     uint8_t ulpdu[16];
-    struct iw_iov piece = {.base = ulpdu, .length = sizeof ulpdu};
+    struct iw_iov piece = {.base = ulpdu, .length = sizeof(ulpdu)};
 
     (void)state;
-    mpa_pattern(ulpdu, sizeof ulpdu);
+    mpa_pattern(ulpdu, sizeof(ulpdu));
     iw_framer_init(&f, true, false, iw_crc32c_portable, NULL);
     f.pos = 500;
     size_t n = join(got, out, iw_framer_frame(&f, &piece, 1, out, 16, scratch));
@@ -172,13 +172,13 @@ static void marker_stream(void **state)
     mpa_hex(second, "4143 00000000 00000000 00000002 00000000");
     mpa_hex(first, "4143 00000000 00000000 00000001 00000000");
     mpa_pattern(first + 18, 1000);
-    for (size_t v = 0; v < sizeof marker_streams / sizeof marker_streams[0]; v++) {
+    for (size_t v = 0; v < sizeof(marker_streams) / sizeof(marker_streams[0]); v++) {
         size_t n = marker_streams[v].payload;
         size_t end = marker_streams[v].end;
         size_t split = marker_streams[v].second;
         struct iw_framer f;
 
-        memset(stream, 0, sizeof stream);
+        memset(stream, 0, sizeof(stream));
         for (size_t i = 0, at = 24; i < n; i++) { /* the payload runs around the Markers */
             if (at % 512 == 0)
                 at += 4;
@@ -253,7 +253,7 @@ static void whole_fpdus(void **state)
     struct mpa_rig *rig = mpa_rig_new(false, true);
 
     (void)state;
-    for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) {
+    for (size_t v = 0; v < sizeof(vectors) / sizeof(vectors[0]); v++) {
         uint8_t frame[128];
         size_t n = mpa_hex(frame, vectors[v].fpdu);
         size_t ulpdu = vectors[v].markers ? 6 : 2;
@@ -278,7 +278,7 @@ static void whole_fpdus_in_a_row(void **state)
     size_t count = 0;
 
     (void)state;
-    for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) {
+    for (size_t v = 0; v < sizeof(vectors) / sizeof(vectors[0]); v++) {
         if (vectors[v].markers)
             continue;
         n += mpa_hex(stream + n, vectors[v].fpdu);
@@ -337,7 +337,7 @@ static void sizes_are_foretold(void **state)
     static uint8_t ulpdu[5000], scratch[IW_FRAMER_SCRATCH];
     (void)state;
     for (uint64_t pos = 0; pos < 1024; pos += 4) {
-        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
             for (unsigned markers = 0; markers < 2; markers++) {
                 struct iw_framer f;
                 struct iw_iov piece = {ulpdu, lengths[i]}, out[64];

@@ -103,7 +103,7 @@ static uint32_t digest(const struct iw_observation *o)
                                o->partial};
     uint32_t value = UINT32_C(0x811c9dc5);
 
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
         value = (value ^ (uint32_t)(values[i] ^ values[i] >> 32)) * UINT32_C(0x01000193);
     return value;
 }
@@ -161,9 +161,9 @@ static void give_back(void *context, void *block, size_t size)
 }
 
 static struct rig *make(bool initiator_told, bool responder_told, bool extensions, bool no_quirks,
-                         bool intact)
+                        bool intact)
 {
-    struct rig *rig = calloc(1, sizeof *rig);
+    struct rig *rig = calloc(1, sizeof(*rig));
     struct iw_observer_config config = {.crc32c = iw_crc32c_portable,
                                         .context = rig,
                                         .seen = see,

@@ -89,7 +89,7 @@ static inline struct talk *begin(enum talk_kind kind)
         {REQUEST_PLAIN, REPLY_PLAIN},
         {"i " REQUEST_KEY "c0010000", "r " REPLY_KEY "c0010000"},
     };
-    struct talk *t = calloc(1, sizeof *t);
+    struct talk *t = calloc(1, sizeof(*t));
 
     assert_non_null(t);
     for (int i = 0; i < 2; i++) {

@@ -299,12 +299,12 @@ static const struct conversation terminate[] = {
 static const struct {
     const struct conversation *rows;
     size_t count;
-} groups[] = {{startup, sizeof startup / sizeof startup[0]},
-              {framing, sizeof framing / sizeof framing[0]},
-              {ddp, sizeof ddp / sizeof ddp[0]},
-              {rdmap, sizeof rdmap / sizeof rdmap[0]},
-              {terminate, sizeof terminate / sizeof terminate[0]},
-              {extensions, sizeof extensions / sizeof extensions[0]}};
+} groups[] = {{startup, sizeof(startup) / sizeof(startup[0])},
+              {framing, sizeof(framing) / sizeof(framing[0])},
+              {ddp, sizeof(ddp) / sizeof(ddp[0])},
+              {rdmap, sizeof(rdmap) / sizeof(rdmap[0])},
+              {terminate, sizeof(terminate) / sizeof(terminate[0])},
+              {extensions, sizeof(extensions) / sizeof(extensions[0])}};
 
 static bool of_responder(const char *step)
 {
@@ -430,7 +430,7 @@ static void test_extensions(void **state)
 static void test_told(void **state)
 {
     (void)state;
-    for (size_t group = 0; group < sizeof groups / sizeof groups[0]; group++) {
+    for (size_t group = 0; group < sizeof(groups) / sizeof(groups[0]); group++) {
         for (size_t k = 0; k < groups[group].count; k++) {
             for (int told = 0; told < 2; told++) {
                 uint64_t starts[STEPS] = {0};
@@ -459,7 +459,7 @@ static void test_all_checks(void **state)
     (void)state;
     bool found[IW_CHECK_COUNT] = {false}, near[IW_CHECK_COUNT] = {false};
 
-    for (size_t group = 0; group < sizeof groups / sizeof groups[0]; group++) {
+    for (size_t group = 0; group < sizeof(groups) / sizeof(groups[0]); group++) {
         for (size_t k = 0; k < groups[group].count; k++) {
             for (size_t i = 0; i < EXPECTED; i++)
                 found[groups[group].rows[k].expect[i].check] = true;

@@ -21,7 +21,7 @@ static void see(void *context, const struct iw_observation *o)
     size_t at = strlen(w->findings);
 
     if (o->kind == IW_OBSERVED_FINDING)
-        snprintf(w->findings + at, sizeof w->findings - at, "%s@%u:%u/%u ",
+        snprintf(w->findings + at, sizeof(w->findings) - at, "%s@%u:%u/%u ",
                  iw_check_info(o->fault.check)->name, (unsigned)o->fault.pos,
                  (unsigned)o->fault.got, (unsigned)o->fault.want);
 }
@@ -41,7 +41,7 @@ static void give_back(void *context, void *block, size_t size)
 
 static struct watch *open_watch(uint32_t emss, bool default_config)
 {
-    struct watch *w = calloc(1, sizeof *w);
+    struct watch *w = calloc(1, sizeof(*w));
     struct iw_observer_config config = {.crc32c = iw_crc32c_portable,
                                         .context = w,
                                         .seen = see,
@@ -135,7 +135,7 @@ static void test_mulpdu(void **state)
     };
     uint8_t fpdu[ROOM];
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         for (int emss = 0; emss <= 512; emss += 512) {
             struct watch *w = open_watch((uint32_t)emss, false);
             size_t length = write_fpdu(fpdu, rows[i].last, rows[i].payload);

@@ -447,7 +447,7 @@ static void test_fin_in_the_middle(void **state)
         {"R 4147 00000000 00000002 00000001 00000000 20020000", "r", false},
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct rig *rig = rig_new(false, false);
 
         PLAY(rig, REQUEST, REPLY, "I 0143 00000000 00000000 00000001 00000000 01020304",
@@ -504,7 +504,7 @@ static void test_many_reads(void **state)
     uint8_t ulpdu[46];
 
     rig_free(rig);
-    assert_null(iw_observer_init(&config, sizeof config, &config));
+    assert_null(iw_observer_init(&config, sizeof(config), &config));
     rig = rig_new(true, false);
     PLAY(rig, "i " REQUEST_KEY "40010000", "r " REPLY_KEY "40010000");
     for (uint32_t i = 1; i <= IW_OBSERVER_READS + 1; i++) {
@@ -512,7 +512,7 @@ static void test_many_reads(void **state)
         ulpdu[12] = (uint8_t)(i >> 8);
         ulpdu[13] = (uint8_t)i;
         rig->n = 0;
-        iw_observer_told_segment(rig->observer, IW_SIDE_INITIATOR, ulpdu, sizeof ulpdu, false);
+        iw_observer_told_segment(rig->observer, IW_SIDE_INITIATOR, ulpdu, sizeof(ulpdu), false);
         assert_int_equal(rig_count(rig, IW_OBSERVED_MESSAGE), 1);
     }
     PLAY(rig, "R " RESPONSE_2);
@@ -573,7 +573,7 @@ static void test_whose_an_empty_response_is(void **state)
          ANSWER("0000000000001001"), 0},
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct rig *rig = rig_new(false, false);
 
         PLAY(rig, "i " REQUEST_KEY "40010000", "r " REPLY_KEY "40010000");

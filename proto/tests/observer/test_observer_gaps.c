@@ -69,7 +69,7 @@ static void cut_anywhere(struct talk *t, bool is_clean)
     (void)is_clean;
     for (int side = 0; side < 2; side++)
         for (uint64_t from = 0; from < t->end[side]; from++)
-            for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+            for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
                 struct lack lack = WHOLE;
                 lack.from[side] = from;
                 lack.to[side] = from + lengths[k];
@@ -325,7 +325,7 @@ static void expect_found(const char *noise, uint64_t pos)
     PLAY(rig, REQUEST_PLAIN, REPLY_PLAIN);
     iw_observer_gap(rig->observer, IW_SIDE_INITIATOR, 20, 32);
     rig->next[IW_SIDE_INITIATOR] = 32;
-    snprintf(step, sizeof step, "i %s", noise);
+    snprintf(step, sizeof(step), "i %s", noise);
     PLAY(rig, step, "I " SEND_1, "I " SEND_2, "I " SEND_3);
     assert_int_equal(rig_count(rig, IW_OBSERVED_RESYNC), 1);
     assert_int_equal(rig_get(rig, IW_OBSERVED_RESYNC, 0)->end, pos);

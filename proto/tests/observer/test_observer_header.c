@@ -10,8 +10,8 @@ static struct iw_observation decoded(unsigned opcode, size_t length)
     struct iw_observation now;
     uint8_t octets[100];
 
-    memset(&now, 0, sizeof now);
-    memset(octets, 1, sizeof octets);
+    memset(&now, 0, sizeof(now));
+    memset(octets, 1, sizeof(octets));
     observer.now = &now;
     observer.config.no_quirks = true;
     iw_observed_header(&observer, opcode, octets, length);

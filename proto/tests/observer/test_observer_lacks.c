@@ -42,7 +42,7 @@ static size_t found_in_chain(const char *control)
     struct rig *rig = rig_new(false, false);
     iw_observer_assume(rig->observer, NULL);
     for (int i = 0; i < 6; i++) {
-        snprintf(step, sizeof step, "I %s 11223344 0000000000001000 deadbeef", control);
+        snprintf(step, sizeof(step), "I %s 11223344 0000000000001000 deadbeef", control);
         rig_step(rig, step);
     }
     iw_observer_flush(rig->observer);
@@ -117,7 +117,7 @@ static void test_wrong_markers_are_found_once(void **state)
 {
     (void)state;
     for (int ways = 1; ways < 3; ways++) {
-        struct talk *t = calloc(1, sizeof *t);
+        struct talk *t = calloc(1, sizeof(*t));
         struct rig *rig = rig_new(false, false);
         assert_non_null(t);
         iw_framer_init(&t->framer[0], true, false, iw_crc32c_portable, NULL);
@@ -210,7 +210,7 @@ static void test_gaps_are_told_in_any_order(void **state)
         }
         for (int i = 0; i <= 4; i++) {
             size_t from = i == 0 ? 0 : (size_t)FPDU * (2 * (size_t)i - 1) + 17 + GAP;
-            size_t to = i == 4 ? sizeof octets : (size_t)FPDU * (2 * (size_t)i + 1) + 17;
+            size_t to = i == 4 ? sizeof(octets) : (size_t)FPDU * (2 * (size_t)i + 1) + 17;
             (void)iw_observer_input(rig->observer, IW_SIDE_INITIATOR, base + from, octets + from,
                                     to - from);
         }

@@ -30,7 +30,7 @@ struct stream {
 static void say(struct stream *s, uint8_t ddp, uint8_t rdmap, size_t size, bool crc, bool bad_crc)
 {
     uint8_t ulpdu[FPDU] = {ddp, rdmap, 0x11, 0x22, 0x33, 0x44};
-    assert_true(size <= sizeof ulpdu && s->length + size <= sizeof s->octets);
+    assert_true(size <= sizeof(ulpdu) && s->length + size <= sizeof(s->octets));
     for (size_t i = 14; i < size - 6; i++)
         ulpdu[i] = 0xee;
     assert_int_equal(make_fpdu(s->octets + s->length, ulpdu, size - 6), size);
@@ -45,7 +45,7 @@ static void say(struct stream *s, uint8_t ddp, uint8_t rdmap, size_t size, bool 
 static void send(struct stream *s, uint8_t msn, bool crc)
 {
     const uint8_t ulpdu[30] = {0x41, 0x43, [13] = msn};
-    assert_int_equal(make_fpdu(s->octets + s->length, ulpdu, sizeof ulpdu), SEND);
+    assert_int_equal(make_fpdu(s->octets + s->length, ulpdu, sizeof(ulpdu)), SEND);
     s->length += SEND;
     if (!crc)
         memset(s->octets + s->length - 4, 0, 4);
@@ -60,7 +60,7 @@ static struct rig *join(bool crc, size_t good, enum mistake mistake)
 {
     static const uint8_t rdmap[] = {[OPCODE] = 0x4f, [RESERVED] = 0x50, [BAD_CRC] = 0x40};
     struct rig *rig = rig_new(false, false);
-    struct stream *s = calloc(1, sizeof *s);
+    struct stream *s = calloc(1, sizeof(*s));
     struct iw_observer_assumption assumed = {.crc = crc ? IW_ASSUMED_YES : IW_ASSUMED_NO};
 
     assert_non_null(s);

@@ -169,7 +169,7 @@ static const struct row rows[] = {
 static void test_rows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         size_t steps = 0, findings = 0;
         while (steps < STEPS && rows[i].steps[steps] != NULL)
             steps++;
@@ -213,7 +213,7 @@ static void test_meant_msn(void **state)
         {{"I " SEND_2, "R " SEND_1, "X " SEND_3, "I " SEND_4}, {1, 2, 4}},
     };
 
-    for (size_t i = 0; i < sizeof msns / sizeof msns[0]; i++) {
+    for (size_t i = 0; i < sizeof(msns) / sizeof(msns[0]); i++) {
         struct rig *rig = rig_new_intact();
         PLAY(rig, REQUEST, REPLY);
         size_t n = 0;

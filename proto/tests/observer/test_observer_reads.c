@@ -17,7 +17,7 @@ static void see(void *context, const struct iw_observation *o)
 
     (void)context;
     if (o->kind == IW_OBSERVED_FINDING)
-        snprintf(findings + at, sizeof findings - at, "%s:%x/%x ",
+        snprintf(findings + at, sizeof(findings) - at, "%s:%x/%x ",
                  iw_check_info(o->fault.check)->name, (unsigned)o->fault.got,
                  (unsigned)o->fault.want);
 }
@@ -66,7 +66,7 @@ static void asks(unsigned count, unsigned answer, const char *expected)
                                         .extensions = true};
     char hex[200];
 
-    memset(next, 0, sizeof next);
+    memset(next, 0, sizeof(next));
     findings[0] = '\0';
     blocks = refused; /* the start-up gets all of its own */
     observer = iw_observer_init(malloc(iw_observer_size()), iw_observer_size(), &config);
@@ -75,13 +75,13 @@ static void asks(unsigned count, unsigned answer, const char *expected)
     feed_hex(IW_SIDE_RESPONDER, false, REPLY_KEY "40010000");
     blocks = 0;
     for (unsigned i = 1; i <= count; i++) {
-        snprintf(hex, sizeof hex,
+        snprintf(hex, sizeof(hex),
                  "4141 00000000 00000001 %08x 00000000 %08x 0000000000002000 00000004"
                  " 11223344 0000000000001000",
                  i, i);
         feed_hex(IW_SIDE_INITIATOR, true, hex);
     }
-    snprintf(hex, sizeof hex, "c142 %08x 0000000000002000 01020304", answer);
+    snprintf(hex, sizeof(hex), "c142 %08x 0000000000002000 01020304", answer);
     feed_hex(IW_SIDE_RESPONDER, true, hex);
     assert_string_equal(findings, expected);
     iw_observer_drop(observer);

@@ -54,7 +54,7 @@ static void test_told_requests_that_are_none(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
         for (int told = 0; told < 2; told++) {
             struct rig *rig = rig_new(told, false);
             PLAY(rig, REQUEST, REPLY, "I " SEND_1, requests[i], "R " RESPONSE_1);

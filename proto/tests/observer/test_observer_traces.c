@@ -43,7 +43,7 @@ static void add(struct total *t, struct rig *rig)
             s->kind,           s->side,       s->pos,      s->end,    s->fault.pos,
             s->fault.got,      s->fault.want, s->opcode,   s->tagged, s->payload_length,
             s->message_length, s->segments,   s->found_by, s->detail};
-        for (size_t k = 0; k < sizeof values / sizeof values[0]; k++)
+        for (size_t k = 0; k < sizeof(values) / sizeof(values[0]); k++)
             mix(t, values[k]);
         mix_name(t, s->fault.check);
         t->segments += s->kind == IW_OBSERVED_SEGMENT;
@@ -72,7 +72,7 @@ static void cut_once(const struct talk *talk, struct total *t)
 
     for (int side = 0; side < 2; side++)
         for (uint64_t from = 0; from < talk->end[side]; from += 3)
-            for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+            for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
                 struct lack lack = WHOLE;
                 lack.from[side] = from;
                 lack.to[side] = from + lengths[k];

@@ -64,7 +64,7 @@ static void test_proven(void **state)
         {"02040000", 2, 0, 0x04, 0},
     };
     const struct iw_quirk_context unknown = {0};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint8_t octets[ROOM];
         size_t length = unhex(rows[i].octets, octets);
         struct iw_rdmap_terminate t;
@@ -129,7 +129,7 @@ static void test_not_proven(void **state)
         "210103",
     };
     const struct iw_quirk_context unknown = {0};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (judge(rows[i], &unknown) != IW_EVIDENCE_NONE)
             fail_msg("%s was taken for one in reversed order", rows[i]);
 }
@@ -220,13 +220,13 @@ static void check_print(const char *hex, iw_quirks quirks, const char *expected)
     size_t length = unhex(hex, octets);
     char text[440], cut[16];
 
-    assert_int_equal(iw_quirk_print_segment(text, sizeof text, octets, length, quirks),
+    assert_int_equal(iw_quirk_print_segment(text, sizeof(text), octets, length, quirks),
                      strlen(expected));
     assert_string_equal(text, expected);
-    assert_int_equal(iw_quirk_print_segment(cut, sizeof cut, octets, length, quirks),
+    assert_int_equal(iw_quirk_print_segment(cut, sizeof(cut), octets, length, quirks),
                      strlen(expected));
-    assert_int_equal(strlen(cut), sizeof cut - 1);
-    assert_memory_equal(cut, expected, sizeof cut - 1);
+    assert_int_equal(strlen(cut), sizeof(cut) - 1);
+    assert_memory_equal(cut, expected, sizeof(cut) - 1);
     assert_int_equal(iw_quirk_print_segment(NULL, 0, octets, length, quirks), strlen(expected));
 }
 
@@ -259,7 +259,7 @@ static void test_in_segment(void **state)
         {"c147 00000000 0000000000000000 02020000", 0},
         {"41", 0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint8_t octets[ROOM];
         size_t length = unhex(rows[i].octets, octets);
         assert_int_equal(iw_quirk_in_segment(octets, length), rows[i].quirks);
@@ -319,7 +319,7 @@ static void test_in_fault(void **state)
         {{IW_CHECK_RDMAP_RESPONSE_TO, 0, 0x1008, 0x1000}, IW_QUIRK_COUNT},
         {{IW_CHECK_MPA_PAD, 0, 0x01000000, 1}, IW_QUIRK_COUNT},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         assert_int_equal(iw_quirk_in_fault(&rows[i].fault), rows[i].quirk);
 }
 

@@ -73,12 +73,12 @@ static void test_good_headers(void **state)
         uint32_t qn;
     } extended[] = {{0x48, 0}, {0x49, 0}, {0x4a, 1}, {0x4b, 3}};
 
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         struct iw_ddp_header h = untagged(good[i].ddp, good[i].rdmap, good[i].qn);
         assert_int_equal(iw_rdmap_check_header(&h, 1, false, NULL), IW_CHECK_NONE);
         assert_int_equal(iw_rdmap_check_header(&h, 1, true, NULL), IW_CHECK_NONE);
     }
-    for (size_t i = 0; i < sizeof extended / sizeof extended[0]; i++) {
+    for (size_t i = 0; i < sizeof(extended) / sizeof(extended[0]); i++) {
         struct iw_ddp_header h = untagged(0x41, extended[i].rdmap, extended[i].qn);
         assert_int_equal(iw_rdmap_check_header(&h, 1, true, NULL), IW_CHECK_NONE);
         assert_int_equal(iw_rdmap_check_header(&h, 1, false, NULL),
@@ -115,7 +115,7 @@ static void test_bad_headers(void **state)
         {0x41, 0x47, 0, IW_CHECK_RDMAP_OPCODE_QUEUE},
         {0x41, 0x4b, 1, IW_CHECK_RDMAP_OPCODE_QUEUE},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct iw_ddp_header h = untagged(bad[i].ddp, bad[i].rdmap, bad[i].qn);
         assert_int_equal(iw_rdmap_check_header(&h, 1, true, NULL), bad[i].check);
     }
@@ -136,7 +136,7 @@ static void test_versions(void **state)
         {0xc0, 0x00, {IW_CHECK_NONE, IW_CHECK_DDP_VERSION_TAGGED}},
         {0xc1, 0x40, {IW_CHECK_DDP_VERSION_TAGGED, IW_CHECK_NONE}},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         for (unsigned version = 0; version < 2; version++) {
             struct iw_ddp_header h = untagged(rows[i].ddp, rows[i].rdmap, 0);
             assert_int_equal(iw_rdmap_check_header(&h, version, true, NULL),
@@ -159,7 +159,7 @@ static void test_ignored_checks(void **state)
                  {"rdmap-version", IW_CHECK_RDMAP_OPCODE_QUEUE},
                  {"rdmap-opcode-queue", IW_CHECK_NONE}};
     assert_int_equal(iw_rdmap_check_header(&h, 1, true, &switches), IW_CHECK_DDP_VERSION_UNTAGGED);
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         assert_true(iw_switches_set(&switches, IW_SWITCH_IGNORE, steps[i].name, &error) > 0);
         assert_int_equal(iw_rdmap_check_header(&h, 1, true, &switches), steps[i].next);
     }
@@ -225,7 +225,7 @@ static void test_header_faults(void **state)
     };
 
     h.invalidate_stag = 7;
-    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
         struct iw_ulpdu_fault got = iw_rdmap_header_fault(&h, want[i].check, 1);
         assert_int_equal(got.check, want[i].check);
         assert_int_equal(got.offset, want[i].offset);
@@ -237,7 +237,7 @@ static void test_header_faults(void **state)
 static void expect_terminate(const struct iw_rdmap_terminate *t, const uint8_t *want, size_t length)
 {
     uint8_t octets[IW_TERM_MAX];
-    int written = iw_wire_put_terminate(octets, sizeof octets, t);
+    int written = iw_wire_put_terminate(octets, sizeof(octets), t);
     assert_int_equal(written, length);
     assert_memory_equal(octets, want, length);
 }
@@ -251,9 +251,9 @@ static void test_terminate_crc(void **state)
     struct iw_rdmap_terminate t;
 
     iw_rdmap_terminate_for(IW_CHECK_MPA_CRC, NULL, NULL, 0, &t);
-    expect_terminate(&t, want, sizeof want);
+    expect_terminate(&t, want, sizeof(want));
     iw_rdmap_terminate_for(IW_CHECK_MPA_CRC, &h, NULL, 18, &t);
-    expect_terminate(&t, want, sizeof want);
+    expect_terminate(&t, want, sizeof(want));
 }
 
 /* Vector V11: invalid STag for the Write of V7. */
@@ -268,7 +268,7 @@ static void test_terminate_stag(void **state)
     h.stag = 0x11223344;
     h.to = 0x1000;
     iw_rdmap_terminate_for(IW_CHECK_DDP_STAG, &h, NULL, 18, &t);
-    expect_terminate(&t, want, sizeof want);
+    expect_terminate(&t, want, sizeof(want));
 }
 
 /* Vector V12: bounds violation for the Read Request of V9. */
@@ -286,7 +286,7 @@ static void test_terminate_read(void **state)
 
     h.msn = 1;
     iw_rdmap_terminate_for(IW_CHECK_RDMAP_READ_BOUNDS, &h, &r, 46, &t);
-    expect_terminate(&t, want, sizeof want);
+    expect_terminate(&t, want, sizeof(want));
 
     /* A Read Request that is too short to have a header of its own to return. */
     iw_rdmap_terminate_for(IW_CHECK_RDMAP_READ_LENGTH, &h, NULL, 45, &t);
@@ -304,7 +304,7 @@ static void test_terminate_without_header(void **state)
     struct iw_rdmap_terminate t;
 
     iw_rdmap_terminate_for(IW_CHECK_DDP_HEADER_SHORT, NULL, NULL, 3, &t);
-    expect_terminate(&t, want, sizeof want);
+    expect_terminate(&t, want, sizeof(want));
 }
 
 /* RFC 5040 figure 10. */

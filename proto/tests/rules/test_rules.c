@@ -156,7 +156,7 @@ static void rules_of_senders(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_string_equal(iw_check_sender_rule(rows[i].check)->id, rows[i].sender);
         assert_string_equal(iw_check_rule(rows[i].check)->id, rows[i].receiver);
     }
@@ -180,7 +180,7 @@ static void observer_accuses_senders(void **state)
 
         if (!(iw_check_info((enum iw_check)c)->kinds & IW_KIND_OBSERVER))
             continue;
-        for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
+        for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
             answered = answered || answers[i] == (enum iw_check)c;
         assert_true(answered == (rule->subject == IW_SUBJECT_RECEIVER));
         assert_int_not_equal(rule->testable, IW_TESTABLE_NO);
@@ -289,7 +289,7 @@ static void switches_botch(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
         struct iw_switches switches = {0};
         const char *error = NULL;
 
@@ -335,14 +335,14 @@ static void switches_refused(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
         struct iw_switches switches = {0};
         const struct iw_switches untouched = {0};
         const char *error = NULL;
 
         assert_int_equal(iw_switches_set(&switches, specs[i].kind, specs[i].spec, &error), -1);
         assert_string_equal(error, specs[i].error);
-        assert_memory_equal(&switches, &untouched, sizeof switches);
+        assert_memory_equal(&switches, &untouched, sizeof(switches));
     }
 }
 

@@ -19,7 +19,7 @@ static void in_order(void **state)
     (void)state;
     char buffer[8];
     struct iw_stream s;
-    iw_stream_init(&s, buffer, sizeof buffer, 100);
+    iw_stream_init(&s, buffer, sizeof(buffer), 100);
     expect_octets(&s, "");
     assert_int_equal(iw_stream_put(&s, 100, "abc", 3), 0);
     assert_int_equal(iw_stream_put(&s, 103, "de", 2), 0);
@@ -40,7 +40,7 @@ static void repeats_and_the_window(void **state)
     (void)state;
     char buffer[4];
     struct iw_stream s;
-    iw_stream_init(&s, buffer, sizeof buffer, 10);
+    iw_stream_init(&s, buffer, sizeof(buffer), 10);
     assert_int_equal(iw_stream_put(&s, 6, "wxyz", 4), 0);
     expect_octets(&s, "");
     assert_int_equal(iw_stream_put(&s, 8, "yzab", 4), 0);
@@ -60,7 +60,7 @@ static void first_copy_wins(void **state)
     (void)state;
     char buffer[16];
     struct iw_stream s;
-    iw_stream_init(&s, buffer, sizeof buffer, 0);
+    iw_stream_init(&s, buffer, sizeof(buffer), 0);
     assert_int_equal(iw_stream_put(&s, 2, "cd", 2), 0);
     assert_int_equal(iw_stream_put(&s, 6, "gh", 2), 0);
     assert_int_equal(iw_stream_put(&s, 0, "abcXefgYi", 9), 0);
@@ -84,7 +84,7 @@ static void every_octet_of_an_overlap_is_compared(void **state)
                 char other = (begin + end) % 2 != 0 ? '!' : '~'; /* below all, above all */
                 char buffer[LAST], piece[LAST];
                 struct iw_stream s;
-                iw_stream_init(&s, buffer, sizeof buffer, 100);
+                iw_stream_init(&s, buffer, sizeof(buffer), 100);
                 assert_int_equal(iw_stream_put(&s, 100 + BEGIN, octets + BEGIN, HELD), 0);
                 memcpy(piece, octets + begin, end - begin);
                 piece[at - begin] = other;
@@ -110,7 +110,7 @@ static void a_conflict_in_one_octet(void **state)
     (void)state;
     char buffer[8];
     struct iw_stream s;
-    iw_stream_init(&s, buffer, sizeof buffer, 0);
+    iw_stream_init(&s, buffer, sizeof(buffer), 0);
     assert_int_equal(iw_stream_put(&s, 2, "c", 1), 0);
     assert_int_equal(iw_stream_put(&s, 2, "X", 1), 0); /* the only octet of both */
     assert_int_equal(s.conflicts, 1);
@@ -130,7 +130,7 @@ static void islands_and_skip(void **state)
     struct iw_stream s;
     uint64_t pos = 0;
     const uint8_t *data = NULL;
-    iw_stream_init(&s, buffer, sizeof buffer, 0);
+    iw_stream_init(&s, buffer, sizeof(buffer), 0);
     assert_int_equal(iw_stream_put(&s, 8, "ij", 2), 0);
     assert_int_equal(iw_stream_put(&s, 3, "def", 3), 0);
     assert_true(iw_stream_gap(&s));
@@ -162,7 +162,7 @@ static void islands_are_bounded(void **state)
     (void)state;
     char buffer[4 * IW_STREAM_RANGES];
     struct iw_stream s;
-    iw_stream_init(&s, buffer, sizeof buffer, 0);
+    iw_stream_init(&s, buffer, sizeof(buffer), 0);
     for (unsigned i = 1; i <= IW_STREAM_RANGES; i++)
         assert_int_equal(iw_stream_put(&s, 2u * i, "x", 1), 0);
     assert_int_equal(iw_stream_put(&s, 2u * IW_STREAM_RANGES + 2, "xyz", 3), 3);
@@ -181,7 +181,7 @@ static void positions_wrap(void **state)
     (void)state;
     char buffer[16];
     struct iw_stream s;
-    iw_stream_init(&s, buffer, sizeof buffer, UINT64_MAX - 2);
+    iw_stream_init(&s, buffer, sizeof(buffer), UINT64_MAX - 2);
     assert_int_equal(iw_stream_put(&s, 1, "ef", 2), 0);
     assert_int_equal(iw_stream_put(&s, UINT64_MAX - 4, "--abcd", 6), 0);
     expect_octets(&s, "abcdef");
@@ -226,12 +226,12 @@ static void any_order_gives_the_same_octets(void **state)
         uint8_t buffer[WINDOW], piece[80];
         struct iw_stream s;
         uint64_t start = round % 2 != 0 ? 0 : UINT64_MAX - TOTAL / 2;
-        iw_stream_init(&s, buffer, sizeof buffer, start);
+        iw_stream_init(&s, buffer, sizeof(buffer), start);
         uint64_t out = 0;
         while (out < TOTAL) {
             uint64_t low = out > 50 ? out - 50 : 0;
             uint64_t at = low + random_below(&seed, WINDOW + 100);
-            uint64_t length = 1 + random_below(&seed, sizeof piece);
+            uint64_t length = 1 + random_below(&seed, sizeof(piece));
             if (random_below(&seed, 4) == 0)
                 at = out;
             if (at >= TOTAL)

@@ -31,7 +31,7 @@ static int open_socket(int segment)
 {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (segment > 0)
-        assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment), 0);
+        assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment)), 0);
     return fd;
 }
 
@@ -39,14 +39,14 @@ static int open_socket(int segment)
 static void connect_pair(int fds[2], int segment)
 {
     struct sockaddr_in at = {.sin_family = AF_INET};
-    socklen_t length = sizeof at;
+    socklen_t length = sizeof(at);
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int listener = open_socket(segment);
-    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
     assert_int_equal(listen(listener, 1), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
     fds[0] = open_socket(segment);
-    assert_int_equal(connect(fds[0], (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(connect(fds[0], (struct sockaddr *)&at, sizeof(at)), 0);
     fds[1] = accept(listener, NULL, NULL);
     assert_true(fds[1] >= 0);
     close(listener);
@@ -128,7 +128,7 @@ static int open_both(struct both *b, bool busy, bool ahead)
     static const enum iw_mpa_role roles[] = {IW_MPA_INITIATOR, IW_MPA_RESPONDER};
     struct iw_domain_limits limits = {1, 4};
     int fds[2];
-    memset(b, 0, sizeof *b);
+    memset(b, 0, sizeof(*b));
     connect_pair(fds, 0);
     iw_host_env_init(&b->host, false);
     b->domain = iw_domain_create(&b->host.env, &limits);
@@ -233,11 +233,11 @@ static void guesses(bool busy)
     /* A header that is none of a Send's, followed by octets that must not be placed: they were
      * received there only by a guess. */
     uint8_t wrong[20 + 1000];
-    memset(wrong, 0xcc, sizeof wrong); /* of DDP's version 0 */
-    wrong[0] = (sizeof wrong - 6) >> 8;
-    wrong[1] = (sizeof wrong - 6) & 0xff;
+    memset(wrong, 0xcc, sizeof(wrong)); /* of DDP's version 0 */
+    wrong[0] = (sizeof(wrong) - 6) >> 8;
+    wrong[1] = (sizeof(wrong) - 6) & 0xff;
     memset(e[1].to, 0, SIZE);
-    assert_int_equal(send(fd, wrong, sizeof wrong, 0), sizeof wrong);
+    assert_int_equal(send(fd, wrong, sizeof(wrong), 0), sizeof(wrong));
     while (!e[1].ended)
         step_both(e);
     assert_int_equal(e[1].to[0], 0xcc);
@@ -274,7 +274,7 @@ static void asks_before_it_waits(int segment, unsigned asked)
     assert_int_equal(iw_reactor_step(e.reactor, 0), 0);
     assert_int_equal(wait_in_vain(&e), 2 + asked); /* SO_RCVTIMEO is set, once */
     static const unsigned left_out[] = {1, 3, 7, 15, 31, 63, 63};
-    for (size_t k = 0; k < sizeof left_out / sizeof *left_out; k++) {
+    for (size_t k = 0; k < sizeof(left_out) / sizeof(*left_out); k++) {
         for (unsigned i = 0; i < left_out[k]; i++)
             assert_int_equal(wait_in_vain(&e), 1);
         assert_int_equal(wait_in_vain(&e), 1 + asked);

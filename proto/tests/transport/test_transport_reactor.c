@@ -34,7 +34,7 @@ static void times_are_rounded_up(void **state)
         {UINT64_C(2147483647000001), 0, INT_MAX},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         assert_int_equal(iw_reactor_wait(rows[i].deadline, rows[i].now), rows[i].ms);
 }
 
@@ -60,7 +60,7 @@ static void check_heap(const struct iw_reactor *r, const struct iw_connection *c
 static void the_earliest_deadline_comes_first(void **state)
 {
     struct iw_reactor *r = iw_reactor_create();
-    struct iw_connection *c = calloc(MANY, sizeof *c);
+    struct iw_connection *c = calloc(MANY, sizeof(*c));
     uint32_t random = 1;
     (void)state;
     assert_non_null(r);
@@ -223,7 +223,7 @@ static void each_ready_descriptor_has_its_turn(void **state)
 static int option(int fd, int level, int name)
 {
     int value = -1;
-    socklen_t length = sizeof value;
+    socklen_t length = sizeof(value);
     assert_int_equal(getsockopt(fd, level, name, &value, &length), 0);
     return value;
 }
@@ -233,7 +233,7 @@ static void a_bound_socket(void **state)
     char text[IW_TRANSPORT_TEXT] = "", error[300] = "";
     struct iw_host_port at = {.host = "::1"};
     (void)state;
-    int fd = iw_transport_bind(&at, text, error, sizeof error);
+    int fd = iw_transport_bind(&at, text, error, sizeof(error));
     assert_true(fd >= 0);
     assert_int_equal(option(fd, SOL_SOCKET, SO_ACCEPTCONN), 1);
     assert_int_equal(option(fd, SOL_SOCKET, SO_REUSEADDR), 1);
@@ -242,14 +242,14 @@ static void a_bound_socket(void **state)
     assert_memory_equal(text, "[::1]:", 6);
     /* Nobody else can have it. */
     struct iw_host_port again;
-    assert_int_equal(iw_transport_parse(text, &again, error, sizeof error), 0);
-    assert_int_equal(iw_transport_bind(&again, NULL, error, sizeof error), -1);
+    assert_int_equal(iw_transport_parse(text, &again, error, sizeof(error)), 0);
+    assert_int_equal(iw_transport_bind(&again, NULL, error, sizeof(error)), -1);
     assert_non_null(strstr(error, ": Address already in use"));
     close(fd);
     at = (struct iw_host_port){.host = "::1%nosuch"};
-    assert_int_equal(iw_transport_bind(&at, NULL, error, sizeof error), -1);
+    assert_int_equal(iw_transport_bind(&at, NULL, error, sizeof(error)), -1);
     at = (struct iw_host_port){.host = "127.0.0.1"};
-    fd = iw_transport_bind(&at, NULL, error, sizeof error);
+    fd = iw_transport_bind(&at, NULL, error, sizeof(error));
     assert_true(fd >= 0);
     close(fd);
 }
@@ -262,19 +262,19 @@ static void listeners_share_a_port_if_all_want_to(void **state)
     struct iw_reactor *r = iw_reactor_create();
     (void)state;
     assert_non_null(r);
-    struct iw_listener *one = iw_transport_listen(r, &at, &config, error, sizeof error);
+    struct iw_listener *one = iw_transport_listen(r, &at, &config, error, sizeof(error));
     assert_non_null(one);
     assert_int_equal(one->config.limit, 1024);
     assert_true(option(one->fd, IPPROTO_TCP, TCP_DEFER_ACCEPT) > 0);
     at.port = iw_listener_port(one);
     config = (struct iw_listener_config){.shared = true, .limit = 3};
-    struct iw_listener *another = iw_transport_listen(r, &at, &config, error, sizeof error);
+    struct iw_listener *another = iw_transport_listen(r, &at, &config, error, sizeof(error));
     assert_non_null(another);
     assert_int_equal(another->config.limit, 3);
     assert_int_equal(option(another->fd, IPPROTO_TCP, TCP_DEFER_ACCEPT), 0);
     assert_int_equal(iw_listener_port(another), at.port);
     config.shared = false;
-    assert_null(iw_transport_listen(r, &at, &config, error, sizeof error));
+    assert_null(iw_transport_listen(r, &at, &config, error, sizeof(error)));
     assert_int_equal(iw_reactor_timeout(r), -1);
     one->paused = true;
     one->resume_at = 7;

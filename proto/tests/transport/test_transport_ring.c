@@ -57,7 +57,7 @@ static void expect(struct end *e, bool good)
 
 static void post_recv(struct end *e, struct iw_endpoint *ep)
 {
-    struct iw_iov sge = {&e->in, sizeof e->in};
+    struct iw_iov sge = {&e->in, sizeof(e->in)};
     expect(e, iw_endpoint_post_recv(ep, 1, &sge, 1) == IW_OK);
 }
 
@@ -117,7 +117,7 @@ static void answer(struct end *e, struct iw_endpoint *ep, const struct iw_comple
     expect(e, iw_domain_deregister(d, passing.stag) == 0);
     e->out = e->token.stag;
     post_recv(e, ep);
-    post(e, ep, (struct iw_work){.opcode = IW_WORK_SEND}, &e->out, sizeof e->out);
+    post(e, ep, (struct iw_work){.opcode = IW_WORK_SEND}, &e->out, sizeof(e->out));
     e->rounds++;
 }
 
@@ -131,7 +131,7 @@ static void take(struct end *e, struct iw_endpoint *ep, const struct iw_completi
     } else if (done->opcode == IW_WORK_READ && e->reads++ % 2 == 0) {
         expect(e, memcmp(e->memory, e->memory + AREA, AREA) == 0);
     } else if (done->opcode == IW_WORK_RECV) {
-        expect(e, done->length == sizeof e->in && e->reads == 2 * (e->rounds + 1));
+        expect(e, done->length == sizeof(e->in) && e->reads == 2 * (e->rounds + 1));
         if (++e->rounds < ROUNDS)
             begin_round(e, ep);
         else
@@ -195,7 +195,7 @@ static void open_end(struct thread *t, struct end *e, bool server)
     e->thread = t;
     e->server = server;
     e->region = (struct iw_region){.base = e->memory,
-                                   .length = sizeof e->memory,
+                                   .length = sizeof(e->memory),
                                    .pd = w->config.pd,
                                    .access = IW_ACCESS_LOCAL_WRITE | IW_ACCESS_BIND};
     if (server)
@@ -213,7 +213,7 @@ static void listen_in(struct thread *t)
                                         .accepted = accepted,
                                         .context = &t->server};
     config.endpoint.role = IW_MPA_RESPONDER;
-    t->listener = iw_transport_listen(t->reactor, &at, &config, error, sizeof error);
+    t->listener = iw_transport_listen(t->reactor, &at, &config, error, sizeof(error));
     assert_string_equal(error, "");
 }
 
@@ -224,12 +224,12 @@ static void connect_in(struct thread *t, uint16_t port)
     struct iw_endpoint_config config = t->world->config;
     config.role = IW_MPA_INITIATOR;
     assert_non_null(iw_transport_connect(t->reactor, t->world->domain, &at, &config, &ops,
-                                         &t->client, error, sizeof error));
+                                         &t->client, error, sizeof(error)));
 }
 
 static void connections_of_threads_share_a_domain(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct world *w = calloc(1, sizeof(*w));
     struct iw_domain_limits limits = {.regions = 64, .buffers = 8 * THREADS};
     (void)state;
     assert_non_null(w);
@@ -239,7 +239,7 @@ static void connections_of_threads_share_a_domain(void **state)
     iw_endpoint_config_default(&w->config);
     w->config.pd = iw_domain_pd(w->domain);
     w->shared = (struct iw_region){.base = w->shared_memory,
-                                   .length = sizeof w->shared_memory,
+                                   .length = sizeof(w->shared_memory),
                                    .pd = w->config.pd,
                                    .access = IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE};
     assert_int_equal(iw_domain_register(w->domain, &w->shared), 0);

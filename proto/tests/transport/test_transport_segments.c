@@ -87,10 +87,10 @@ static void open_sender(struct world *w, struct sender *s, int maxseg, bool mark
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), room = 1 << 20;
     /* A full send buffer would cut batches anywhere. */
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room), 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
     if (maxseg != 0)
-        assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &maxseg, sizeof maxseg), 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+        assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &maxseg, sizeof(maxseg)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
     struct iw_endpoint_config config = w->config;
     config.role = IW_MPA_INITIATOR;
     config.send_depth = 256;
@@ -145,7 +145,7 @@ static void exchange(struct world *w, struct sender *s)
 static unsigned segments_sent(const struct sender *s)
 {
     struct tcp_info info = {.tcpi_state = 0};
-    socklen_t length = sizeof info;
+    socklen_t length = sizeof(info);
     assert_int_equal(getsockopt(s->c->fd, IPPROTO_TCP, TCP_INFO, &info, &length), 0);
     return info.tcpi_data_segs_out - info.tcpi_total_retrans;
 }

@@ -126,7 +126,7 @@ static void receives_that_come_short(void **state)
     static struct sent sent;
     (void)state;
     now = &sent;
-    for (size_t k = 0; k < sizeof most / sizeof *most; k++) {
+    for (size_t k = 0; k < sizeof(most) / sizeof(*most); k++) {
         undefined_most = most[k];
         for (enum style style = PLAIN; style < STYLES; style++)
             converse(style, 0xdb);

@@ -47,9 +47,9 @@ static void busy_steps_leave_epoll_out(void **state)
 static struct iw_connection *open_one(struct world *w, struct end *e, int *peer)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof at;
+    socklen_t length = sizeof(at);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
     assert_int_equal(listen(listener, 1), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
     *peer = raw_connect(&(struct iw_host_port){.port = ntohs(at.sin_port)});
@@ -87,7 +87,7 @@ static void steps_that_serve_leave_epoll_out(void **state)
 static struct timeval waiting(const struct iw_connection *c)
 {
     struct timeval t = {0};
-    socklen_t length = sizeof t;
+    socklen_t length = sizeof(t);
     assert_int_equal(getsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &t, &length), 0);
     return t;
 }
@@ -108,7 +108,7 @@ static void a_wait_has_its_time(void **state)
         assert_int_equal(iw_reactor_step(w->reactor, 0), 0);
     assert_int_equal(waiting(c).tv_sec + waiting(c).tv_usec, 0); /* none of them waited */
     size_t n = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         for (int again = 0; again < 2; again++) {
             assert_int_equal(send(peer, &"MPA ID Req"[n++], 1, 0), 1);
             uint64_t before = iw_reactor_calls(w->reactor);

@@ -16,7 +16,7 @@ static void pad_and_size(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(iw_wire_pad(rows[i].ulpdu), rows[i].pad);
         assert_int_equal(iw_wire_fpdu_size(rows[i].ulpdu), rows[i].size);
     }
@@ -75,7 +75,7 @@ static void mulpdu(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(iw_wire_mulpdu(rows[i].emss, true), rows[i].with_markers);
         assert_int_equal(iw_wire_mulpdu(rows[i].emss, false), rows[i].without);
     }
@@ -101,7 +101,7 @@ static void markers(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct iw_mpa_marker m;
         struct iw_mpa_marker in = {rows[i].reserved, rows[i].fpduptr};
         size_t n;
@@ -127,7 +127,7 @@ static void layout_with_markers(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint32_t end = IW_MPA_MARKER + iw_wire_fpdu_size(rows[i].ulpdu) +
                        rows[i].markers_inside * IW_MPA_MARKER;
         assert_int_equal(end, rows[i].crc + IW_MPA_CRC_FIELD);

@@ -13,7 +13,7 @@ static void assert_prints(print_fn print, const char *hex, const char *want)
     uint8_t *octets = wire_hex(hex, &n);
     char whole[512];
 
-    assert_int_equal(print(whole, sizeof whole, octets, n), length);
+    assert_int_equal(print(whole, sizeof(whole), octets, n), length);
     assert_string_equal(whole, want);
     assert_int_equal(print(NULL, 0, octets, n), length);
     for (size_t room = 1; room <= length + 1; room++) {
@@ -132,7 +132,7 @@ static const struct {
 static void segments_as_text(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof segments / sizeof segments[0]; i++)
+    for (size_t i = 0; i < sizeof(segments) / sizeof(segments[0]); i++)
         assert_prints(iw_wire_print_segment, segments[i].hex, segments[i].text);
 }
 
@@ -143,14 +143,14 @@ static void longest_segment(void **state)
     for (unsigned first = 0; first < 256; first++) {
         for (unsigned second = 0; second < 256; second++) {
             uint8_t octets[18 + 52];
-            memset(octets, 0xff, sizeof octets);
+            memset(octets, 0xff, sizeof(octets));
             octets[0] = (uint8_t)first;
             octets[1] = (uint8_t)second;
             octets[18] = 0x02; /* in a Terminate: the longest name, an untagged header within */
             octets[19] = 0x07;
             octets[24] = 0x7f;
             octets[25] = 0xf5;
-            for (size_t n = 0; n <= sizeof octets; n += sizeof octets / 2)
+            for (size_t n = 0; n <= sizeof(octets); n += sizeof(octets) / 2)
                 assert_in_range(iw_wire_print_segment(NULL, 0, octets, n), 20, 399);
         }
     }
@@ -194,7 +194,7 @@ static const struct {
 static void frames_as_text(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++)
+    for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
         assert_prints(iw_wire_print_startup, frames[i].hex, frames[i].text);
 }
 
@@ -203,9 +203,9 @@ static void nothing_at_null(void **state)
     char text[64];
 
     (void)state;
-    assert_int_equal(iw_wire_print_segment(text, sizeof text, NULL, 0), 25);
+    assert_int_equal(iw_wire_print_segment(text, sizeof(text), NULL, 0), 25);
     assert_string_equal(text, "short segment of 0 octets");
-    assert_int_equal(iw_wire_print_startup(text, sizeof text, NULL, 0), 27);
+    assert_int_equal(iw_wire_print_startup(text, sizeof(text), NULL, 0), 27);
     assert_string_equal(text, "short mpa frame of 0 octets");
 }
 
@@ -232,7 +232,7 @@ static void names(void **state)
     };
 
     (void)state;
-    for (unsigned i = 0; i < sizeof opcodes / sizeof opcodes[0]; i++) {
+    for (unsigned i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
         assert_string_equal(iw_wire_opcode_name(i), opcodes[i][0]);
         assert_string_equal(iw_wire_opcode_token(i), opcodes[i][1]);
     }

@@ -29,7 +29,7 @@ static const struct {
 static void headers(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
+    for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
         struct iw_mpa_startup_header h;
         size_t n;
         uint8_t *octets = wire_hex(frames[i].hex, &n);
@@ -103,7 +103,7 @@ static const struct {
 static void enhanced_blocks(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
         struct iw_mpa_enhanced e;
         size_t n;
         uint8_t *octets = wire_hex(blocks[i].hex, &n);

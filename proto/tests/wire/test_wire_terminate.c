@@ -55,7 +55,7 @@ static const struct {
 static void headers(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct iw_rdmap_terminate got;
         size_t n;
         uint8_t *octets = wire_hex(rows[i].hex, &n);
@@ -126,7 +126,7 @@ static void zero_filled_fields_are_trailing(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct iw_rdmap_terminate got;
         size_t n;
         uint8_t *octets = wire_hex(cases[i].hex, &n);
@@ -191,7 +191,7 @@ static void words(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
         struct iw_rdmap_terminate in = {.layer = errors[i].layer,
                                         .etype = errors[i].etype,
                                         .code = errors[i].code,

@@ -153,7 +153,7 @@ static void check(const struct vector *v)
 static void fpdus(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+    for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
         print_message("%s\n", vectors[i].name);
         check(&vectors[i]);
     }
@@ -214,7 +214,7 @@ static void ddp_fields(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct iw_ddp_header got;
         size_t n;
         uint8_t *octets = wire_hex(rows[i].hex, &n);
@@ -264,7 +264,7 @@ static void read_requests(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct iw_rdmap_read_request got;
         size_t n;
         uint8_t *octets = wire_hex(rows[i].hex, &n);
@@ -297,7 +297,7 @@ static void atomic_requests(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct iw_rdmap_atomic_request *want = &rows[i].r;
         struct iw_rdmap_atomic_request got;
         size_t n;
@@ -329,7 +329,7 @@ static void atomic_responses(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct iw_rdmap_atomic_response got;
         size_t n;
         uint8_t *octets = wire_hex(rows[i].hex, &n);
@@ -355,9 +355,9 @@ static void longer_input(void **state)
     (void)state;
     assert_int_equal(iw_wire_get_ddp(octets, n, &h), 14);
     assert_int_equal(iw_wire_get_atomic_response(octets, n, &response), 12);
-    memset(room, 0xa5, sizeof room);
-    assert_int_equal(iw_wire_put_ddp(room, sizeof room, &h), 14);
-    wire_assert_hex(room, sizeof room, "c140 11223344 00000000 00001000 a5a5a5a5 a5a5");
+    memset(room, 0xa5, sizeof(room));
+    assert_int_equal(iw_wire_put_ddp(room, sizeof(room), &h), 14);
+    wire_assert_hex(room, sizeof(room), "c140 11223344 00000000 00001000 a5a5a5a5 a5a5");
     wire_free(octets);
 }
 

@@ -23,7 +23,7 @@ static void test_list(void **state)
     assert_int_equal(fclose(out), 0);
     static const char head[] = "# checks: name, switches that it takes, reaction, rule that a "
                                "receiver enforces, rule that the sender breaks, what is wrong\n";
-    assert_memory_equal(text, head, sizeof head - 1);
+    assert_memory_equal(text, head, sizeof(head) - 1);
     /* One of each kind: as they end, and as they may be bent. */
     static const char *const lines[] = {
         "\nmpa-req-key                       ignore,violate,botch=silent      close   MPA-7.1.1-02 "
@@ -74,7 +74,7 @@ static void test_list(void **state)
         "\nMPA-1.2-02        MUST         1 CRC use stays on unless the path is known to give "
         "integrity at least as good as CRC32c\n",
         "\nSCTP-13-03        MUST         0 The selector support equals that for TCP\n"};
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         assert_non_null(strstr(text, lines[i]));
     unsigned rows = 0;
     for (const char *at = text; *at != '\0'; at++)

@@ -119,11 +119,11 @@ static void test_signals(void **state)
     int fd = iw_standard_signals(SIGUSR2);
     assert_true(fd >= 0);
     assert_true((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
-    assert_int_equal(read(fd, &info, sizeof info), -1);
+    assert_int_equal(read(fd, &info, sizeof(info)), -1);
     assert_int_equal(errno, EAGAIN);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(raise(all[i]), 0);
-        assert_int_equal(read(fd, &info, sizeof info), sizeof info);
+        assert_int_equal(read(fd, &info, sizeof(info)), sizeof(info));
         assert_int_equal(info.ssi_signo, all[i]);
     }
     sigset_t blocked;

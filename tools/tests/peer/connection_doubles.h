@@ -38,7 +38,7 @@ static __attribute__((format(printf, 1, 2))) void note(const char *format, ...)
     size_t used = strlen(record);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(record + used, sizeof record - used, format, arguments);
+    vsnprintf(record + used, sizeof(record) - used, format, arguments);
     va_end(arguments);
 }
 

@@ -273,14 +273,14 @@ static void test_events(void **state)
     event.kind = IW_EVENT_FAULT;
     event.fault = (struct iw_fault){.check = IW_CHECK_DDP_MSN, .pos = 12345678901};
     char text[512];
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              "iwarp-peer: connection 1 with there:7: fault ddp-msn (DDP-7.1-09) at octet "
              "12345678901: %s\n",
              iw_check_info(IW_CHECK_DDP_MSN)->text);
     happen(&event, text);
     event.fault.got = 0x01000000;
     event.fault.want = 1;
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              "iwarp-peer: connection 1 with there:7: fault ddp-msn (DDP-7.1-09) at octet "
              "12345678901: %s: the MSN is in reversed octet order\n",
              iw_check_info(IW_CHECK_DDP_MSN)->text);
@@ -289,7 +289,7 @@ static void test_events(void **state)
     event.terminate.layer = 2;
     event.terminate.etype = 0;
     event.terminate.code = 2;
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              "iwarp-peer: connection 1 with there:7: Terminate 2/0/02 from the peer: %s\n",
              iw_wire_term_name(2, 0, 2));
     happen(&event, text);
@@ -372,18 +372,18 @@ static void test_posting(void **state)
         bool good = peer_post(opened, &work);
         assert_string_equal(caught(), cases[i].text);
         assert_int_equal(good, cases[i].good);
-        snprintf(expected, sizeof expected, "post 4: ab\n%s", abort);
+        snprintf(expected, sizeof(expected), "post 4: ab\n%s", abort);
         expect(expected);
         catch_from(2);
         peer_send(opened, octets, 3);
         assert_string_equal(caught(), cases[i].text);
-        snprintf(expected, sizeof expected, "post 0: abc\n%s", abort);
+        snprintf(expected, sizeof(expected), "post 0: abc\n%s", abort);
         expect(expected);
         catch_from(2);
         good = peer_post_recv(opened, 7, octets, 3);
         assert_string_equal(caught(), cases[i].text);
         assert_int_equal(good, cases[i].good);
-        snprintf(expected, sizeof expected, "receive 7: 3 octets\n%s", abort);
+        snprintf(expected, sizeof(expected), "receive 7: 3 octets\n%s", abort);
         expect(expected);
     }
     assert_false(opened->done);
@@ -423,7 +423,7 @@ static void test_ends(void **state)
         {true, true, true, false, false, IW_CAUSE_TIMEOUT,
          "the peer did not close the connection in time", 1}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[256] = "";
         (void)begin(state);
         connect_one();
@@ -434,7 +434,7 @@ static void test_ends(void **state)
         opened->failed = cases[i].failed;
         opened->cause = cases[i].cause;
         if (cases[i].text[0] != '\0')
-            snprintf(text, sizeof text, "iwarp-peer: connection 1 with there:7: %s\n",
+            snprintf(text, sizeof(text), "iwarp-peer: connection 1 with there:7: %s\n",
                      cases[i].text);
         catch_from(2);
         connecting.ended(opened, (struct iw_connection *)&a_connection);
@@ -473,7 +473,7 @@ static void test_lines(void **state)
 {
     char line[202];
     (void)state;
-    memset(line, 'x', sizeof line);
+    memset(line, 'x', sizeof(line));
     peer.stream = "hello";
     start(2, "", 0);
     expect("connect to h:5\nopen\nsay hello\nsay \n\n");

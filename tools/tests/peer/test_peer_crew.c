@@ -116,7 +116,7 @@ FILE *__wrap_fopen(const char *path, const char *mode)
     looks++;
     if (now == NULL)
         return NULL;
-    snprintf(text, sizeof text, "%s", now);
+    snprintf(text, sizeof(text), "%s", now);
     return fmemopen(text, strlen(text), "r");
 }
 
@@ -161,7 +161,7 @@ int peer_start(struct peer *p)
     p->address.port = 4711;
     assert_int_equal(p->options.endpoint.pd, 1);
     if (with_connection) {
-        struct peer_connection *pc = calloc(1, sizeof *pc);
+        struct peer_connection *pc = calloc(1, sizeof(*pc));
         assert_non_null(pc);
         pc->peer = p;
         pc->done = is_done;
@@ -189,7 +189,7 @@ void peer_fail(struct peer_connection *pc, const char *format, ...)
     va_list arguments;
     assert_non_null(pc);
     va_start(arguments, format);
-    vsnprintf(said, sizeof said, format, arguments);
+    vsnprintf(said, sizeof(said), format, arguments);
     va_end(arguments);
 }
 
@@ -203,9 +203,9 @@ static int begin(void **state)
     calls = failing = looks = failing_thread = failing_step = started = last = forgotten = 0;
     no_limit = raises = stopped_with = 0;
     stops = with_connection = is_done = false;
-    memset(statuses, 0, sizeof statuses);
-    memset(signals, 0, sizeof signals);
-    memset(memory, 0, sizeof memory);
+    memset(statuses, 0, sizeof(statuses));
+    memset(signals, 0, sizeof(signals));
+    memset(memory, 0, sizeof(memory));
     said[0] = '\0';
     limit = (struct rlimit){1000000, 1000000};
     peer = (struct peer){
@@ -345,7 +345,7 @@ static void test_memory(void **state)
     char text[128];
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         (void)begin(state);
         peer.threads = 3;
         last = 2;
@@ -354,7 +354,7 @@ static void test_memory(void **state)
         memory[0] = cases[i].first;
         memory[1] = cases[i].then;
         with_connection = cases[i].connection;
-        snprintf(text, sizeof text,
+        snprintf(text, sizeof(text),
                  "connections %d, octets in memory %zu, of each connection %zu\n",
                  with_connection ? 3 : 0, cases[i].pages * page, cases[i].each * page);
         run(1, text, 0);
@@ -382,7 +382,7 @@ static void test_descriptors(void **state)
         {false, false, 100, 1, 1, 9999, 0, ""},
         {false, false, 100, 1, 0, 9999, 1, ""}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         (void)begin(state);
         peer.listens = cases[i].listens;
         peer.once = cases[i].once;

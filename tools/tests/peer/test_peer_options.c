@@ -53,7 +53,7 @@ static int run(const char *line)
     static char copy[8192], name[] = "peer";
     char *argv[32] = {name}, *rest = copy;
     int argc = 1;
-    snprintf(copy, sizeof copy, "%s", line);
+    snprintf(copy, sizeof(copy), "%s", line);
     for (char *word; (word = strsep(&rest, " ")) != NULL;)
         if (word[0] != '\0')
             argv[argc++] = strcmp(word, "''") == 0 ? word + 2 : word;
@@ -71,7 +71,7 @@ static void accept_line(const char *line)
 static void refuse(const char *line, int expected, const char *text)
 {
     char whole[1024];
-    snprintf(whole, sizeof whole, "iwarp-peer: %s\n", text);
+    snprintf(whole, sizeof(whole), "iwarp-peer: %s\n", text);
     catch_from(2);
     int status = run(line);
     assert_string_equal(caught(), whole);
@@ -150,7 +150,7 @@ static void test_own_options(void **state)
                  {"listen a:1 --limit 1024", 64, 64, 1024},
                  {"listen a:1 --limit 1025", 4, 4, 1025},
                  {"listen a:1 --limit 9999 --buffers 7", 7, 7, 9999}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         accept_line(cases[i].line);
         assert_int_equal(ran.buffers, cases[i].buffers);
         assert_int_equal(ran.options.endpoint.recv_depth, cases[i].depth);
@@ -184,17 +184,17 @@ static void test_lines(void **state)
 {
     char line[512], text[512], word[202];
     (void)state;
-    memset(word, 'w', sizeof word);
+    memset(word, 'w', sizeof(word));
     word[200] = '\0';
-    snprintf(line, sizeof line, "listen a:1 --stream %s", word);
+    snprintf(line, sizeof(line), "listen a:1 --stream %s", word);
     accept_line(line);
     assert_int_equal(strlen(ran.stream), 200);
     refuse("listen a:1 --stream a\nb", 64,
            "--stream a\nb: expected one line of at most 200 octets");
     word[200] = 'w';
     word[201] = '\0';
-    snprintf(line, sizeof line, "listen a:1 --stream %s", word);
-    snprintf(text, sizeof text, "--stream %.200s: expected one line of at most 200 octets", word);
+    snprintf(line, sizeof(line), "listen a:1 --stream %s", word);
+    snprintf(text, sizeof(text), "--stream %.200s: expected one line of at most 200 octets", word);
     refuse(line, 64, text);
 }
 
@@ -214,10 +214,10 @@ static void test_numbers(void **state)
                  {"startup-timeout", "1", "0", "3600000", "3600001"}};
     char line[128], text[128];
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         for (int most = 0; most < 2; most++) {
             const char *value = most ? cases[i].most : cases[i].least;
-            snprintf(line, sizeof line, "listen a:1 --%s %s", cases[i].name, value);
+            snprintf(line, sizeof(line), "listen a:1 --%s %s", cases[i].name, value);
             accept_line(line);
             const struct iw_endpoint_config *c = &ran.options.endpoint;
             const uint64_t got[] = {
@@ -225,8 +225,8 @@ static void test_numbers(void **state)
                 c->mpa.ird, c->mpa.ord, c->mulpdu,   c->mpa.revision, c->startup_timeout / 1000000};
             assert_int_equal(got[i], strtoull(value, NULL, 10));
             value = most ? cases[i].above : cases[i].below;
-            snprintf(line, sizeof line, "listen a:1 --%s %s", cases[i].name, value);
-            snprintf(text, sizeof text, "--%s %s: expected a number from %s to %s", cases[i].name,
+            snprintf(line, sizeof(line), "listen a:1 --%s %s", cases[i].name, value);
+            snprintf(text, sizeof(text), "--%s %s: expected a number from %s to %s", cases[i].name,
                      value, cases[i].least, cases[i].most);
             refuse(line, 64, text);
         }
@@ -247,7 +247,7 @@ static void test_traces(void **state)
     assert_ptr_equal(ran.trace, stderr);
     refuse("listen a:1 --trace xml", 64, "--trace xml: expected json");
     unsigned before = descriptors();
-    snprintf(line, sizeof line, "listen a:1 --trace-file %s", path);
+    snprintf(line, sizeof(line), "listen a:1 --trace-file %s", path);
     accept_line(line);
     assert_ptr_not_equal(ran.trace, stderr);
     assert_int_equal(descriptors(), before);
@@ -284,14 +284,14 @@ static void test_switches_of_the_startup(void **state)
     (void)state;
     for (int i = 0; i < 6; i++)
         for (int on = 0; on < 2; on++) {
-            snprintf(line, sizeof line, "listen a:1 --%s %s", names[i], on ? "on" : "off");
+            snprintf(line, sizeof(line), "listen a:1 --%s %s", names[i], on ? "on" : "off");
             accept_line(line);
             const struct iw_endpoint_config *c = &ran.options.endpoint;
             const bool got[] = {c->mpa.crc,      c->mpa.markers,      c->mpa.permissive,
                                 c->mpa.enhanced, c->mpa.peer_to_peer, c->extensions};
             assert_int_equal(got[i], on);
-            snprintf(line, sizeof line, "listen a:1 --%s %d", names[i], on);
-            snprintf(text, sizeof text, "--%s %d: expected on or off", names[i], on);
+            snprintf(line, sizeof(line), "listen a:1 --%s %d", names[i], on);
+            snprintf(text, sizeof(text), "--%s %d: expected on or off", names[i], on);
             refuse(line, 64, text);
         }
 }
@@ -311,8 +311,8 @@ static void test_revisions(void **state)
                  {"--revision 0 --permissive on", 0, false, true}};
     char line[128];
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        snprintf(line, sizeof line, "listen a:1 %s", cases[i].options);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(line, sizeof(line), "listen a:1 %s", cases[i].options);
         accept_line(line);
         assert_int_equal(ran.options.endpoint.mpa.revision, cases[i].revision);
         assert_int_equal(ran.options.endpoint.mpa.enhanced, cases[i].enhanced);
@@ -336,15 +336,15 @@ static void test_rtr(void **state)
     static const char *const bad[] = {"send,", ",send", "sen", "sends", "send,reads", "''", "x"};
     char line[64], text[96];
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        snprintf(line, sizeof line, "listen a:1 --rtr %s", cases[i].list);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(line, sizeof(line), "listen a:1 --rtr %s", cases[i].list);
         accept_line(line);
         assert_int_equal(ran.options.endpoint.mpa.rtr, cases[i].all);
         assert_int_equal(ran.options.endpoint.mpa.rtr_first, cases[i].first);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        snprintf(line, sizeof line, "listen a:1 --rtr %s", bad[i]);
-        snprintf(text, sizeof text, "--rtr %s: expected a list of send, write and read",
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        snprintf(line, sizeof(line), "listen a:1 --rtr %s", bad[i]);
+        snprintf(text, sizeof(text), "--rtr %s: expected a list of send, write and read",
                  strcmp(bad[i], "''") == 0 ? "\"\"" : bad[i]);
         refuse(line, 64, text);
     }
@@ -379,9 +379,9 @@ static void test_private_data(void **state)
     for (size_t octets = 507; octets <= 513; octets++)
         for (int enhanced = 0; enhanced < 2; enhanced++) {
             write_file(path, octets);
-            snprintf(line, sizeof line, "listen a:1 --private @%s --enhanced %s", path,
+            snprintf(line, sizeof(line), "listen a:1 --private @%s --enhanced %s", path,
                      enhanced ? "on" : "off");
-            snprintf(text, sizeof text, "--private @%s: \"%s\" holds more than 512 octets", path,
+            snprintf(text, sizeof(text), "--private @%s: \"%s\" holds more than 512 octets", path,
                      path);
             if (octets > 512) {
                 refuse(line, 64, text);
@@ -394,7 +394,7 @@ static void test_private_data(void **state)
             }
         }
     write_file(path, 0);
-    snprintf(line, sizeof line, "listen a:1 --private 1234 --private @%s", path);
+    snprintf(line, sizeof(line), "listen a:1 --private 1234 --private @%s", path);
     accept_line(line);
     assert_int_equal(ran.options.private_length, 0);
     unlink(path);
@@ -419,14 +419,14 @@ static void test_switches(void **state)
         for (int c = IW_CHECK_NONE + 1; i == 1 && c < IW_CHECK_COUNT; c++)
             if (iw_switch_applies(IW_SWITCH_OVERSTRICT, (enum iw_check)c, IW_BOTCH_NONE))
                 value = iw_check_info((enum iw_check)c)->name;
-        snprintf(line, sizeof line, "listen a:1 --%s %s", names[i], value);
+        snprintf(line, sizeof(line), "listen a:1 --%s %s", names[i], value);
         accept_line(line);
         assert_true(had_switches);
         /* The same as the core makes of it. */
         struct iw_switches expected = {0};
         const char *why;
         assert_true(iw_switches_set(&expected, (enum iw_switch)i, value, &why) > 0);
-        assert_memory_equal(&ran.options.switches, &expected, sizeof expected);
+        assert_memory_equal(&ran.options.switches, &expected, sizeof(expected));
     }
     refuse("listen a:1 --ignore mpa-crd", 64,
            "--ignore mpa-crd: unknown check or rule (did you mean mpa-crc?)");
@@ -441,10 +441,10 @@ static void test_switches(void **state)
     refuse("listen a:1 --botch mpa-crd=close", 64,
            "--botch mpa-crd=close: unknown check or rule (did you mean mpa-crc?)");
     char line[256], text[512], word[IW_NEAREST_WORD + 1];
-    memset(word, 'm', sizeof word);
+    memset(word, 'm', sizeof(word));
     word[IW_NEAREST_WORD] = '\0';
-    snprintf(line, sizeof line, "listen a:1 --violate %s", word);
-    snprintf(text, sizeof text, "--violate %s: unknown check or rule", word);
+    snprintf(line, sizeof(line), "listen a:1 --violate %s", word);
+    snprintf(text, sizeof(text), "--violate %s: unknown check or rule", word);
     refuse(line, 64, text);
 }
 
@@ -459,7 +459,7 @@ static void test_help(void **state)
     static const char head[] =
         "usage: iwarp-peer listen|connect HOST:PORT [OPTION...]\n"
         "A strict user-space iWARP peer on TCP; port 0 lets the system choose.\n\n";
-    assert_memory_equal(text, head, sizeof head - 1);
+    assert_memory_equal(text, head, sizeof(head) - 1);
     assert_non_null(strstr(text, "--personality"));
     assert_non_null(strstr(text, "Of each connection:"));
     assert_non_null(strstr(text, "--list-rules"));
@@ -474,7 +474,7 @@ static void test_list_of_rules(void **state)
     const char *text = caught();
     static const char head[] = "# checks: name, switches that it takes, reaction, rule that a "
                                "receiver enforces, rule that the sender breaks, what is wrong\n";
-    assert_memory_equal(text, head, sizeof head - 1);
+    assert_memory_equal(text, head, sizeof(head) - 1);
     assert_int_equal(runs, 0);
 }
 

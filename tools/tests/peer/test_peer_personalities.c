@@ -20,7 +20,7 @@ static __attribute__((format(printf, 1, 2))) void note(const char *format, ...)
     size_t used = strlen(record);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(record + used, sizeof record - used, format, arguments);
+    vsnprintf(record + used, sizeof(record) - used, format, arguments);
     va_end(arguments);
 }
 
@@ -30,7 +30,7 @@ void peer_abort(struct peer_connection *pc, const char *format, ...)
     va_list arguments;
     (void)pc;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     note("abort: %s\n", text);
 }
@@ -270,7 +270,7 @@ static void test_echo_memory(void **state)
     } cases[] = {{true, 1, 16383, 0},    {true, 1, 16384, 16384}, {true, 3, 5461, 0},
                  {true, 3, 5462, 16386}, {false, 9, 8191, 0},     {false, 9, 8192, 16384}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[64] = "";
         (void)begin(state);
         peer.listens = cases[i].listens;
@@ -280,7 +280,7 @@ static void test_echo_memory(void **state)
         assert_int_equal(receives, cases[i].listens ? cases[i].buffers : 1);
         assert_int_equal(mapped, cases[i].mapped > 0);
         if (cases[i].mapped > 0)
-            snprintf(text, sizeof text, "map %zu octets\n", cases[i].mapped);
+            snprintf(text, sizeof(text), "map %zu octets\n", cases[i].mapped);
         record[strlen(text)] = '\0';
         expect(text);
         if (!cases[i].listens)
@@ -289,7 +289,7 @@ static void test_echo_memory(void **state)
         peer_echo.close(&pc);
         assert_int_equal(mapped, 0);
         if (cases[i].mapped > 0)
-            snprintf(text, sizeof text, "unmap %zu octets\n", cases[i].mapped);
+            snprintf(text, sizeof(text), "unmap %zu octets\n", cases[i].mapped);
         expect(text);
     }
     peer.size = 16384;
@@ -502,7 +502,7 @@ static void test_rping_server_trouble(void **state)
         assert_int_equal(peer_rping.open(&pc), 0);
         record[0] = '\0';
         send_to_us(&peer_rping, 0, 1, 2, cases[i].length);
-        snprintf(text, sizeof text, "receive 0: 16 octets\n%s", cases[i].said);
+        snprintf(text, sizeof(text), "receive 0: 16 octets\n%s", cases[i].said);
         expect(text);
         peer_rping.close(&pc);
     }

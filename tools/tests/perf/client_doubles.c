@@ -26,12 +26,12 @@ static __attribute__((format(printf, 1, 2))) void note(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(doubles.log + doubles.logged, sizeof doubles.log - doubles.logged,
+    int length = vsnprintf(doubles.log + doubles.logged, sizeof(doubles.log) - doubles.logged,
                            format, arguments);
     va_end(arguments);
     assert_true(length >= 0);
     doubles.logged += (size_t)length;
-    assert_true(doubles.logged < sizeof doubles.log);
+    assert_true(doubles.logged < sizeof(doubles.log));
 }
 
 /* True if this call is the one that fails. */
@@ -45,7 +45,7 @@ static bool fails(const char *name)
 
 void doubles_reset(void)
 {
-    memset(&doubles, 0, sizeof doubles);
+    memset(&doubles, 0, sizeof(doubles));
     for (int i = 0; i < PERF_LANES; i++)
         doubles.each[i] = 0.001;
     doubles.polled = 1;
@@ -86,7 +86,7 @@ uint64_t __wrap_perf_resident(void)
 int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 {
     assert_int_equal(pid, 0);
-    assert_int_equal(size, sizeof *set);
+    assert_int_equal(size, sizeof(*set));
     assert_int_equal(CPU_COUNT(set), 1);
     for (int i = 0; i < CPU_SETSIZE; i++)
         if (CPU_ISSET((unsigned)i, set))
@@ -136,7 +136,7 @@ int __wrap_socket(int family, int type, int protocol)
 int __wrap_connect(int fd, const struct sockaddr *to, socklen_t length)
 {
     char text[64];
-    iw_address_numeric(to, length, text, sizeof text);
+    iw_address_numeric(to, length, text, sizeof(text));
     note("connect %s\n", text);
     assert_true(fcntl(fd, F_GETFD) >= 0);
     if (doubles.connects++ >= doubles.unreachable)
@@ -281,7 +281,7 @@ struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, 
         snprintf(error, PERF_TEXT, "create failed");
         return NULL;
     }
-    struct perf_lane *lane = calloc(1, sizeof *lane);
+    struct perf_lane *lane = calloc(1, sizeof(*lane));
     assert_non_null(lane);
     lane->setup = *setup;
     lane->ops = &lane_ops;
@@ -318,7 +318,7 @@ int perf_lane_fail(struct perf_lane *lane, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(lane->error, sizeof lane->error, format, arguments);
+    vsnprintf(lane->error, sizeof(lane->error), format, arguments);
     va_end(arguments);
     return -1;
 }

@@ -47,9 +47,9 @@ static __attribute__((format(printf, 1, 2))) void note(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(record + recorded, sizeof record - recorded, format, arguments);
+    int length = vsnprintf(record + recorded, sizeof(record) - recorded, format, arguments);
     va_end(arguments);
-    assert_true(length >= 0 && recorded + (size_t)length < sizeof record);
+    assert_true(length >= 0 && recorded + (size_t)length < sizeof(record));
     recorded += (size_t)length;
 }
 
@@ -91,8 +91,8 @@ WRAP(ssize_t, getrandom, void *out, size_t length, unsigned flags)
 {
     uint64_t seed = 12345;
     assert_int_equal(flags, 0);
-    assert_int_equal(length, sizeof seed);
-    memcpy(out, &seed, sizeof seed);
+    assert_int_equal(length, sizeof(seed));
+    memcpy(out, &seed, sizeof(seed));
     return (ssize_t)length;
 }
 
@@ -212,7 +212,7 @@ WRAP(size_t, iw_endpoint_poll, struct iw_endpoint *ep, struct iw_completion *out
     (void)ep;
     assert_int_equal(room, 32);
     size_t n = n_done;
-    memcpy(out, done, n * sizeof *out);
+    memcpy(out, done, n * sizeof(*out));
     n_done = 0;
     return n;
 }

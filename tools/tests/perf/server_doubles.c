@@ -27,7 +27,7 @@ static __attribute__((format(printf, 1, 2))) void note(const char *format, ...)
     size_t used = strlen(doubles.record);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(doubles.record + used, sizeof doubles.record - used, format, arguments);
+    vsnprintf(doubles.record + used, sizeof(doubles.record) - used, format, arguments);
     va_end(arguments);
 }
 
@@ -52,7 +52,7 @@ int perf_lane_fail(struct perf_lane *lane, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(lane->error, sizeof lane->error, format, arguments);
+    vsnprintf(lane->error, sizeof(lane->error), format, arguments);
     va_end(arguments);
     return -1;
 }
@@ -102,7 +102,7 @@ struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, 
         snprintf(error, PERF_TEXT, "create failed");
         return NULL;
     }
-    struct perf_lane *lane = calloc(1, sizeof *lane);
+    struct perf_lane *lane = calloc(1, sizeof(*lane));
     assert_non_null(lane);
     lane->setup = *setup;
     lane->ops = &lane_ops;
@@ -200,8 +200,8 @@ int connect_from(const char *host)
     struct sockaddr_in from = {.sin_family = AF_INET};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(inet_pton(AF_INET, host, &from.sin_addr), 1);
-    assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof from), 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
     return fd;
 }
 
@@ -218,7 +218,7 @@ void say(int fd, const char *format, ...)
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(text, sizeof text, format, arguments);
+    int length = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     assert_int_equal(send(fd, text, (size_t)length, 0), length);
 }
@@ -260,7 +260,7 @@ void expect_answer(int fd, const char *expected)
 {
     char text[4096];
     size_t have = 0;
-    for (ssize_t n; (n = recv(fd, text + have, sizeof text - 1 - have, 0)) > 0;)
+    for (ssize_t n; (n = recv(fd, text + have, sizeof(text) - 1 - have, 0)) > 0;)
         have += (size_t)n;
     text[have] = '\0';
     assert_string_equal(text, expected);
@@ -269,14 +269,14 @@ void expect_answer(int fd, const char *expected)
 
 int server_begin(void **state)
 {
-    socklen_t length = sizeof at;
+    socklen_t length = sizeof(at);
     (void)state;
     doubles = (struct server_doubles){0};
     cpu_now = 0;
     nothing = false;
     at = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     doubles.listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-    assert_int_equal(bind(doubles.listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(bind(doubles.listener, (struct sockaddr *)&at, sizeof(at)), 0);
     assert_int_equal(listen(doubles.listener, 64), 0);
     assert_int_equal(getsockname(doubles.listener, (struct sockaddr *)&at, &length), 0);
     return 0;

@@ -31,9 +31,9 @@ static __attribute__((format(printf, 1, 2))) void note(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(record + recorded, sizeof record - recorded, format, arguments);
+    int length = vsnprintf(record + recorded, sizeof(record) - recorded, format, arguments);
     va_end(arguments);
-    if (length > 0 && recorded + (size_t)length < sizeof record)
+    if (length > 0 && recorded + (size_t)length < sizeof(record))
         recorded += (size_t)length;
 }
 
@@ -145,13 +145,13 @@ int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t 
     (void)fd;
     if (level == IPPROTO_TCP && name == TCP_NODELAY) {
         int on;
-        assert_int_equal(length, sizeof on);
-        memcpy(&on, value, sizeof on);
+        assert_int_equal(length, sizeof(on));
+        memcpy(&on, value, sizeof(on));
         note("nodelay %d\n", on);
     } else {
         struct timeval time;
-        assert_int_equal(length, sizeof time);
-        memcpy(&time, value, sizeof time);
+        assert_int_equal(length, sizeof(time));
+        memcpy(&time, value, sizeof(time));
         assert_int_equal(level, SOL_SOCKET);
         note("%s %ld s\n",
              name == SO_RCVTIMEO   ? "patience"

@@ -97,7 +97,7 @@ static void test_missing_connections(void **state)
                  {4, 0, EINTR, 1, 2, {6001, 2001}, NULL},
                  {4, 1, 0, 0, 2, {6001, 2001}, NULL}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         (void)server_end(state);
         (void)server_begin(state);
         int fd = connect_from("127.0.0.1"), ours = lane_connection('a');
@@ -111,8 +111,8 @@ static void test_missing_connections(void **state)
         doubles.quiet = cases[i].quiet;
         char said[256] = "", expected[512] = HELLO OPENED;
         if (cases[i].reason != NULL) {
-            snprintf(said, sizeof said, "iwarp-perf: server: %s\n", cases[i].reason);
-            snprintf(expected, sizeof expected, HELLO STAGS "{\"error\":\"%s\"}\n",
+            snprintf(said, sizeof(said), "iwarp-perf: server: %s\n", cases[i].reason);
+            snprintf(expected, sizeof(expected), HELLO STAGS "{\"error\":\"%s\"}\n",
                      cases[i].reason);
         }
         serve(cases[i].reason != NULL, said);

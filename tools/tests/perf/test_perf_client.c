@@ -34,7 +34,7 @@ static int run(const struct perf_plan *plan)
     unsigned before = descriptors();
     catch_from(2);
     int status = perf_client(plan, "127.0.0.1:4711");
-    snprintf(said, sizeof said, "%s", caught());
+    snprintf(said, sizeof(said), "%s", caught());
     assert_int_equal(descriptors(), before);
     assert_int_equal(doubles.created, doubles.destroyed);
     return status;
@@ -208,7 +208,7 @@ static void test_calibration(void **state)
         {PERF_READ_BW, 1.0 / 1024, 1000, 50, 5000, "8 52 52 52 "},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct perf_plan plan = plan_of(1);
         char counts[8192] = "";
         doubles_reset();
@@ -221,7 +221,7 @@ static void test_calibration(void **state)
         assert_int_equal(run(&plan), 0);
         const char *at = strstr(doubles.log, "\"count\":");
         for (; at != NULL && strlen(counts) < 4096; at = strstr(at + 1, "\"count\":"))
-            snprintf(counts + strlen(counts), sizeof counts - strlen(counts), "%d ", atoi(at + 8));
+            snprintf(counts + strlen(counts), sizeof(counts) - strlen(counts), "%d ", atoi(at + 8));
         size_t length = strlen(cases[i].counts);
         if (cases[i].rounds > 1)
             counts[length] = '\0';
@@ -248,7 +248,7 @@ static void test_failures(void **state)
         int status = run(&plan);
         if (doubles.failure == NULL)
             break;
-        snprintf(expected, sizeof expected, "iwarp-perf: %s failed\n", doubles.failure);
+        snprintf(expected, sizeof(expected), "iwarp-perf: %s failed\n", doubles.failure);
         if (status == 0) { /* nobody hears the last word */
             assert_string_equal(doubles.failure, "send");
             unheard++;
@@ -258,7 +258,7 @@ static void test_failures(void **state)
         assert_int_equal(status, 1);
         /* Results are written as far as there are any. */
         char results[64];
-        snprintf(results, sizeof results, "json of %zu\nhtml of %zu\n", doubles.row_count,
+        snprintf(results, sizeof(results), "json of %zu\nhtml of %zu\n", doubles.row_count,
                  doubles.row_count);
         assert_int_equal(strstr(doubles.log, results) != NULL, doubles.row_count > 0);
     }
@@ -393,11 +393,11 @@ static void test_limits(void **state)
     plan.max_ratio = 2;
     expect_judgement(&plan, 0, "");
     plan.max_ratio = 1.9375;
-    snprintf(text, sizeof text, "%s",
+    snprintf(text, sizeof(text), "%s",
              "iwarp send-lat of 64 octets: ratio 2.000, the limit is 1.938\n");
     expect_judgement(&plan, 1, text);
     plan.min_ratio = 0.5625;
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s",
+    snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s",
              "iwarp write-bw of 64 octets: ratio 0.500, the limit is 0.562\n");
     expect_judgement(&plan, 1, text);
     /* The baseline itself has no limit. */

@@ -119,7 +119,7 @@ static void test_sent_lines(void **state)
     piece = 3;
     interrupted = 2;
     assert_int_equal(perf_control_send(&control, json_pack("{si}", "seven", 7)), 0);
-    assert_int_equal(__real_recv(other, text, sizeof text, 0), 12);
+    assert_int_equal(__real_recv(other, text, sizeof(text), 0), 12);
     assert_string_equal(text, "{\"seven\":7}\n");
     assert_string_equal(control.error, "");
     assert_int_equal(perf_control_send(&control, NULL), -1);
@@ -173,7 +173,7 @@ static void test_long_lines(void **state)
 {
     char line[4098];
     (void)state;
-    memset(line, ' ', sizeof line);
+    memset(line, ' ', sizeof(line));
     line[0] = '{';
     line[4094] = '}';
     line[4095] = '\n';
@@ -242,7 +242,7 @@ static void test_failure(void **state)
 {
     char text[300];
     (void)state;
-    memset(text, 'y', sizeof text);
+    memset(text, 'y', sizeof(text));
     text[299] = '\0';
     assert_int_equal(perf_control_fail(&control, text), -1);
     text[255] = '\0';
@@ -255,9 +255,9 @@ static void test_sockets(void **state)
     struct sockaddr_in6 at;
     (void)state;
     for (int i = 0; i < 2; i++) {
-        socklen_t length = sizeof at;
+        socklen_t length = sizeof(at);
         int on = 0, listener = socket(families[i], SOCK_STREAM, 0), fd;
-        memset(&at, 0, sizeof at);
+        memset(&at, 0, sizeof(at));
         at.sin6_family = (sa_family_t)families[i];
         if (i == 0)
             ((struct sockaddr_in *)&at)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -277,7 +277,7 @@ static void test_sockets(void **state)
         /* What is sent leaves at once. */
         struct perf_control c;
         perf_control_init(&c, fd);
-        length = sizeof on;
+        length = sizeof(on);
         assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, &length), 0);
         assert_int_not_equal(on, 0);
         perf_control_close(&c);
@@ -415,7 +415,7 @@ static void test_ranges(void **state)
     json_object_set_new(texts[true], "connections", json_integer(64));
     json_object_set_new(texts[true], "threads", json_integer(1));
     json_object_set_new(texts[true], "window", json_integer(1));
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         json_t *text = texts[cases[i].lane];
         bool lane = cases[i].lane;
         const char *name = cases[i].name;
@@ -441,7 +441,7 @@ static void test_ranges_together(void **state)
                  {10000, 1, 107374, 1, 0}, {10000, 1, 107375, 1, -1}, {10000, 1, 1, 209, 0},
                  {10000, 1, 1, 210, -1}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         json_t *text = json_loads(lane_text, 0, NULL);
         struct perf_setup read;
         json_object_set_new(text, "connections", json_integer(cases[i].connections));

@@ -39,7 +39,7 @@ static struct perf_lane *new_lane(const struct perf_setup *setup, const char *na
 {
     static const struct perf_lane_ops ops = {
         .share = share, .prepare = prepare, .close = close_lane};
-    struct perf_lane *lane = calloc(1, sizeof *lane);
+    struct perf_lane *lane = calloc(1, sizeof(*lane));
     kind = name;
     if (no_lane) {
         free(lane);
@@ -85,7 +85,7 @@ int __wrap_socket(int family, int type, int protocol)
 static int option(const char *line)
 {
     size_t length = strlen(options);
-    snprintf(options + length, sizeof options - length, "%s\n", line);
+    snprintf(options + length, sizeof(options) - length, "%s\n", line);
     if (refused == NULL || strncmp(line, refused, strlen(refused)) != 0)
         return 0;
     errno = EDOM;
@@ -98,12 +98,12 @@ int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t 
     int number = 0;
     assert_int_equal(fd, 77);
     if (level == IPPROTO_TCP && name == TCP_CONGESTION) {
-        snprintf(line, sizeof line, "congestion %.*s", (int)length, (const char *)value);
+        snprintf(line, sizeof(line), "congestion %.*s", (int)length, (const char *)value);
         return option(line);
     }
-    assert_int_equal(length, sizeof number);
-    memcpy(&number, value, sizeof number);
-    snprintf(line, sizeof line, "%s %d",
+    assert_int_equal(length, sizeof(number));
+    memcpy(&number, value, sizeof(number));
+    snprintf(line, sizeof(line), "%s %d",
              level == IPPROTO_TCP && name == TCP_NODELAY  ? "nodelay"
              : level == IPPROTO_TCP && name == TCP_MAXSEG ? "mss"
              : level == SOL_SOCKET && name == SO_SNDBUF   ? "send"
@@ -121,9 +121,9 @@ int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *lengt
         snprintf(value, *length, "veno");
         return option("congestion?");
     }
-    assert_int_equal(*length, sizeof in_force);
+    assert_int_equal(*length, sizeof(in_force));
     int now = less_to_receive && name == SO_RCVBUF ? 8000 : in_force;
-    memcpy(value, &now, sizeof now);
+    memcpy(value, &now, sizeof(now));
     return option(name == SO_SNDBUF ? "send?" : "receive?");
 }
 
@@ -151,7 +151,7 @@ static void test_memory(void **state)
 {
     static const size_t strides[][2] = {{1, 64}, {64, 64}, {65, 128}, {4096, 4096}, {4097, 4160}};
     (void)state;
-    for (size_t i = 0; i < sizeof strides / sizeof strides[0]; i++) {
+    for (size_t i = 0; i < sizeof(strides) / sizeof(strides[0]); i++) {
         struct perf_lane *lane = make(i % 2 == 0, i % 2 == 1, 2, strides[i][0]);
         assert_int_equal(lane->stride, strides[i][1]);
         assert_int_equal(lane->client, i % 2 == 1);
@@ -201,7 +201,7 @@ static void test_patterns(void **state)
 {
     static const size_t places[] = {0, 1, 2, 255, 256, 300};
     (void)state;
-    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
         struct perf_lane *lane = make(true, patterns[i].client, 2, 301);
         struct perf_run run = {.size = 301, .count = 1, .verify = true, .seed = patterns[i].seed};
         memset(lane->sink, 1, 2 * lane->stride);
@@ -302,7 +302,7 @@ static void test_reasons(void **state)
         uint8_t right = lane->sink[lane->stride + place];
         lane->sink[lane->stride + place] = (uint8_t)(right + 1);
         assert_int_equal(perf_lane_verify(lane, &run), -1);
-        snprintf(expected, sizeof expected, "send-bw of 300 octets: octet %zu came as %u, not %u",
+        snprintf(expected, sizeof(expected), "send-bw of 300 octets: octet %zu came as %u, not %u",
                  place, (uint8_t)(right + 1), right);
         assert_string_equal(lane->error, expected);
     }

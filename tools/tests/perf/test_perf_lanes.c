@@ -79,7 +79,7 @@ static void both(struct end ends[2], void *(*what)(void *context))
 static void open_both(struct end ends[2], const struct perf_setup *setup)
 {
     char error[PERF_TEXT];
-    memset(ends, 0, 2 * sizeof ends[0]);
+    memset(ends, 0, 2 * sizeof(ends[0]));
     for (int i = 0; i < 2; i++) {
         ends[i].lane = perf_lane_create(setup, i == 0, error);
         assert_non_null(ends[i].lane);
@@ -215,8 +215,8 @@ static void test_works(void **state)
     open_both(ends, &setup);
     /* For four windows of Sends and 16 of Immediate Data, on two connections of two ends. */
     assert_int_equal(receives_posted, 2 * 2 * (4 * 6 + 16));
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        memset(works, 0, sizeof works);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memset(works, 0, sizeof(works));
         run_both(ends, (struct perf_run){
                            .test = cases[i].test, .size = 8, .count = 60, .both = cases[i].both});
         assert_int_equal(works[IW_WORK_SEND], cases[i].count[0]);

@@ -39,11 +39,11 @@ static int soak(const struct perf_plan *plan)
     assert_int_equal(dup2(fd, 2), 2);
     catch_from(1);
     int status = perf_client(plan, "127.0.0.1:4711");
-    snprintf(printed, sizeof printed, "%.8000s", caught());
+    snprintf(printed, sizeof(printed), "%.8000s", caught());
     assert_int_equal(dup2(kept, 2), 2);
     close(kept);
     close(fd);
-    snprintf(said, sizeof said, "%.500s", text_of(path));
+    snprintf(said, sizeof(said), "%.500s", text_of(path));
     unlink(path);
     assert_int_equal(doubles.created, doubles.destroyed);
     return status;
@@ -138,7 +138,7 @@ static void test_growth(void **state)
          "iwarp-perf: the client's memory has grown from 100000 to 150000 KiB, at most 109096 were "
          "expected\n"}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct perf_plan plan = plan_of(1);
         doubles_reset();
         plan.soak = cases[i].soak;
@@ -171,7 +171,7 @@ static int local(struct perf_plan *plan, const char *text)
     unsigned before = descriptors();
     catch_from(2);
     int status = perf_local(plan);
-    snprintf(said, sizeof said, "%.500s", caught());
+    snprintf(said, sizeof(said), "%.500s", caught());
     for (char *at = said; *at != '\0'; at++)
         if (at >= said + 12 && *at >= '0' && *at <= '9')
             *at = '9';

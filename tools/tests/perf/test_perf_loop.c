@@ -244,7 +244,7 @@ static void test_writes(void **state)
     char text[1024];
     (void)state;
     options.crc = true;
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              "iwarp-perf loop: 6 x 2500 octets, RDMA Write, CRC on (%s), Markers off, MULPDU 1000\n"
              "  endpoints      0.00 GB/s  median of 3 rounds; 1 messages a second\n"
              "  baseline       0.00 GB/s  one memcpy and two CRC32c passes\n"
@@ -321,7 +321,7 @@ static void test_counts(void **state)
     } cases[] = {{10000, 1, 8}, {10001, 1, 10}, {2500, 1, 2}, {1, 1, 2},
                  {10000, 2, 6}, {10000, 3, 8},  {7500, 3, 4}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct iw_loop_options options = defaults();
         (void)begin(state);
         options.total = cases[i].total;
@@ -351,14 +351,14 @@ static void test_limits(void **state)
                  {0, 1.25, "  below the limit of 1 messages a second\n"},
                  {1, 3, "  below the limit of 3 messages a second\n"}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct iw_loop_options options = defaults();
         char text[1024];
         (void)begin(state);
         options.portable_crc = true;
         options.max_ratio = cases[i].max_ratio;
         options.min_rate = cases[i].min_rate;
-        snprintf(text, sizeof text, "%s%s", head, cases[i].text);
+        snprintf(text, sizeof(text), "%s%s", head, cases[i].text);
         expect(&options, 1, text, cases[i].text[0] != '\0');
     }
 }

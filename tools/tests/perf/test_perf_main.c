@@ -19,7 +19,7 @@ static int no_limit;
 
 static void note(const char *name)
 {
-    snprintf(called + strlen(called), sizeof called - strlen(called), "%s ", name);
+    snprintf(called + strlen(called), sizeof(called) - strlen(called), "%s ", name);
 }
 
 int iw_loop_run(const struct iw_loop_options *options)
@@ -123,7 +123,7 @@ static int run(const char *line)
     static char copy[1024], name[] = "perf";
     char *argv[32] = {name}, *rest = copy;
     int argc = 1;
-    snprintf(copy, sizeof copy, "%s", line);
+    snprintf(copy, sizeof(copy), "%s", line);
     for (char *word; (word = strsep(&rest, " ")) != NULL;)
         if (word[0] != '\0')
             argv[argc++] = word;
@@ -152,7 +152,7 @@ static void test_commands(void **state)
         {"--x", 64, 64, "open plan-local perf --x close iwarp-perf "},
         {"loop", 0, 21, "open loop close iwarp-perf "}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         plan_status = cases[i].plan_status;
         int status = run(cases[i].line);
         assert_string_equal(called, cases[i].called);
@@ -163,7 +163,7 @@ static void test_commands(void **state)
 static void refuse(const char *line, const char *text)
 {
     char expected[256];
-    snprintf(expected, sizeof expected, "iwarp-perf: %s\n", text);
+    snprintf(expected, sizeof(expected), "iwarp-perf: %s\n", text);
     plan_status = -1;
     catch_from(2);
     int status = run(line);
@@ -255,19 +255,19 @@ static void test_numbers(void **state)
                  {"port", "1", "0", "65535", "65536", true}};
     char line[128], text[128];
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         for (int most = 0; most < 2; most++) {
             const char *value = most ? cases[i].most : cases[i].least;
             const char *use = cases[i].record ? "--pcap x" : "";
-            snprintf(line, sizeof line, "loop %s --%s %s", use, cases[i].name, value);
+            snprintf(line, sizeof(line), "loop %s --%s %s", use, cases[i].name, value);
             assert_int_equal(run(line), cases[i].record ? 22 : 21);
             const uint64_t got[] = {loop.size,   loop.window, loop.total,       loop.rounds,
                                     loop.mulpdu, loop.mss,    loop.connections, loop.burst,
                                     loop.fpdu,   loop.port};
             assert_int_equal(got[i], strtoull(value, NULL, 10));
             value = most ? cases[i].above : cases[i].below;
-            snprintf(line, sizeof line, "loop %s --%s %s", use, cases[i].name, value);
-            snprintf(text, sizeof text, "--%s %s: expected a number from %s to %s", cases[i].name,
+            snprintf(line, sizeof(line), "loop %s --%s %s", use, cases[i].name, value);
+            snprintf(text, sizeof(text), "--%s %s: expected a number from %s to %s", cases[i].name,
                      value, cases[i].least, cases[i].most);
             refuse(line, text);
         }

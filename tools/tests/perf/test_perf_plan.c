@@ -37,7 +37,7 @@ int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set);
 int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 {
     assert_int_equal(pid, 0);
-    assert_int_equal(size, sizeof *set);
+    assert_int_equal(size, sizeof(*set));
     CPU_ZERO(set);
     CPU_SET(5, set);
     return 0;
@@ -46,7 +46,7 @@ int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 {
     assert_int_equal(pid, 0);
-    assert_int_equal(size, sizeof *set);
+    assert_int_equal(size, sizeof(*set));
     /* First the one that is wanted, then the one of before. */
     assert_int_equal(CPU_COUNT(set), 1);
     if (pins++ % 2 != 0)
@@ -64,11 +64,11 @@ static int read_line(bool local, bool server, const char *line)
     static char copy[4096], name[] = "iwarp-perf";
     char *argv[64] = {name}, *rest = copy;
     int argc = 1;
-    snprintf(copy, sizeof copy, "%s", line);
+    snprintf(copy, sizeof(copy), "%s", line);
     for (char *word; (word = strsep(&rest, " ")) != NULL;)
         if (word[0] != '\0')
             argv[argc++] = strcmp(word, "''") == 0 ? word + 2 : word;
-    memset(&plan, 0x55, sizeof plan);
+    memset(&plan, 0x55, sizeof(plan));
     optind = 0;
     return server ? perf_plan_server(&plan, argc, argv)
                   : perf_plan_client(&plan, local, argc, argv);
@@ -83,7 +83,7 @@ static void accept_line(const char *line)
 static void refuse(bool local, const char *line, const char *expected)
 {
     char text[1024];
-    snprintf(text, sizeof text, "iwarp-perf: %s\n", expected);
+    snprintf(text, sizeof(text), "iwarp-perf: %s\n", expected);
     catch_from(2);
     int status = read_line(local, false, line);
     assert_string_equal(caught(), text);
@@ -219,8 +219,8 @@ static void test_lists_of_tests(void **state)
                  {"send-bw,send-lat,", "10001000"}};
     char line[64];
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        snprintf(line, sizeof line, "--test %s", cases[i].list);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(line, sizeof(line), "--test %s", cases[i].list);
         accept_line(line);
         expect_tests(cases[i].expected);
     }
@@ -237,12 +237,12 @@ static void test_sizes(void **state)
     (void)state;
     int length = (int)strlen(line);
     for (int i = 2; i <= 32; i++)
-        length += snprintf(line + length, sizeof line - (size_t)length, ",%d", i);
+        length += snprintf(line + length, sizeof(line) - (size_t)length, ",%d", i);
     accept_line(line);
     assert_int_equal(plan.size_count, 32);
     assert_int_equal(plan.sizes[31], 32);
     assert_int_equal(plan.lanes[0].size_max, 32);
-    snprintf(line + length, sizeof line - (size_t)length, ",33");
+    snprintf(line + length, sizeof(line) - (size_t)length, ",33");
     catch_from(2);
     assert_int_equal(read_line(true, false, line), 64);
     assert_non_null(strstr(caught(), "32,33: expected 1..8388608, or a list\n"));
@@ -292,7 +292,7 @@ static void test_lanes(void **state)
                  {"--crc both --markers on", "23"},
                  {"--crc both --markers both", "0123"}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char made[8] = "";
         accept_line(cases[i].line);
         for (size_t k = 0; k < plan.lane_count; k++)
@@ -323,10 +323,11 @@ static void test_numbers(void **state)
         {"threads", "1", "0", "64", "65", "a number from 1 to 64", "--connections 64"}};
     char line[256], text[256];
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (int most = 0; most < 2; most++) {
             const char *value = most ? cases[i].most : cases[i].least;
-            snprintf(line, sizeof line, "--size 8 --%s %s %s", cases[i].name, value, cases[i].with);
+            snprintf(line, sizeof(line), "--size 8 --%s %s %s", cases[i].name, value,
+                     cases[i].with);
             accept_line(line);
             const uint64_t got[] = {plan.lanes[0].connections,
                                     plan.lanes[0].window,
@@ -340,8 +341,8 @@ static void test_numbers(void **state)
                                     plan.lanes[0].threads};
             assert_int_equal(got[i], strtoull(value, NULL, 10));
             value = most ? cases[i].above : cases[i].below;
-            snprintf(line, sizeof line, "--%s %s", cases[i].name, value);
-            snprintf(text, sizeof text, "--%s %s: expected %s", cases[i].name, value,
+            snprintf(line, sizeof(line), "--%s %s", cases[i].name, value);
+            snprintf(text, sizeof(text), "--%s %s: expected %s", cases[i].name, value,
                      cases[i].range);
             refuse(true, line, text);
         }
@@ -353,11 +354,11 @@ static void test_ratios(void **state)
     static const char *const bad[] = {"0", "-1", "x", "2x", "''"};
     char line[64], text[128];
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         for (int most = 0; most < 2; most++) {
             const char *name = most ? "max-ratio" : "min-ratio";
-            snprintf(line, sizeof line, "--baseline tcp --%s %s", name, bad[i]);
-            snprintf(text, sizeof text, "--%s %s: expected a number above 0", name,
+            snprintf(line, sizeof(line), "--baseline tcp --%s %s", name, bad[i]);
+            snprintf(text, sizeof(text), "--%s %s: expected a number above 0", name,
                      strcmp(bad[i], "''") == 0 ? "\"\"" : bad[i]);
             refuse(true, line, text);
         }
@@ -393,9 +394,9 @@ static void test_cpus(void **state)
 static void congestion_text(char *text, size_t room, const char *name, const char *list)
 {
     char path[128], names[128] = "";
-    snprintf(path, sizeof path, "/proc/sys/net/ipv4/tcp_%s_congestion_control", list);
+    snprintf(path, sizeof(path), "/proc/sys/net/ipv4/tcp_%s_congestion_control", list);
     FILE *file = fopen(path, "r");
-    if (file == NULL || fgets(names, sizeof names, file) == NULL)
+    if (file == NULL || fgets(names, sizeof(names), file) == NULL)
         snprintf(text, room, "--congestion %s: expected one that TCP has here", name);
     else
         snprintf(text, room, "--congestion %s: expected what TCP has here: %.*s", name,
@@ -410,15 +411,15 @@ static void test_congestion(void **state)
     (void)state;
     accept_line("--congestion fifteen-letters");
     assert_string_equal(plan.lanes[0].congestion, "fifteen-letters");
-    congestion_text(text, sizeof text, "sixteen--letters", "available");
+    congestion_text(text, sizeof(text), "sixteen--letters", "available");
     refuse(true, "--congestion sixteen--letters", text);
-    congestion_text(text, sizeof text, "\"\"", "available");
+    congestion_text(text, sizeof(text), "\"\"", "available");
     refuse(true, "--congestion ''", text);
     refusal = ENOENT;
-    congestion_text(text, sizeof text, "bad", "available");
+    congestion_text(text, sizeof(text), "bad", "available");
     refuse(true, "--congestion bad", text);
     refusal = EPERM;
-    congestion_text(text, sizeof text, "bad", "allowed");
+    congestion_text(text, sizeof(text), "bad", "allowed");
     refuse(true, "--congestion bad", text);
     /* What the system has none of when all options are there. */
     refuse(true, "--mss 666", "refused");

@@ -211,7 +211,7 @@ static void test_failures(void **state)
                  {IW_EVENT_REQUEST, "connection 1: the start-up was refused"},
                  {IW_EVENT_NONE, "connection 1: it was lost"}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         (void)begin(state);
         struct perf_lane *lane = make(false, 2, 1, false);
         odd = cases[i].kind;

@@ -56,10 +56,10 @@ static uint32_t sum_of(const char *path, size_t *length)
     uint32_t header;
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
-    size_t all = fread(octets, 1, sizeof octets, file);
-    assert_true(all > 12 && all < sizeof octets);
+    size_t all = fread(octets, 1, sizeof(octets), file);
+    assert_true(all > 12 && all < sizeof(octets));
     fclose(file);
-    memcpy(&header, octets + 4, sizeof header);
+    memcpy(&header, octets + 4, sizeof(header));
     assert_true(header < all);
     *length = all - header;
     return iw_crc32c_portable(IW_CRC32C_INIT, octets + header, all - header);
@@ -176,7 +176,7 @@ static void test_captures(void **state)
     };
     (void)state;
     mute = false;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char path[] = "perf-XXXXXX", said[64];
         size_t length;
         int fd = mkstemp(path);
@@ -189,7 +189,7 @@ static void test_captures(void **state)
         const char *text = caught();
         uint32_t sum = sum_of(path, &length);
         unlink(path);
-        snprintf(said, sizeof said, "%s%s", path, cases[i].said + 1);
+        snprintf(said, sizeof(said), "%s%s", path, cases[i].said + 1);
         assert_int_equal(status, 0);
         assert_string_equal(text, said);
         assert_int_equal(length, cases[i].length);
@@ -210,7 +210,7 @@ static void test_many_connections(void **state)
                  {50001, 2, 10000, {50000u * 2654435761u, 50000u * 40503}}};
     (void)state;
     mute = true;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct iw_loop_options options = defaults();
         options.path = "/dev/null";
         options.connections = cases[i].connections;

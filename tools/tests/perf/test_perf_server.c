@@ -80,8 +80,8 @@ static void refuse(const char *line, const char *answer, const char *reason)
     int fd = connect_from("127.0.0.1");
     greet(fd);
     say(fd, "%s\n", line);
-    snprintf(expected, sizeof expected, HELLO "%s{\"error\":\"%s\"}\n", answer, reason);
-    snprintf(said, sizeof said, "iwarp-perf: server: %s\n", reason);
+    snprintf(expected, sizeof(expected), HELLO "%s{\"error\":\"%s\"}\n", answer, reason);
+    snprintf(said, sizeof(said), "iwarp-perf: server: %s\n", reason);
     serve(1, said);
     expect_answer(fd, expected);
 }
@@ -99,24 +99,24 @@ static void test_refused_lines(void **state)
     refuse("{}", "", "an unknown command");
     refuse("{\"command\":5}", "", "an unknown command");
     refuse("{\"command\":\"ende\"}", "", "an unknown command");
-    snprintf(text, sizeof text, lane, 0, ",\"counter\":3");
+    snprintf(text, sizeof(text), lane, 0, ",\"counter\":3");
     refuse(text, "", "a lane out of range");
-    snprintf(text, sizeof text, lane, 9, "");
+    snprintf(text, sizeof(text), lane, 9, "");
     refuse(text, "", "a lane out of range");
-    snprintf(text, sizeof text, slice, 8, ",\"lane\":0");
+    snprintf(text, sizeof(text), slice, 8, ",\"lane\":0");
     refuse(text, "", "a slice out of range");
-    snprintf(text, sizeof text, slice, 5, ",\"lane\":0"); /* there is none yet */
+    snprintf(text, sizeof(text), slice, 5, ",\"lane\":0"); /* there is none yet */
     refuse(text, "", "a slice out of range");
-    snprintf(text, sizeof text, slice, 5, "");
+    snprintf(text, sizeof(text), slice, 5, "");
     refuse(text, "", "a slice out of range");
-    snprintf(text, sizeof text, slice, 5, ",\"lane\":-1");
+    snprintf(text, sizeof(text), slice, 5, ",\"lane\":-1");
     refuse(text, "", "a slice out of range");
     doubles.failing = "create";
-    snprintf(text, sizeof text, lane, 9, ",\"counter\":3");
+    snprintf(text, sizeof(text), lane, 9, ",\"counter\":3");
     refuse(text, "", "create failed");
     doubles.failing = NULL;
-    int length = snprintf(text, sizeof text, lane, 9, ",\"counter\":3");
-    snprintf(text + length, sizeof text - (size_t)length, "\n{}");
+    int length = snprintf(text, sizeof(text), lane, 9, ",\"counter\":3");
+    snprintf(text + length, sizeof(text) - (size_t)length, "\n{}");
     refuse(text, STAGS, "no port of a connection");
 }
 
@@ -151,7 +151,7 @@ static void test_failing_steps(void **state)
                  {"execute", OPENED "{\"ready\":true}\n"},
                  {"verify", OPENED "{\"ready\":true}\n"}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char expected[512], said[128];
         int fd = connect_from("127.0.0.1"), ours = lane_connection('a');
         doubles.failing = cases[i].name;
@@ -159,9 +159,9 @@ static void test_failing_steps(void **state)
         open_lane(fd, 1);
         say_port(fd, ours);
         run_slice(fd, 0);
-        snprintf(said, sizeof said, "iwarp-perf: server: %s failed\n", doubles.failing);
+        snprintf(said, sizeof(said), "iwarp-perf: server: %s failed\n", doubles.failing);
         serve(1, said);
-        snprintf(expected, sizeof expected, HELLO "%s{\"error\":\"%s failed\"}\n", cases[i].answer,
+        snprintf(expected, sizeof(expected), HELLO "%s{\"error\":\"%s failed\"}\n", cases[i].answer,
                  doubles.failing);
         expect_answer(fd, expected);
         close(ours);
@@ -173,7 +173,7 @@ static void test_greetings(void **state)
     static const char *const bad[] = {"{\"iwarp-perf\":3}", "{\"iwarp-perf\":5}", "{}",
                                       "{\"iwarp-perf\":\"4\"}"};
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         int fd = connect_from("127.0.0.1");
         say(fd, "%s\n", bad[i]);
         serve(1, "iwarp-perf: server: another version of iwarp-perf\n");
@@ -283,7 +283,7 @@ static void test_server(void **state)
     assert_int_equal(dup2(kept, 1), 1);
     close(kept);
     close(ends[1]);
-    ssize_t length = read(ends[0], said, sizeof said - 1);
+    ssize_t length = read(ends[0], said, sizeof(said) - 1);
     close(ends[0]);
     said[length > 0 ? length : 0] = '\0';
     assert_string_equal(said, "listening on there:6\n");

@@ -49,7 +49,7 @@ static void connect_both(struct perf_lane *client, struct perf_lane *server, uin
     int fds[2], octets = 16384;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &octets, sizeof octets), 0);
+        assert_int_equal(setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &octets, sizeof(octets)), 0);
     assert_int_equal(client->ops->attach(client, index, fds[0]), 0);
     assert_int_equal(server->ops->attach(server, index, fds[1]), 0);
 }
@@ -166,7 +166,7 @@ static void the_baseline_reads_as_many_at_once(void **state)
     assert_int_equal(lane->ops->execute(lane, &run, NULL), -1);
     assert_string_equal(lane->error, "no progress for 60 seconds");
     /* RFC 5040 §4.4: a Read Request's header has 28 octets. */
-    assert_int_equal(recv(fds[1], requests, sizeof requests, MSG_DONTWAIT), 128 * 28);
+    assert_int_equal(recv(fds[1], requests, sizeof(requests), MSG_DONTWAIT), 128 * 28);
     perf_lane_destroy(lane);
     close(fds[1]);
 }

@@ -16,7 +16,7 @@ FILE *__wrap_fopen(const char *path, const char *mode)
     assert_string_equal(mode, "r");
     if (memory == NULL)
         return NULL;
-    snprintf(text, sizeof text, "%s", memory);
+    snprintf(text, sizeof(text), "%s", memory);
     return fmemopen(text, strlen(text), "r");
 }
 

@@ -97,7 +97,7 @@ static void test_windows(void **state)
                  {PERF_WRITE_BW, 4096, 4096}, {PERF_READ_BW, 128, 128}, {PERF_READ_BW, 129, 128},
                  {PERF_ATOMIC_BW, 4096, 128}, {PERF_ATOMIC_BW, 3, 3}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct perf_setup setup = {.window = cases[i].window};
         struct perf_run run = {.test = cases[i].test};
         assert_int_equal(perf_window(&setup, &run), cases[i].expected);
@@ -175,7 +175,7 @@ static void test_row_is_flushed(void **state)
     assert_int_equal(dup2(saved, 1), 1);
     close(saved);
     close(ends[1]);
-    assert_true(read(ends[0], text, sizeof text) > 0);
+    assert_true(read(ends[0], text, sizeof(text)) > 0);
     close(ends[0]);
 }
 
@@ -360,9 +360,9 @@ static void compare_page(struct perf_plan *plan, const struct perf_results *resu
     plan->html = made;
     assert_int_equal(perf_report_html(plan, results), 0);
     plan->html = NULL;
-    snprintf(page, sizeof page, "%s", text_of(made));
+    snprintf(page, sizeof(page), "%s", text_of(made));
     unlink(made);
-    snprintf(path, sizeof path, "%s/%s", PAGES, expected);
+    snprintf(path, sizeof(path), "%s/%s", PAGES, expected);
     /* For who changes the pages: look at them in a browser before they are committed. */
     if (getenv("IW_PAGES_WRITE") != NULL) {
         FILE *out = fopen(path, "w");

@@ -26,9 +26,9 @@ static int begin(void **state)
     (void)state;
     record[0] = '\0';
     recorded = 0;
-    memset(sends, 0, sizeof sends);
-    memset(receives, 0, sizeof receives);
-    memset(waits, 0, sizeof waits);
+    memset(sends, 0, sizeof(sends));
+    memset(receives, 0, sizeof(receives));
+    memset(waits, 0, sizeof(waits));
     n_sends = n_receives = n_waits = 0;
     coming = 0;
     now = 0;
@@ -40,7 +40,7 @@ static int begin(void **state)
 /* The calls as one text, where lines that come again are counted. */
 static void expect(const char *expected)
 {
-    static char text[sizeof record];
+    static char text[sizeof(record)];
     size_t used = 0;
     text[0] = '\0';
     for (const char *at = record; *at != '\0';) {
@@ -49,7 +49,7 @@ static void expect(const char *expected)
         while (strncmp(at, at + times * length, length) == 0)
             times++;
         used +=
-            (size_t)snprintf(text + used, sizeof text - used, "%u %.*s", times, (int)length, at);
+            (size_t)snprintf(text + used, sizeof(text) - used, "%u %.*s", times, (int)length, at);
         at += times * length;
     }
     assert_string_equal(text, expected);
@@ -465,7 +465,7 @@ static void test_failures(void **state)
                  {true, 0, 6, 0, "more octets than agreed"},
                  {true, -EPIPE, 0, 0, "TCP: Broken pipe"}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct perf_run slice = {.test = PERF_SEND_LAT, .size = 5, .count = 1};
         (void)begin(state);
         struct perf_lane *lane = make(true, 1, cases[i].poll, 5);

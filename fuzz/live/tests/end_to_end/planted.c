@@ -36,7 +36,7 @@ static void fail(void)
 
     if (how == NULL)
         abort();
-    while (!strcmp(how, "hang"))
+    while (strcmp(how, "hang") == 0)
         pause();
     close_listeners();
 }

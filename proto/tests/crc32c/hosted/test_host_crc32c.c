@@ -28,14 +28,14 @@ static void best_vectors(void **state)
     size_t i;
 
     (void)state;
-    memset(data, 0, sizeof data);
+    memset(data, 0, sizeof(data));
     assert_int_equal(~iw_crc32c_best()(IW_CRC32C_INIT, data, 32), 0x8a9136aa);
-    memset(data, 0xff, sizeof data);
+    memset(data, 0xff, sizeof(data));
     assert_int_equal(~iw_crc32c_best()(IW_CRC32C_INIT, data, 32), 0x62a8ab43);
-    for (i = 0; i < sizeof data; i++)
+    for (i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t)i;
     assert_int_equal(~iw_crc32c_best()(IW_CRC32C_INIT, data, 32), 0x46dd794e);
-    for (i = 0; i < sizeof data; i++)
+    for (i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t)(31 - i);
     assert_int_equal(~iw_crc32c_best()(IW_CRC32C_INIT, data, 32), 0x113fdb5c);
     assert_int_equal(~iw_crc32c_best()(IW_CRC32C_INIT, "123456789", 9), 0xe3069283);

@@ -53,7 +53,7 @@ static void renew(int *fd)
 static void raise_fd(int fd)
 {
     uint64_t one = 1;
-    if (write(fd, &one, sizeof one) != sizeof one)
+    if (write(fd, &one, sizeof(one)) != sizeof(one))
         abort();
 }
 
@@ -61,15 +61,15 @@ static void raise_fd(int fd)
 static bool lower_fd(int fd)
 {
     uint64_t one;
-    return read(fd, &one, sizeof one) == sizeof one;
+    return read(fd, &one, sizeof(one)) == sizeof(one);
 }
 
 static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 {
     int n = cq != own.cq ? 0 : own.wc_count < count ? own.wc_count : count;
-    memcpy(wc, own.wc, (size_t)n * sizeof *wc);
+    memcpy(wc, own.wc, (size_t)n * sizeof(*wc));
     own.wc_count -= n;
-    memmove(own.wc, own.wc + n, (size_t)own.wc_count * sizeof *wc);
+    memmove(own.wc, own.wc + n, (size_t)own.wc_count * sizeof(*wc));
     return n;
 }
 
@@ -104,7 +104,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
         return doubles.number;
     doubles.sent = *wr;
     if (wr->num_sge > 0)
-        memcpy(doubles.pieces, wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
+        memcpy(doubles.pieces, wr->sg_list, (size_t)wr->num_sge * sizeof(*wr->sg_list));
     if (wr->opcode == IBV_WR_BIND_MW && !doubles.bind_silent && !doubles.bind_fails)
         bound_to(wr->bind_mw.mw, wr->bind_mw.bind_info.mr);
     if (wr->opcode == IBV_WR_BIND_MW && !doubles.bind_silent)
@@ -122,13 +122,13 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
         return doubles.number;
     doubles.received = *wr;
     if (wr->num_sge > 0)
-        memcpy(doubles.pieces, wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
+        memcpy(doubles.pieces, wr->sg_list, (size_t)wr->num_sge * sizeof(*wr->sg_list));
     return 0;
 }
 
 static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
-    struct ibv_mw *mw = fails(FAULT_ALLOC_MW) ? NULL : calloc(1, sizeof *mw);
+    struct ibv_mw *mw = fails(FAULT_ALLOC_MW) ? NULL : calloc(1, sizeof(*mw));
     if (mw == NULL)
         return NULL;
     *mw = (struct ibv_mw){
@@ -163,7 +163,7 @@ static int dealloc_mw(struct ibv_mw *mw)
 
 void doubles_begin(void)
 {
-    memset(&doubles, 0, sizeof doubles);
+    memset(&doubles, 0, sizeof(doubles));
     renew(&own.cm_fd);
     renew(&own.wc_fd);
     renew(&own.async_fd);
@@ -171,7 +171,7 @@ void doubles_begin(void)
     own.channel.fd = own.cm_fd;
     own.completions.fd = own.wc_fd;
     own.key = 1;
-    memset(own.bound, 0, sizeof own.bound);
+    memset(own.bound, 0, sizeof(own.bound));
     doubles.devices = 1;
     doubles.port = 1; /* nobody listens there on TCP */
     doubles.qp_state = IBV_QPS_RTS;
@@ -185,7 +185,7 @@ void doubles_begin(void)
     for (int i = 0; i < DOUBLE_DEVICES; i++) {
         struct ibv_device *d = &doubles.device[i];
         d->transport_type = IBV_TRANSPORT_IWARP;
-        snprintf(d->name, sizeof d->name, "rnic%d", i);
+        snprintf(d->name, sizeof(d->name), "rnic%d", i);
         doubles.context[i] = (struct ibv_context){.device = d, .async_fd = own.async_fd};
         doubles.context[i].ops.poll_cq = poll_cq;
         doubles.context[i].ops.req_notify_cq = req_notify_cq;
@@ -269,7 +269,7 @@ int ibv_query_port(struct ibv_context *context, uint8_t port,
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
-    struct ibv_pd *pd = fails(FAULT_ALLOC_PD) ? NULL : calloc(1, sizeof *pd);
+    struct ibv_pd *pd = fails(FAULT_ALLOC_PD) ? NULL : calloc(1, sizeof(*pd));
     if (pd != NULL) {
         pd->context = context;
         doubles.pds++;
@@ -287,7 +287,7 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                                 unsigned access)
 {
-    struct ibv_mr *mr = fails(FAULT_REG_MR) ? NULL : calloc(1, sizeof *mr);
+    struct ibv_mr *mr = fails(FAULT_REG_MR) ? NULL : calloc(1, sizeof(*mr));
     if (mr == NULL)
         return NULL;
     uint32_t key = 0x55000000 + (own.key++ << 8);
@@ -341,7 +341,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_context,
                              struct ibv_comp_channel *channel, int vector)
 {
-    struct ibv_cq *cq = fails(FAULT_CREATE_CQ) ? NULL : calloc(1, sizeof *cq);
+    struct ibv_cq *cq = fails(FAULT_CREATE_CQ) ? NULL : calloc(1, sizeof(*cq));
     (void)vector;
     if (cq == NULL)
         return NULL;
@@ -388,7 +388,7 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
         return -1;
     }
     *event = own.async[0];
-    memmove(own.async, own.async + 1, (size_t)--own.async_count * sizeof *event);
+    memmove(own.async, own.async + 1, (size_t)--own.async_count * sizeof(*event));
     doubles.events_unacknowledged++;
     return 0;
 }
@@ -407,7 +407,7 @@ const char *ibv_event_type_str(enum ibv_event_type type)
 const char *ibv_wc_status_str(enum ibv_wc_status status)
 {
     static char text[20];
-    snprintf(text, sizeof text, "status %d", (int)status);
+    snprintf(text, sizeof(text), "status %d", (int)status);
     return text;
 }
 
@@ -436,7 +436,7 @@ struct ibv_context **rdma_get_devices(int *count)
     if (fails(FAULT_GET_DEVICES))
         return NULL;
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): the list is one of pointers */
-    struct ibv_context **list = calloc(DOUBLE_DEVICES + 1, sizeof *list);
+    struct ibv_context **list = calloc(DOUBLE_DEVICES + 1, sizeof(*list));
     for (*count = 0; list != NULL && *count < doubles.devices; ++*count)
         list[*count] = &doubles.context[*count];
     return list;
@@ -454,7 +454,7 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 
 struct rdma_cm_id *doubles_new_id(void)
 {
-    struct rdma_cm_id *id = calloc(1, sizeof *id);
+    struct rdma_cm_id *id = calloc(1, sizeof(*id));
     if (id == NULL)
         abort();
     id->verbs = &doubles.context[0];
@@ -535,7 +535,7 @@ __be16 rdma_get_src_port(struct rdma_cm_id *id)
 
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
 {
-    struct ibv_qp *qp = fails(FAULT_CREATE_QP) ? NULL : calloc(1, sizeof *qp);
+    struct ibv_qp *qp = fails(FAULT_CREATE_QP) ? NULL : calloc(1, sizeof(*qp));
     if (qp == NULL)
         return -1;
     qp->context = pd->context;
@@ -605,8 +605,8 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 {
     (void)event;
     own.count--;
-    memmove(own.event, own.event + 1, (size_t)own.count * sizeof *own.event);
-    memmove(own.data, own.data + 1, (size_t)own.count * sizeof *own.data);
+    memmove(own.event, own.event + 1, (size_t)own.count * sizeof(*own.event));
+    memmove(own.data, own.data + 1, (size_t)own.count * sizeof(*own.data));
     for (int i = 0; i < own.count; i++)
         if (own.event[i].param.conn.private_data != NULL)
             own.event[i].param.conn.private_data = own.data[i];

@@ -13,7 +13,7 @@ static void emit(void *context, json_t *event)
 
 struct host *host_start(void)
 {
-    struct host *h = calloc(1, sizeof *h);
+    struct host *h = calloc(1, sizeof(*h));
     assert_non_null(h);
     h->reactor = iw_reactor_create();
     h->events = json_array();
@@ -51,7 +51,7 @@ static json_t *parse(const char *format, va_list arguments)
     char text[4000];
     json_error_t error;
     /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the callers started it */
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     for (char *c = text; *c; c++)
         if (*c == '\'')
             *c = '"';

@@ -57,9 +57,10 @@ static void finds_its_device(void **state)
         char expected[AGENT_ERROR];
         memset(doubles.device[1].name, 'b', length);
         doubles.device[1].name[length] = '\0';
-        snprintf(doubles.device[2].name, sizeof doubles.device[2].name, "c");
-        snprintf(expected, sizeof expected, "--backend verbs: expected --device with one of: %s %s",
-                 doubles.device[0].name, length == 34 ? doubles.device[1].name : "c");
+        snprintf(doubles.device[2].name, sizeof(doubles.device[2].name), "c");
+        snprintf(expected, sizeof(expected),
+                 "--backend verbs: expected --device with one of: %s %s", doubles.device[0].name,
+                 length == 34 ? doubles.device[1].name : "c");
         find(NULL, expected);
     }
     doubles.devices = 0;
@@ -140,12 +141,12 @@ static void says_what_is_unsupported(void **state)
     h->device.attributes.vendor_id = 0x626d74; /* siw */
     for (size_t i = 0; i < COUNT(requests); i++) {
         char error[AGENT_ERROR];
-        snprintf(error, sizeof error, AGENT_UNSUPPORTED "%s", requests[i][0]);
+        snprintf(error, sizeof(error), AGENT_UNSUPPORTED "%s", requests[i][0]);
         refuse(h, error, "{%s}", requests[i][1]);
     }
     char hex[2 * 256 + 1];
-    memset(hex, '0', sizeof hex - 1);
-    hex[sizeof hex - 1] = '\0';
+    memset(hex, '0', sizeof(hex) - 1);
+    hex[sizeof(hex) - 1] = '\0';
     refuse(h, "unsupported: field private: more than 255 octets",
            "{'do':'listen','host':'192.0.2.1','private':'%s'}", hex);
     refuse(h, "unsupported: field private: more than 255 octets",

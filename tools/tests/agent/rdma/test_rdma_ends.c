@@ -28,8 +28,8 @@ static void answers_that_fail(void **state)
     doubles_tell(RDMA_CM_EVENT_CONNECT_REQUEST, doubles_new_id(), listener, 0, "x");
     want(h, "{'event':'request','listen':1,'private':'78','conn':2}");
     char hex[2 * 256 + 1];
-    memset(hex, '0', sizeof hex - 1);
-    hex[sizeof hex - 1] = '\0';
+    memset(hex, '0', sizeof(hex) - 1);
+    hex[sizeof(hex) - 1] = '\0';
     refuse(h, "unsupported: field private: more than 255 octets",
            "{'do':'reject','conn':2,'private':'%s'}", hex);
     refuse(h, "unsupported: field private: more than 255 octets",
@@ -336,7 +336,7 @@ static void devices_without_memory(void **state)
 static uint16_t listen_on_tcp6(int *fd)
 {
     struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
-    socklen_t length = sizeof at;
+    socklen_t length = sizeof(at);
     *fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (*fd < 0 || bind(*fd, (struct sockaddr *)&at, length) != 0 || listen(*fd, 1) != 0)
         return 0; /* this host has no IPv6 */

@@ -474,7 +474,7 @@ static void parks_listeners_of_software_devices(void **state)
 {
     (void)state;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof at;
+    socklen_t length = sizeof(at);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&at, length), 0);
     assert_int_equal(listen(fd, 1), 0);

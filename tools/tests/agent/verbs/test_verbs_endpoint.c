@@ -99,7 +99,7 @@ __attribute__((format(printf, 2, 3))) static void refuse(const char *why, const 
 
 static bool is_closing(const json_t *event)
 {
-    return !strcmp(json_string_value(json_object_get(event, "event")), "peer-closed");
+    return strcmp(json_string_value(json_object_get(event, "event")), "peer-closed") == 0;
 }
 
 /* The next event of a connection is exactly this one, but for its `conn`. Whether the peer's close
