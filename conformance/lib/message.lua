@@ -415,5 +415,8 @@ end
 local sealed = { __index = strict.only("a message", {}, ITEM) }
 function message.seal(item) return setmetatable(item, sealed) end
 
+-- The code of a Terminate, "1/1/00"; nil unless it has one.
+function message.code_of(f) return f.layer and f.code and ("%x/%x/%02x"):format(f.layer, f.etype, f.code) or nil end
+
 message.specs = specs
 return message

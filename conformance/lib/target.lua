@@ -50,7 +50,7 @@ end
 
 -- The code of an item that is a Terminate, "1/1/00".
 local function code_of(item)
-  return item and item.op == "terminate" and item.layer and ("%x/%x/%02x"):format(item.layer, item.etype, item.code) or nil
+  return item and item.op == "terminate" and message.code_of(item) or nil
 end
 
 -- A deviation of the target, after all that the observer has found so far. why.how: a word for what the target did, the
