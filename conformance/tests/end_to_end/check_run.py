@@ -267,7 +267,7 @@ def templates(run):
     """The cases to begin with hold, and each fails where it should."""
     cases = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lib", "templates")
     check("2 PASS" in run.run(0, "run", "--cases", cases).stdout, "the templates hold")
-    for switch, failing, others in (("--ignore ddp-to-bounds", "my-write-past-end", "1 PASS"), ("--violate ddp-msn", "my-sends-in-order", "")):
+    for switch, failing, others in (("--ignore ddp-to-bounds", "my-write-past-end", "1 PASS"), ("--violate ddp-mo-zero", "my-sends-in-order", "")):
         bent = harness.script(run.at("bent"), '#!/bin/sh\nexec "%s" "$@" %s\n' % (os.path.join(os.path.dirname(run.program), "iwarp-agent"), switch))
         out = run.run(1, "run", "--cases", cases, "--agent", bent, "--time-scale", "0.3").stdout
         check("FAIL " + failing in out and others in out, "%s fails with %s" % (failing, switch), out)

@@ -4,6 +4,7 @@
 A `Wire` is the hostile end of one TCP connection; it gives up as soon as the tester does. `PEERS` are
 what an MPA port may do, `AGENTS` what a control port may do.
 """
+import contextlib
 import json
 import socket
 import struct
@@ -585,6 +586,8 @@ class Crowd:
     def close(self):
         """From now on nobody listens."""
         for listener in self.listeners:
+            with contextlib.suppress(OSError):  # closed before
+                listener.shutdown(socket.SHUT_RDWR)  # at once, although a thread waits for it
             listener.close()
 
     def __enter__(self):
