@@ -30,7 +30,8 @@ enum iw_quirk {
     /* CRC fields hold the CRC-32 of Ethernet in place of the CRC32c, in either order. */
     IW_QUIRK_CRC_POLYNOMIAL,
     /* CRC fields hold something else: no FPDU of a side has a right one, from its first on, and all
-     * else in their headers is in order. */
+     * else in their headers is in order. Only where octets come as they were sent (`intact` in
+     * struct iw_observer_config). */
     IW_QUIRK_CRC_OTHER,
     /* A side sends no Markers, though the other one's start-up frame asks for them (RFC 5044
      * §7.1.1), or sends some that nobody asked for. */
