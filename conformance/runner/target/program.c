@@ -119,23 +119,25 @@ bool iw_program_listens(pid_t pid, uint16_t port)
 
 /* ---- the program of a command ---- */
 
+enum { HAS_PORT = 3 };
+
 struct search {
     pid_t group;
     uint16_t port;
     struct process best;
-    int rank; /* of the best: 0 none, 1 the head, 2 another one, 3 the one that listens */
+    int rank; /* of the best: 0 none, 1 the head, 2 another one, HAS_PORT */
 };
 
 static bool rate(void *context, const struct process *p)
 {
     struct search *s = context;
     unsigned long inode = s->port != 0 ? listener_of(p->pid, s->port) : 0;
-    int rank = inode != 0 && holds(p->pid, inode) ? 3 : p->pid != s->group ? 2 : 1;
+    int rank = inode != 0 && holds(p->pid, inode) ? HAS_PORT : p->pid != s->group ? 2 : 1;
     if (rank > s->rank) {
         s->best = *p;
         s->rank = rank;
     }
-    return rank == 3;
+    return rank == HAS_PORT;
 }
 
 /* The kernel cuts a name off: the file's has all of it. */
@@ -156,7 +158,8 @@ pid_t iw_program_find(pid_t group, uint16_t port, char *name, size_t room)
 {
     struct search s = {.group = group, .port = port};
     each(group, rate, &s);
-    if (s.rank == 0)
+    /* Where nothing listens yet, any other one may be there for a moment only. */
+    if (s.rank == 0 || (port != 0 && s.rank != HAS_PORT))
         return 0;
     complete(&s.best, name, room);
     return s.best.pid;

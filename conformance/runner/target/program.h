@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 /* Finds the program that the command of the process group `group` is about: the process that
- * listens at `port` (0: at none), else the first that is not the head of the group, else the head.
- * Writes its name to `name`. Returns its process id; 0: nothing of the group runs. */
+ * listens at `port`; with port 0 the first that is not the head of the group, else the head. Writes
+ * its name to `name`. Returns its process id; 0: there is none (yet). */
 pid_t iw_program_find(pid_t group, uint16_t port, char *name, size_t room);
 /* Returns whether anything of the group still runs. */
 bool iw_program_runs(pid_t group);

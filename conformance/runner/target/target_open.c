@@ -322,6 +322,15 @@ static enum iw_target_opened reach(struct iw_target_instance *t, const char *opt
     return IW_TARGET_OPENED;
 }
 
+/* Finds the program of a start command, as soon as it listens. */
+static void look_at_program(struct iw_target_instance *t)
+{
+    const struct iw_target_spec *spec = t->spec;
+    if (spec->start != NULL && t->process.program == 0)
+        iw_process_look_at(&t->process,
+                           spec->class == IW_TARGET_AGENT ? spec->agent_port : t->target.port);
+}
+
 enum iw_target_opened iw_target_open(const struct iw_target_spec *spec, const char *option,
                                      const char *log, double time_scale,
                                      struct iw_target_instance **out, char *error, size_t room)
@@ -387,9 +396,7 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
     }
     if (t->target.station_host == NULL)
         find_station_host(t);
-    if (spec->start != NULL)
-        iw_process_look_at(&t->process,
-                           spec->class == IW_TARGET_AGENT ? spec->agent_port : t->target.port);
+    look_at_program(t);
     *out = t;
     return IW_TARGET_OPENED;
 }
@@ -425,6 +432,7 @@ bool iw_target_calling(struct iw_target_instance *t)
 const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t room)
 {
     *trouble = 0;
+    look_at_program(t);
     /* A program that crashes has ended a moment after its connection. */
     iw_connect_crashed(&t->connect, after(t, crash_seconds));
     iw_target_await_end(t);

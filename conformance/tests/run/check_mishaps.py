@@ -24,7 +24,7 @@ end
 return list
 """
 GOOD = "fine"
-MANY = 30  # cases that outlast mishap_peer.LATE
+MANY = 30  # cases in which the peer rests: together they outlast mishap_peer.LATE
 SEGV = "was killed by signal 11 (Segmentation fault)"
 
 
@@ -56,7 +56,7 @@ class Check(harness.Bench):
 
 def check_deaths(check):
     check.expect("at once", [GOOD, "now-exits", GOOD], [2], "ended with status 3")
-    many = [GOOD] * MANY
+    many = ["rests"] * MANY
     check.expect("late", [GOOD, "dies", *many], [2], SEGV)
     check.expect("late, two cases", ["dies", *many, "dies", *many], [1, MANY + 2], SEGV)
     check.expect("late, the last one", [GOOD, "exits"], [2], "ended with status 3")

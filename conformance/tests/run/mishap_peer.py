@@ -6,7 +6,7 @@ usage: mishap_peer.py PORT [once]
 once: ends with status 1 after a connection.
 
 One connection after the other. A word in a Request acts once its connection has ended; "now-" in front of it, at once:
-dies (SIGSEGV after 0.1 s), crashes (SIGSEGV), exits (status 3), hangs, deaf (no listener for 0.3 s), slow (no answers for 1.5 s), leaks
+dies (SIGSEGV after 0.1 s), crashes (SIGSEGV), exits (status 3), hangs, deaf (no listener for 0.3 s), slow (no answers for 1.5 s), rests (none for 0.01 s), leaks
 (says so when it is ended by SIGTERM), odd (a report, and it goes on). Any word that is not known does nothing.
 """
 import os
@@ -17,7 +17,7 @@ import sys
 import time
 
 KEY = b"MPA ID Rep Frame"
-LATE, AWAY, SLOW = 0.1, 0.3, 1.5
+LATE, AWAY, SLOW, REST = 0.1, 0.3, 1.5, 0.01
 leaked = False
 
 
@@ -59,6 +59,8 @@ def act(listener, word, port):
         return listen(port)
     elif word == b"slow":
         time.sleep(SLOW)
+    elif word == b"rests":
+        time.sleep(REST)
     elif word == b"leaks":
         leaked = True
     elif word == b"odd":
