@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Several targets: a process for each, which hunts as one alone does, with random choices of its
  * own. They share what they keep and what they find (board.h). */
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -76,13 +77,21 @@ static void signal_all(const pid_t *pids, int number)
             kill(pids[i], number);
 }
 
-static bool any_left(pid_t *pids)
+/* Returns whether a hunter is left. *gravest becomes the status of one that could not hunt. */
+static bool any_left(pid_t *pids, int *gravest)
 {
     bool any = false;
 
     for (unsigned i = 0; i < IW_HUNT_TARGETS; i++) {
-        if (pids[i] > 0 && waitpid(pids[i], NULL, WNOHANG) == pids[i])
+        int ended;
+        if (pids[i] > 0 && waitpid(pids[i], &ended, WNOHANG) == pids[i]) {
+            int status = WIFEXITED(ended) ? WEXITSTATUS(ended) : IW_EXIT_TESTER;
+            if (!WIFEXITED(ended))
+                iw_complain("hunter %u was killed by signal %d", i + 1, WTERMSIG(ended));
+            if (status > IW_EXIT_FAILURE && status > *gravest)
+                *gravest = status;
             pids[i] = 0;
+        }
         any = any || pids[i] > 0;
     }
     return any;
@@ -91,6 +100,7 @@ static bool any_left(pid_t *pids)
 int iw_hunt_crew(struct iw_hunt *h)
 {
     pid_t pids[IW_HUNT_TARGETS] = {0}, parent = getpid();
+    int gravest = 0;
 
     fflush(NULL); /* what is in buffers is to be written once */
 
@@ -98,15 +108,19 @@ int iw_hunt_crew(struct iw_hunt *h)
         pids[i] = fork();
         if (pids[i] == 0)
             hunt(h, i, parent);
+        if (pids[i] < 0) {
+            iw_complain("cannot start hunter %u: %s", i + 1, strerror(errno));
+            gravest = IW_EXIT_TESTER;
+        }
     }
     int status = iw_hunt_go(h);
     iw_hunt_board_end(h->board);
     uint64_t until = iw_transport_now() + (uint64_t)(END_SECONDS * h->world.scale * 1e9);
-    bool told = false;
-    while (any_left(pids)) {
-        if (*h->stop && !told)
+    bool passed_on = false;
+    while (any_left(pids, &gravest)) {
+        if (*h->stop && !passed_on)
             signal_all(pids, SIGTERM);
-        told = told || *h->stop;
+        passed_on = passed_on || *h->stop;
         if (iw_transport_now() >= until)
             signal_all(pids, SIGKILL);
         iw_hunt_progress(h, false);
@@ -120,5 +134,5 @@ int iw_hunt_crew(struct iw_hunt *h)
     *iw_hunt_board_share(h->board, 0) = (struct iw_hunt_share){.over = sum.over};
     for (unsigned i = 1; i < IW_HUNT_TARGETS; i++)
         *iw_hunt_board_share(h->board, i) = (struct iw_hunt_share){.over = 0};
-    return status;
+    return gravest > status ? gravest : status;
 }

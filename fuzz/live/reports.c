@@ -42,7 +42,7 @@ static void put(char *to, size_t room, const char *text)
     free(clean);
 }
 
-/* Kind and function tell one cause from another; where there is no function, the place does. */
+/* Kind and function distinguish causes; where there is no function, the place does. */
 static void take(struct iw_hunt_reports *r, const struct iw_crash *crash)
 {
     struct iw_hunt_report report;

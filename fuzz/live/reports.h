@@ -2,7 +2,7 @@
 #ifndef IW_HUNT_REPORTS_H
 #define IW_HUNT_REPORTS_H
 
-/* What a peer's log says of faults in it: all reports of sanitizers and the like, told apart by
+/* What a peer's log says of faults in it: all reports of sanitizers and the like, distinguished by
  * their cause. */
 
 #include <stddef.h>

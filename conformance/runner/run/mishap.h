@@ -22,7 +22,7 @@ enum { IW_MISHAP_NAMES = 4 };
 /* Initialise with zeros; strings are owned. */
 struct iw_mishap {
     enum iw_mishap_kind kind;
-    char *key;  /* tells one cause from another */
+    char *key;  /* distinguishes causes */
     char *text; /* for a reader; of a hang without its place */
     /* Of a hang: the function that it is in and those that have called it, the innermost first. */
     char names[IW_MISHAP_NAMES][80];
@@ -35,7 +35,7 @@ struct iw_mishap {
 
 void iw_mishap_free(struct iw_mishap *m);
 /* Makes a report's mishap of a line of iw_crash_text() and how the program has ended (NULL: it goes
- * on). A report without the place in the source: kind and function tell one cause from another. */
+ * on). A report without the place in the source: kind and function distinguish causes. */
 void iw_mishap_report(struct iw_mishap *m, const char *report, const char *how);
 void iw_mishap_end(struct iw_mishap *m, const char *how);
 /* `crash`: what the program has said when it was ended; NULL: nothing. `text`: how it was seen. */

@@ -8,6 +8,9 @@
 #include "iwarp/transport.h"
 #include "worker.h"
 
+static const char not_again[] =
+    "not seen again when cases were played alone on a target just started";
+
 enum {
     MEMORY = 5,   /* seconds before the last case: earlier ones are not suspected */
     SEARCH = 120, /* seconds, after which it is given up */
@@ -162,8 +165,7 @@ static const struct iw_case *find_earlier(struct iw_worker *w, const struct iw_p
 static void set_joint(const struct iw_worker *w, struct iw_result *r, const struct iw_mishap *m)
 {
     iw_worker_set(w, r, m);
-    iw_text_join(&r->notes, "\n",
-                 "not seen again when cases were played alone on a target just started");
+    iw_text_join(&r->notes, "\n", not_again);
 }
 
 /* Plays the case again, alone, and if it is not its doing, the cases before it. */
@@ -228,13 +230,18 @@ void iw_worker_blame(struct iw_worker *w, const struct iw_order *order, struct i
 /* After the last case, or at the end of the target: the case that does it alone, else the last. */
 static void blame_any(struct iw_worker *w, struct search *s)
 {
-    bool known = iw_mishaps_know(&w->known, &s->m);
+    bool known = iw_mishaps_know(&w->known, &s->m) || iw_mishaps_know(&w->joint, &s->m);
     if (!known || !s->at_end) {
         w->blaming = true;
         const struct iw_case *c = find_one(s);
         w->blaming = false;
-        iw_mishaps_learn(&w->known, &s->m);
-        iw_worker_charge(w, c != NULL ? c : s->past.list[s->past.count - 1].c, &s->m, NULL);
+        if (c != NULL) {
+            iw_mishaps_learn(&w->known, &s->m);
+            iw_worker_charge(w, c, &s->m, NULL);
+        } else {
+            iw_mishaps_learn(&w->joint, &s->m);
+            iw_worker_charge(w, s->past.list[s->past.count - 1].c, &s->m, not_again);
+        }
     }
     iw_mishap_free(&s->m);
     free(s->past.list);

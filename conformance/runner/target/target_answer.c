@@ -83,9 +83,11 @@ enum iw_alive iw_target_ask(struct iw_target_instance *t)
                 return IW_ALIVE_ANSWERS;
             return has_ended(t) ? IW_ALIVE_ENDED : IW_ALIVE_SILENT;
         }
-        if (errno != ECONNREFUSED)
-            return errno == ETIMEDOUT || errno == EAGAIN || errno == EINPROGRESS ? IW_ALIVE_SILENT
-                                                                                 : IW_ALIVE_REFUSES;
+        if (errno != ECONNREFUSED) {
+            /* Of a target that nobody here has started this may be the network's doing. */
+            bool timed_out = errno == ETIMEDOUT || errno == EAGAIN || errno == EINPROGRESS;
+            return timed_out && t->spec->start != NULL ? IW_ALIVE_SILENT : IW_ALIVE_REFUSES;
+        }
         if (iw_transport_now() >= present)
             return iw_process_forsaken(&t->process) ? IW_ALIVE_ENDED : IW_ALIVE_REFUSES;
         poll(NULL, 0, AGAIN_MS);
