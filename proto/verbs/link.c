@@ -140,6 +140,9 @@ static void want_recv(void *context)
 {
     struct iw_verbs_link *link = context;
     struct iw_verbs_qp *qp = link->qp;
+    /* Of one input, more messages may be whole than the queue pair has places for receives. */
+    if (qp != NULL && qp->init.srq != NULL && iw_verbs_ring_full(&qp->recvs))
+        take_completions(link, iw_verbs_link_endpoint(link));
     if (qp != NULL && qp->init.srq != NULL &&
         iw_verbs_srq_take((struct iw_verbs_srq *)qp->init.srq, qp))
         iw_verbs_give_receives(qp);

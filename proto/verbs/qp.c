@@ -163,6 +163,8 @@ int ibv_destroy_qp(struct ibv_qp *base)
     iw_verbs_cq_clean(qp->init.send_cq, base->qp_num);
     iw_verbs_cq_clean(qp->init.recv_cq, base->qp_num);
     iw_verbs_async_forget(base->context, base);
+    iw_verbs_ring_free(&qp->sends); /* while whoever deregisters a region still finds this one */
+    iw_verbs_ring_free(&qp->recvs);
     LIST_REMOVE(qp, entry);
     count--;
     count_uses(qp, (unsigned)-1);

@@ -265,6 +265,28 @@ static void a_shared_queue_gives_receives(void **state)
     assert_int_equal(w->b.memory[2], 0x5a);
 }
 
+/* More messages than a queue pair holds receives for may come in one input. */
+static void a_shared_queue_gives_many_at_once(void **state)
+{
+    enum { SENDS = 40 };
+    struct world *w = *state;
+    struct ibv_mr *mr = ibv_reg_mr(w->srq->pd, w->b.memory, MEMORY, LOCAL);
+    struct ibv_sge from = sge_of(&w->a, 0, 8);
+    struct ibv_send_wr list[SENDS], *bad_send;
+    for (unsigned i = 0; i < SENDS; i++) {
+        struct ibv_sge sge = {(uintptr_t)&w->b.memory[i], 8, mr->lkey};
+        struct ibv_recv_wr recv = {.wr_id = 80 + i, .sg_list = &sge, .num_sge = 1}, *bad;
+        assert_int_equal(ibv_post_srq_recv(w->srq, &recv, &bad), 0);
+        list[i] = request(IBV_WR_SEND, &from, NULL, 0);
+        list[i].send_flags = 0;
+        list[i].next = i + 1 < SENDS ? &list[i + 1] : NULL;
+    }
+    assert_int_equal(ibv_post_send(w->a.qp, list, &bad_send), 0);
+    for (unsigned i = 0; i < SENDS; i++)
+        expect_status(&w->b, 80 + i, IBV_WC_SUCCESS);
+    assert_int_equal(ibv_dereg_mr(mr), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -284,6 +306,8 @@ int main(void)
         TEST(deregistered_memory_is_not_touched),
         TEST(requests_in_the_error_state_are_flushed),
         cmocka_unit_test_setup_teardown(a_shared_queue_gives_receives, set_up_shared, tear_down),
+        cmocka_unit_test_setup_teardown(a_shared_queue_gives_many_at_once, set_up_shared,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

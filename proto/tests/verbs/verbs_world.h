@@ -68,7 +68,7 @@ static inline void make_side(struct world *w, struct side *s)
         .send_cq = s->cq,
         .recv_cq = s->cq,
         .srq = s == &w->b ? w->srq : NULL,
-        .cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 4, .max_recv_sge = 4},
+        .cap = {.max_send_wr = 48, .max_recv_wr = 16, .max_send_sge = 4, .max_recv_sge = 4},
         .qp_type = IBV_QPT_RC};
     assert_int_equal(rdma_create_qp(s->id, s->pd, &attr), 0);
     s->qp = s->id->qp;
@@ -119,7 +119,7 @@ static inline int set_up_with(void **state, bool shared)
     ask(w);
     if (shared) {
         struct ibv_pd *pd = ibv_alloc_pd(w->b.id->verbs);
-        struct ibv_srq_init_attr attr = {.attr = {.max_wr = 8, .max_sge = 1}};
+        struct ibv_srq_init_attr attr = {.attr = {.max_wr = 48, .max_sge = 1}};
         w->srq = ibv_create_srq(pd, &attr);
         assert_non_null(w->srq);
     }
