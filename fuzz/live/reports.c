@@ -42,21 +42,17 @@ static void put(char *to, size_t room, const char *text)
     free(clean);
 }
 
-/* Kind and function distinguish causes; where there is no function, the place does. */
 static void take(struct iw_hunt_reports *r, const struct iw_crash *crash)
 {
     struct iw_hunt_report report;
-    char text[IW_CRASH_TEXT];
-    struct iw_crash without = *crash;
+    char text[IW_CRASH_TEXT], cause[IW_CRASH_TEXT];
 
     if (strcmp(crash->kind, "ABRT") == 0 && r->n)
         return; /* what was reported before has led to it */
-    if (*without.function)
-        *without.place = 0;
     iw_crash_text(crash, text);
     put(report.text, sizeof(report.text), text);
-    iw_crash_text(&without, text);
-    put(report.cause, sizeof(report.cause), text);
+    iw_crash_cause(text, cause);
+    put(report.cause, sizeof(report.cause), cause);
     const struct iw_hunt_report *known = iw_hunt_reports_find(r, report.cause);
     if (known == NULL && r->n < IW_HUNT_REPORTS) {
         r->last = r->n;

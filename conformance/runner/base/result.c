@@ -6,29 +6,40 @@
 
 #include "host/text.h"
 
-static void free_deviations(struct iw_deviation *list, size_t count)
+static void free_deviation(struct iw_deviation *d)
 {
-    for (size_t i = 0; i < count; i++) {
-        free(list[i].how);
-        free(list[i].fault);
-        free(list[i].came);
-        free(list[i].text);
-        free(list[i].expected);
-        free(list[i].actual);
-    }
-    free(list);
+    free(d->how);
+    free(d->fault);
+    free(d->came);
+    free(d->text);
+    free(d->expected);
+    free(d->actual);
 }
 
-void iw_result_drop_deviations(struct iw_result *r)
+void iw_result_drop_breaches(struct iw_result *r)
 {
-    free_deviations(r->deviations, r->n_deviations);
-    r->deviations = NULL;
-    r->n_deviations = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < r->n_deviations; i++) {
+        if (r->deviations[i].rule == NULL)
+            r->deviations[kept++] = r->deviations[i];
+        else
+            free_deviation(&r->deviations[i]);
+    }
+    r->n_deviations = kept;
+}
+
+void iw_result_add_deviation(struct iw_result *r, const struct iw_deviation *deviation)
+{
+    r->deviations =
+        iw_got(realloc(r->deviations, (r->n_deviations + 1) * sizeof(*r->deviations)));
+    r->deviations[r->n_deviations++] = *deviation;
 }
 
 void iw_result_free(struct iw_result *r)
 {
-    free_deviations(r->deviations, r->n_deviations);
+    for (size_t i = 0; i < r->n_deviations; i++)
+        free_deviation(&r->deviations[i]);
+    free(r->deviations);
     free(r->id);
     free(r->reason);
     free(r->expected);

@@ -55,8 +55,10 @@ struct iw_result {
 };
 
 void iw_result_free(struct iw_result *result);
-/* Frees the deviations. */
-void iw_result_drop_deviations(struct iw_result *result);
+/* Frees the deviations from rules, and keeps those that have none. */
+void iw_result_drop_breaches(struct iw_result *result);
+/* Appends a deviation, which the result takes over. */
+void iw_result_add_deviation(struct iw_result *result, const struct iw_deviation *deviation);
 
 /* Returns a new object of the members that say something: verdict, rule, seconds, heard, reason,
  * expected, actual, observed, notes (a list), where, pcap, log, frames, exchange, deviations. */

@@ -21,10 +21,10 @@ void iw_mishap_free(struct iw_mishap *m)
 
 void iw_mishap_report(struct iw_mishap *m, const char *report, const char *how)
 {
-    const char *place = strstr(report, " (");
-    int length = place != NULL ? (int)(place - report) : (int)strlen(report);
+    char cause[IW_CRASH_TEXT];
+    iw_crash_cause(report, cause);
     m->kind = IW_MISHAP_REPORT;
-    m->key = iw_text_format("%.*s", length, report);
+    m->key = iw_text_copy(cause);
     m->text = iw_text_format("the target broke: %s%s%s", report, how != NULL ? "; " : "",
                              how != NULL ? how : "");
 }
@@ -110,7 +110,7 @@ bool iw_mishap_same(struct iw_mishap *a, const struct iw_mishap *b)
     if (a->kind != IW_MISHAP_HANG)
         return a->key != NULL && b->key != NULL && strcmp(a->key, b->key) == 0;
     if (a->n_names == 0 || b->n_names == 0)
-        return true;
+        return a->n_names == b->n_names;
     if (finds(b, a->names[0], 1))
         return true;
     if (a->n_names < 2 || !finds(b, a->names[1], 1))
@@ -119,15 +119,32 @@ bool iw_mishap_same(struct iw_mishap *a, const struct iw_mishap *b)
     return true;
 }
 
+static void copy_names(struct iw_mishap *to, const struct iw_mishap *from)
+{
+    memcpy(to->names, from->names, sizeof(to->names));
+    to->n_names = from->n_names;
+    memcpy(to->place, from->place, sizeof(to->place));
+}
+
+bool iw_mishap_again(struct iw_mishap *a, const struct iw_mishap *b)
+{
+    if (a->kind != IW_MISHAP_HANG || b->kind != IW_MISHAP_HANG ||
+        (a->n_names > 0 && b->n_names > 0))
+        return iw_mishap_same(a, b);
+    if (b->n_names > 0)
+        copy_names(a, b);
+    set_key(a);
+    return true;
+}
+
 /* ---- known ones ---- */
 
 /* What several looks at one hang have in common says more than the last one. */
 static void take_names(struct iw_mishap *m, const struct iw_mishap *known)
 {
-    if (known->n_names == 0 || (m->n_names > 0 && strcmp(m->names[0], known->names[0]) == 0))
+    if (m->n_names == 0 || strcmp(m->names[0], known->names[0]) == 0)
         return;
-    memcpy(m->names, known->names, sizeof(m->names));
-    m->n_names = known->n_names;
+    copy_names(m, known);
     m->place[0] = '\0';
 }
 

@@ -35,7 +35,7 @@ struct iw_mishap {
 
 void iw_mishap_free(struct iw_mishap *m);
 /* Makes a report's mishap of a line of iw_crash_text() and how the program has ended (NULL: it goes
- * on). A report without the place in the source: kind and function distinguish causes. */
+ * on). iw_crash_cause() distinguishes causes. */
 void iw_mishap_report(struct iw_mishap *m, const char *report, const char *how);
 void iw_mishap_end(struct iw_mishap *m, const char *how);
 /* `crash`: what the program has said when it was ended; NULL: nothing. `text`: how it was seen. */
@@ -44,10 +44,14 @@ void iw_mishap_hang(struct iw_mishap *m, const struct iw_crash *crash, const cha
 char *iw_mishap_text(const struct iw_mishap *m);
 
 /* Returns whether two are of one cause. An endless loop is met in any of the functions that it
- * calls: then *a is taken to be in the function that both have in common. */
+ * calls: then *a is taken to be in the function that both have in common. A hang in a function that
+ * is not known is not the same as one in a known function. */
 bool iw_mishap_same(struct iw_mishap *a, const struct iw_mishap *b);
+/* The same for *b that was seen when the same cases were played again: of two hangs, one may name
+ * no function. Then *a takes the names of *b. */
+bool iw_mishap_again(struct iw_mishap *a, const struct iw_mishap *b);
 
-/* Mishaps that a case has provoked alone, on a fresh target. */
+/* Mishaps that are known, distinguished by their cause. */
 struct iw_mishaps {
     struct iw_mishap *list;
     size_t count;

@@ -140,16 +140,14 @@ static void explain(const struct iw_entry *entry, struct iw_result *result)
     if (result->n_deviations > 0 ||
         (result->verdict != IW_VERDICT_FAIL && result->verdict != IW_VERDICT_NOTE))
         return;
-    result->deviations = iw_got(calloc(1, sizeof(*result->deviations)));
-    result->deviations[result->n_deviations++] = (struct iw_deviation){
-        .verdict = result->verdict,
-        .rule = rule,
-        .how = iw_text_copy("gone"),
-        .text = iw_text_copy(result->reason),
-        .expected = iw_text_copy(result->expected),
-        .actual = iw_text_copy(result->actual),
-        .connection = -1,
-    };
+    iw_result_add_deviation(
+        result, &(struct iw_deviation){.verdict = result->verdict,
+                                       .rule = rule,
+                                       .how = iw_text_copy("gone"),
+                                       .text = iw_text_copy(result->reason),
+                                       .expected = iw_text_copy(result->expected),
+                                       .actual = iw_text_copy(result->actual),
+                                       .connection = -1});
 }
 
 /* How a case that has had all of its rounds stands to what is known. */
@@ -192,10 +190,9 @@ static bool shows_already(const struct iw_result *result, const struct iw_result
 /* What the case saw of a target that it has broken is no further finding. */
 static void put_charge(struct iw_result *to, struct iw_result *charge)
 {
-    iw_result_drop_deviations(to);
-    to->deviations = charge->deviations;
-    to->n_deviations = charge->n_deviations;
-    charge->deviations = NULL;
+    iw_result_drop_breaches(to);
+    for (size_t i = 0; i < charge->n_deviations; i++)
+        iw_result_add_deviation(to, &charge->deviations[i]);
     charge->n_deviations = 0;
     free(to->reason);
     free(to->log);

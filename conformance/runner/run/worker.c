@@ -147,6 +147,17 @@ static char *unfit(const struct iw_worker *w, const struct iw_case *c)
                : iw_target_lacks(iw_target_of(w->target), c);
 }
 
+/* What a sanitizer says at the end of such a target is about this case. */
+static void end_with_case(struct iw_worker *w, struct iw_mishap *m)
+{
+    char trouble[IW_WORKER_LINE];
+    iw_worker_end_target(w, trouble);
+    if (trouble[0] == '\0' || m->kind != IW_MISHAP_NONE)
+        return;
+    iw_mishap_report(m, trouble, "when it was ended");
+    m->seen = iw_transport_now();
+}
+
 void iw_worker_play_once(struct iw_worker *w, const struct iw_order *order, bool thorough,
                          struct iw_result *r, struct iw_mishap *m)
 {
@@ -174,7 +185,7 @@ void iw_worker_play_once(struct iw_worker *w, const struct iw_order *order, bool
     remember(w, order);
     iw_worker_look(w, order->c, thorough, r, m);
     if (pool->target->ends_connection)
-        iw_worker_close(w);
+        end_with_case(w, m);
     if (pool->options->trace != NULL)
         fflush(pool->options->trace);
 }
@@ -227,9 +238,11 @@ void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
         play(&w, &order, &result);
         iw_worker_say(&w, iw_got(json_pack("{s:o}", "result", iw_result_to_json(&result))));
         iw_result_free(&result);
+        iw_worker_say_charges(&w);
     }
     iw_worker_finish(&w);
     iw_worker_close(&w);
+    iw_worker_say_charges(&w);
     free(w.before.list);
     iw_mishaps_free(&w.known);
     iw_mishaps_free(&w.joint);

@@ -38,6 +38,7 @@ struct iw_worker {
     bool refusing;           /* ... or accepted none */
     bool mute;               /* one that was just started gave no answer: silence is no hang */
     bool blaming;            /* cases are played again only to find out whose doing something is */
+    json_t *charges;         /* which the parent does not know yet; NULL: none */
     struct iw_mishaps known; /* those that a case brings about alone, */
     struct iw_mishaps joint; /* and those that it takes several for */
     const struct iw_case *heard; /* the last in which the target said something; NULL: none yet */
@@ -65,19 +66,24 @@ void iw_worker_play_once(struct iw_worker *w, const struct iw_order *order, bool
 
 /* Whether cases are played again to find out whose doing a mishap is. */
 bool iw_worker_blames(const struct iw_worker *w);
+/* A control exchange with the target, which is open; a second one if that is not answered. */
+enum iw_alive iw_worker_ask(const struct iw_worker *w);
 /* After a case: sees what has become of the target. Ends one that has ended or hangs. */
 void iw_worker_look(struct iw_worker *w, const struct iw_case *c, bool thorough,
                     struct iw_result *r, struct iw_mishap *m);
 /* Waits until `deadline` for a late end of a target that has answered. */
 void iw_worker_linger(struct iw_worker *w, uint64_t deadline, struct iw_mishap *m);
-/* The mishap is the finding of this case, and what the case saw of it no further one. */
+/* The mishap is a finding of this case, and what else the case saw is none. */
 void iw_worker_set(const struct iw_worker *w, struct iw_result *r, const struct iw_mishap *m);
 
 /* ---- worker_blame.c ---- */
 
-/* Charges a case that has its result; `note`: for the reader, or NULL. */
-void iw_worker_charge(const struct iw_worker *w, const struct iw_case *c, const struct iw_mishap *m,
+/* Charges a case, once the case that is being played has its result; `note`: for the reader, or
+ * NULL. */
+void iw_worker_charge(struct iw_worker *w, const struct iw_case *c, const struct iw_mishap *m,
                       const char *note);
+/* Sends the parent what was charged since the last call. */
+void iw_worker_say_charges(struct iw_worker *w);
 /* Finds the case whose doing the mishap is: *r, which this may replace by the result of playing the
  * case again, or an earlier one. */
 void iw_worker_blame(struct iw_worker *w, const struct iw_order *order, struct iw_result *r,

@@ -43,14 +43,26 @@ static void play_quietly(struct iw_worker *w, const struct iw_order *order, bool
     w->pool = pool;
 }
 
-void iw_worker_charge(const struct iw_worker *w, const struct iw_case *c, const struct iw_mishap *m,
+void iw_worker_charge(struct iw_worker *w, const struct iw_case *c, const struct iw_mishap *m,
                       const char *note)
 {
     struct iw_result r = {.verdict = IW_VERDICT_FAIL, .notes = iw_text_copy(note)};
     iw_worker_set(w, &r, m);
-    iw_worker_say(w, iw_got(json_pack("{s:{s:o, s:o}}", "charge", "id", iw_json_text(c->id),
-                                      "result", iw_result_to_json(&r))));
+    if (w->charges == NULL)
+        w->charges = iw_got(json_array());
+    json_array_append_new(w->charges,
+                          iw_got(json_pack("{s:{s:o, s:o}}", "charge", "id", iw_json_text(c->id),
+                                           "result", iw_result_to_json(&r))));
     iw_result_free(&r);
+}
+
+void iw_worker_say_charges(struct iw_worker *w)
+{
+    size_t i;
+    json_t *charge;
+    json_array_foreach(w->charges, i, charge) iw_worker_say(w, json_incref(charge));
+    json_decref(w->charges);
+    w->charges = NULL;
 }
 
 /* ---- which of several cases ---- */
@@ -63,10 +75,13 @@ struct search {
     uint64_t until;      /* no more cases are played after this */
 };
 
-/* Whether *n is what is searched for, or an end of the target that explains it. *n is freed. */
+/* Whether *n is what is searched for, or an end of the target that explains it: not one that is
+ * known to have a cause of its own. *n is freed. */
 static bool is_it(struct search *s, struct iw_mishap *n)
 {
-    bool same = iw_mishap_same(&s->m, n), found = same || (!s->at_end && n->kind != IW_MISHAP_NONE);
+    bool same = iw_mishap_again(&s->m, n);
+    bool found = same || (!s->at_end && n->kind != IW_MISHAP_NONE &&
+                          !iw_mishaps_know(&s->w->known, n));
     if (!same && found) {
         iw_mishap_free(&s->m); /* what it says there is nearer to its cause */
         s->m = *n;
@@ -144,7 +159,7 @@ static bool answers_at_first(struct iw_worker *w, const struct iw_order *order)
     struct iw_result none = {.verdict = IW_VERDICT_PASS};
     iw_worker_more(w, order->c);
     w->mute = iw_worker_open(w, order, &none) && iw_target_askable(w->target) &&
-              iw_target_ask(w->target) == IW_ALIVE_SILENT;
+              iw_worker_ask(w) == IW_ALIVE_SILENT;
     iw_result_free(&none);
     return !w->mute;
 }
@@ -162,27 +177,30 @@ static const struct iw_case *find_earlier(struct iw_worker *w, const struct iw_p
 }
 
 /* It stays with the case in which it was seen. */
-static void set_joint(const struct iw_worker *w, struct iw_result *r, const struct iw_mishap *m)
+static void set_joint(const struct iw_worker *w, struct iw_result *r, const struct iw_mishap *m,
+                      const char *note)
 {
     iw_worker_set(w, r, m);
-    iw_text_join(&r->notes, "\n", not_again);
+    iw_text_join(&r->notes, "\n", note);
 }
 
-/* Plays the case again, alone, and if it is not its doing, the cases before it. */
+/* Plays the case again, alone, and if it is not its doing, the cases before it, unless that was in
+ * vain before. */
 static void find_out(struct iw_worker *w, const struct iw_order *order, const struct iw_past *past,
                      struct iw_result *r, struct iw_mishap *m)
 {
+    bool joint = iw_mishaps_know(&w->joint, m);
     struct iw_mishap n;
     iw_result_free(r);
     end_target(w);
     iw_worker_more(w, order->c);
     iw_worker_play_once(w, order, true, r, &n);
-    bool same = iw_mishap_same(m, &n);
+    bool same = iw_mishap_again(m, &n);
     if (same || n.kind != IW_MISHAP_NONE) {
         iw_mishaps_learn(&w->known, same ? m : &n);
         iw_worker_set(w, r, same ? m : &n);
     }
-    const struct iw_case *culprit = same ? NULL : find_earlier(w, past, m);
+    const struct iw_case *culprit = same || joint ? NULL : find_earlier(w, past, m);
     if (culprit != NULL) {
         char *note = iw_text_format("seen in the case after it, %s; played alone on a target just "
                                     "started, this one does it",
@@ -191,9 +209,9 @@ static void find_out(struct iw_worker *w, const struct iw_order *order, const st
         free(note);
         iw_text_join(&r->notes, "\n",
                      "played again: it had met a target that an earlier case had broken");
-    } else if (n.kind == IW_MISHAP_NONE) {
+    } else if (!same) {
         iw_mishaps_learn(&w->joint, m);
-        set_joint(w, r, m);
+        set_joint(w, r, m, not_again);
     }
     iw_mishap_free(&n);
 }
@@ -215,8 +233,8 @@ void iw_worker_blame(struct iw_worker *w, const struct iw_order *order, struct i
     if (is_plain(w, r, m)) {
         iw_mishaps_learn(&w->known, m);
         iw_worker_set(w, r, m);
-    } else if (iw_mishaps_know(&w->joint, m)) {
-        set_joint(w, r, m);
+    } else if (m->kind == IW_MISHAP_HANG && iw_mishaps_know(&w->joint, m)) {
+        set_joint(w, r, m, "seen in an earlier case, too, which did not show it again alone");
     } else if (m->kind != IW_MISHAP_HANG || answers_at_first(w, order)) {
         w->blaming = true;
         find_out(w, order, &past, r, m);

@@ -18,6 +18,12 @@ bool iw_worker_blames(const struct iw_worker *w)
 
 /* ---- a target that answers nothing ---- */
 
+enum iw_alive iw_worker_ask(const struct iw_worker *w)
+{
+    enum iw_alive answer = iw_target_ask(w->target);
+    return answer == IW_ALIVE_SILENT ? iw_target_ask(w->target) : answer;
+}
+
 static void end_hanging(struct iw_worker *w, struct iw_mishap *m)
 {
     const struct iw_pool *pool = w->pool;
@@ -36,9 +42,7 @@ static void end_hanging(struct iw_worker *w, struct iw_mishap *m)
  * hangs. */
 static bool settle(struct iw_worker *w)
 {
-    enum iw_alive answer = iw_target_ask(w->target);
-    if (answer == IW_ALIVE_SILENT)
-        answer = iw_target_ask(w->target);
+    enum iw_alive answer = iw_worker_ask(w);
     w->settled = answer == IW_ALIVE_ANSWERS;
     w->refusing = answer == IW_ALIVE_REFUSES;
     if (w->refusing)
@@ -133,14 +137,17 @@ void iw_worker_linger(struct iw_worker *w, uint64_t deadline, struct iw_mishap *
 void iw_worker_set(const struct iw_worker *w, struct iw_result *r, const struct iw_mishap *m)
 {
     char *text = iw_mishap_text(m);
-    iw_result_drop_deviations(r);
-    r->deviations = iw_got(calloc(1, sizeof(*r->deviations)));
-    r->deviations[r->n_deviations++] = (struct iw_deviation){
-        .verdict = IW_VERDICT_FAIL, .how = iw_text_copy(m->key), .text = text, .connection = -1};
-    r->rule = NULL;
-    free(r->log);
-    r->log = iw_text_copy(w->log);
-    set_reason(r, IW_VERDICT_FAIL,
-               w->log != NULL ? iw_text_format("%s; its output: %s", text, w->log)
-                              : iw_text_copy(text));
+    iw_result_drop_breaches(r);
+    if (r->n_deviations == 0) {
+        r->rule = NULL;
+        free(r->log);
+        r->log = iw_text_copy(w->log);
+        set_reason(r, IW_VERDICT_FAIL,
+                   w->log != NULL ? iw_text_format("%s; its output: %s", text, w->log)
+                                  : iw_text_copy(text));
+    }
+    iw_result_add_deviation(r, &(struct iw_deviation){.verdict = IW_VERDICT_FAIL,
+                                                      .how = iw_text_copy(m->key),
+                                                      .text = text,
+                                                      .connection = -1});
 }

@@ -376,3 +376,25 @@ void iw_crash_text(const struct iw_crash *c, char text[IW_CRASH_TEXT])
              c->function[0] != '\0' ? " in " : "", c->function, c->place[0] != '\0' ? " (" : "",
              c->place, c->place[0] != '\0' ? ")" : "");
 }
+
+/* Whether the text up to `end` closes with " in NAME". */
+static bool names_function(const char *text, const char *end)
+{
+    static const char in[] = " in";
+    const char *name = end;
+    while (name > text && name[-1] != ' ')
+        name--;
+    return name < end && name - text > (ptrdiff_t)strlen(in) &&
+           strncmp(name - 1 - strlen(in), in, strlen(in)) == 0;
+}
+
+void iw_crash_cause(const char *text, char cause[IW_CRASH_TEXT])
+{
+    size_t length = strlen(text);
+    const char *place = NULL;
+    for (const char *p = strstr(text, " ("); p != NULL; p = strstr(p + 1, " ("))
+        place = p;
+    if (place != NULL && text[length - 1] == ')' && names_function(text, place))
+        length = (size_t)(place - text);
+    copy(cause, IW_CRASH_TEXT, text, length);
+}

@@ -42,5 +42,8 @@ bool iw_crash_end(struct iw_crash_reader *r, struct iw_crash *done);
 bool iw_crash_find(const char *text, struct iw_crash *found);
 /* Writes "AddressSanitizer: heap-buffer-overflow in parse (file.c:12)". */
 void iw_crash_text(const struct iw_crash *c, char text[IW_CRASH_TEXT]);
+/* Copies what distinguishes causes in a line of iw_crash_text(): the kind and the function; the
+ * place, too, where no function is named. */
+void iw_crash_cause(const char *text, char cause[IW_CRASH_TEXT]);
 
 #endif

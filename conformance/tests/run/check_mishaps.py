@@ -18,7 +18,10 @@ local list = {}
 for i, word in ipairs(words) do
   list[i] = case {
     id = ("case-%%d-%%s"):format(i, word), purpose = "p", rules = { "MPA-8-02" }, role = "responder",
-    run = function(t) t:connect { private = word } end,
+    run = function(t)
+      t:connect { private = word }
+      if word == "now-shuts" then t:connect {} end
+    end,
   }
 end
 return list
@@ -40,6 +43,8 @@ class Check(harness.Bench):
         report = harness.load(self.at("results", "run.json"))
         print("%5.1f s: %s" % (report["seconds"], what))
         harness.equal(what + ": exit status", done.returncode, status)
+        again = self.run(None, "run", "--resume", self.at("results"))
+        harness.equal(what + ": the journal can be read", (again.returncode, again.stderr.count("expected")), (status, 0))
         return report
 
     def expect(self, what, words, charged, text, **more):
@@ -114,6 +119,9 @@ def check_ends(check):
 
 def check_leaks(check):
     check.expect("a leak", [GOOD, GOOD, GOOD, "leaks", GOOD, GOOD], [4], "LeakSanitizer: leak in keep_request (peer.c:7)")
+    check.expect("a leak of a target that ends", [GOOD, "clings", GOOD], [2], "LeakSanitizer: leak in keep_request", start="exec {program} once",
+                 ends="'connection'")
+    check.expect("a leak in a case that still runs", [GOOD, "now-shuts", GOOD], [2], "LeakSanitizer: leak in keep_request")
     check.expect("a leak in a shell's program", [GOOD, "leaks", GOOD], [2], "LeakSanitizer: leak in keep_request", start="{program}; true")
 
 

@@ -7,7 +7,8 @@ once: ends with status 1 after a connection.
 
 One connection after the other. A word in a Request acts once its connection has ended; "now-" in front of it, at once:
 dies (SIGSEGV after 0.1 s), crashes (SIGSEGV), exits (status 3), hangs, deaf (no listener for 0.3 s), slow (no answers for 1.5 s), rests (none for 0.01 s), leaks
-(says so when it is ended by SIGTERM), odd (a report, and it goes on). Any word that is not known does nothing.
+(says so when it is ended by SIGTERM), clings (leaks, and answers nobody else until then), shuts (leaks, and has no listener from then on),
+odd (a report, and it goes on). Any word that is not known does nothing.
 """
 import os
 import resource
@@ -17,7 +18,7 @@ import sys
 import time
 
 KEY = b"MPA ID Rep Frame"
-LATE, AWAY, SLOW, REST = 0.1, 0.3, 1.5, 0.01
+LATE, AWAY, SLOW, REST, FOREVER = 0.1, 0.3, 1.5, 0.01, 60
 leaked = False
 
 
@@ -52,7 +53,7 @@ def act(listener, word, port):
         os._exit(3)
     elif word == b"hangs":
         while True:
-            time.sleep(60)
+            time.sleep(FOREVER)
     elif word == b"deaf":
         listener.close()
         time.sleep(AWAY)
@@ -63,6 +64,12 @@ def act(listener, word, port):
         time.sleep(REST)
     elif word == b"leaks":
         leaked = True
+    elif word == b"clings":
+        leaked = True
+        time.sleep(FOREVER)
+    elif word == b"shuts":
+        leaked = True
+        listener.close()
     elif word == b"odd":
         say("peer.c:9:1: runtime error: shift exponent is odd")
     return listener
@@ -104,6 +111,8 @@ def main(port, once=None):
         listener = serve(listener, port)
         if once:
             sys.exit(1)
+        if listener.fileno() < 0:
+            time.sleep(FOREVER)
 
 
 if __name__ == "__main__":

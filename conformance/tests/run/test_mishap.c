@@ -69,12 +69,41 @@ static void a_loop_is_one_wherever_it_is_met(void **state)
     assert_true(iw_mishap_same(&leaf, &loop));
     assert_true(iw_mishap_same(&loop, &twig));
     assert_text(&loop, "the target hangs in loop (a.c:3), called by serve, main: no answer");
-    assert_true(iw_mishap_same(&loop, &none));
+    assert_false(iw_mishap_same(&loop, &none));
+    assert_false(iw_mishap_same(&none, &loop));
     iw_mishap_free(&leaf);
     iw_mishap_free(&twig);
     iw_mishap_free(&loop);
     iw_mishap_free(&other);
     iw_mishap_free(&none);
+}
+
+/* The same case again: what one look at it does not name, the other does. */
+static void a_hang_that_is_seen_again_may_be_named_once(void **state)
+{
+    struct iw_mishaps known = {.count = 0};
+    struct iw_mishap loop = hang("loop", "a.c:3", "serve, main"),
+                     other = hang("other", "b.c:3", "timer"), none = {.kind = IW_MISHAP_NONE},
+                     end = none;
+    (void)state;
+    iw_mishap_hang(&none, NULL, "no answer");
+    iw_mishap_end(&end, "p ended with status 1");
+    iw_mishaps_learn(&known, &loop);
+    assert_false(iw_mishaps_know(&known, &none));
+    iw_mishaps_learn(&known, &none);
+    assert_int_equal(known.count, 2);
+    assert_true(iw_mishap_again(&loop, &none));
+    assert_text(&loop, "the target hangs in loop (a.c:3), called by serve, main: no answer");
+    assert_true(iw_mishap_again(&none, &loop));
+    assert_text(&none, "the target hangs in loop (a.c:3), called by serve, main: no answer");
+    assert_string_equal(none.key, "hang in loop");
+    assert_false(iw_mishap_again(&none, &other));
+    assert_false(iw_mishap_again(&none, &end));
+    iw_mishap_free(&loop);
+    iw_mishap_free(&other);
+    iw_mishap_free(&none);
+    iw_mishap_free(&end);
+    iw_mishaps_free(&known);
 }
 
 static void what_is_known_keeps_its_key(void **state)
@@ -120,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_is_known_by_kind_and_function),
         cmocka_unit_test(a_loop_is_one_wherever_it_is_met),
+        cmocka_unit_test(a_hang_that_is_seen_again_may_be_named_once),
         cmocka_unit_test(what_is_known_keeps_its_key),
         cmocka_unit_test(a_hang_is_named_by_what_is_known_of_it),
     };

@@ -185,6 +185,29 @@ static void test_long_lines(void **state)
     assert_int_equal(strlen(c.kind), sizeof(c.kind) - 1);
 }
 
+static void kind_and_function_distinguish_causes(void **state)
+{
+    static const struct {
+        const char *text, *cause;
+    } rows[] = {
+        {"AddressSanitizer: heap-buffer-overflow in parse (a.c:12)",
+         "AddressSanitizer: heap-buffer-overflow in parse"},
+        {"AddressSanitizer: SEGV in parse", "AddressSanitizer: SEGV in parse"},
+        {"UndefinedBehaviorSanitizer: shift exponent is odd (a.c:9)",
+         "UndefinedBehaviorSanitizer: shift exponent is odd (a.c:9)"},
+        {"assertion: f (x) failed in parse (a.c:9)", "assertion: f (x) failed in parse"},
+        {"valgrind: a call (of nothing)", "valgrind: a call (of nothing)"},
+        {"in parse (a.c:9)", "in parse (a.c:9)"},
+        {"", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char cause[IW_CRASH_TEXT];
+        iw_crash_cause(rows[i].text, cause);
+        assert_string_equal(cause, rows[i].cause);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -198,6 +221,7 @@ int main(void)
         cmocka_unit_test(test_several),
         cmocka_unit_test(test_callers),
         cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(kind_and_function_distinguish_causes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
