@@ -11,6 +11,7 @@
 #include "live_mutate.h"
 #include "recent.h"
 #include "seeds.h"
+#include "target/mishap.h"
 
 enum {
     IW_HUNT_ROW = 64,      /* suspects tried together, at most, one after the other */
@@ -154,6 +155,7 @@ struct iw_hunt {
     struct iw_hunt_coverage *coverage; /* NULL: none */
     bool outside;                      /* the hunt goes on elsewhere: hunt_other_kernel.c */
     unsigned restarts;                 /* of what it goes on in */
+    struct iw_mishaps hangs;           /* whose function is known */
     struct iw_hunt_counts inside;      /* the highest that a session there has reported */
     const volatile int *stop;          /* a signal's number */
 };
@@ -186,8 +188,8 @@ const char *iw_hunt_kind_name(enum iw_hunt_kind kind);
  * again if needed. Returns what happened first. */
 struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n,
                                  const struct iw_hunt_event *wanted, bool *requested);
-/* Ends a peer that hangs. Adds to the event where it was, if it says so (a sanitizer's report on
- * SIGABRT). */
+/* Ends a peer that hangs. If it says where it was (a sanitizer's report on SIGABRT), the function
+ * is the event's cause. */
 void iw_hunt_end_hanging(struct iw_hunt *h, struct iw_hunt_event *e);
 /* Checks whether the peer is well: it answers a correct Request, and memory is unchanged.
  * `hanging`: a missing answer is no sign of its end. Returns what is wrong, or an event of the kind

@@ -157,6 +157,7 @@ static void dispose(struct iw_hunt *h)
     iw_hunt_coverage_close(h->coverage);
     iw_hunt_board_free(h->board);
     iw_hunt_seeds_free(&h->seeds);
+    iw_mishaps_free(&h->hangs);
     iw_target_free(h->spec);
 }
 

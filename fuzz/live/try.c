@@ -59,8 +59,6 @@ void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room)
         snprintf(text, room, "rule %s", iw_check_info(e->check)->name);
     else if (*e->cause)
         snprintf(text, room, "%s", e->cause);
-    else if (e->kind == IW_HUNT_HANG) /* where it was stopped is chance */
-        snprintf(text, room, "hang %.*s", (int)strcspn(e->text, ":"), e->text);
     else
         snprintf(text, room, "%s %s", iw_hunt_kind_name(e->kind), e->text);
     plain(text);
@@ -74,8 +72,8 @@ struct iw_hunt_event iw_hunt_reported(const struct iw_hunt_report *r)
     return e;
 }
 
-/* A cause that the peer's report names decides. Distinguishes the ends of a kernel by their text:
- * otherwise an easy one would stand in for all. */
+/* A cause that is named decides, but a hang is one wherever it is met. Distinguishes the ends of a
+ * kernel by their text: otherwise an easy one would stand in for all. */
 bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
 {
     if (a->kind && b->kind && a->kind != IW_HUNT_HANG && (*a->cause || *b->cause))
@@ -236,19 +234,24 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h, bool hanging)
 
 void iw_hunt_end_hanging(struct iw_hunt *h, struct iw_hunt_event *e)
 {
-    struct iw_hunt_reports *r = &h->world.reports;
+    struct iw_crash crash;
+    struct iw_mishap m = {.kind = IW_MISHAP_NONE};
 
-    r->n = 0;
-    iw_hunt_world_kill(&h->world);
+    if (iw_hunt_world_abort(&h->world, &crash)) {
+        iw_mishap_hang(&m, &crash, e->text);
+        if (m.n_names > 0)
+            iw_mishaps_learn(&h->hangs, &m);
+    }
     iw_hunt_world_read(&h->world);
-    const char *in = r->n ? strstr(r->list[r->last].text, " in ") : NULL;
-    if (in != NULL) {
-        char *text = iw_text_format("%s: it was%s", e->text, in);
+    h->world.reports.n = 0; /* that report is our doing */
+    if (m.n_names > 0) {
+        char *text = iw_mishap_text(&m);
 
         *e = iw_hunt_event_of(e->kind, text);
+        snprintf(e->cause, sizeof(e->cause), "%s", m.key);
         free(text);
     }
-    r->n = 0; /* that report is our doing */
+    iw_mishap_free(&m);
 }
 
 /* Returns what the peer has reported until its end: this cause if that is among it. */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +14,7 @@
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 
-enum {
-    CALL_SECONDS = 10,
-    STEP_MS = 5,
-    DYING_MS = 2000,
-    GRACE_MS = 100,
-    ABORT_MS = 1000,
-    BACKLOG = 4
-};
+enum { CALL_SECONDS = 10, STEP_MS = 5, DYING_MS = 2000, GRACE_MS = 100, BACKLOG = 4 };
 
 /* The purpose of each memory: one with all rights, one to be read, and one without rights. */
 static const struct {
@@ -340,18 +332,9 @@ void iw_hunt_world_read(struct iw_hunt_world *w)
     iw_hunt_reports_read(&w->reports, w->log);
 }
 
-void iw_hunt_world_kill(struct iw_hunt_world *w)
+bool iw_hunt_world_abort(struct iw_hunt_world *w, struct iw_crash *place)
 {
-    pid_t group = w->instance != NULL ? iw_target_group(w->instance) : 0;
-
-    if (group <= 0)
-        return;
-    kill(-group, SIGABRT);
-    uint64_t until = iw_transport_now() + (uint64_t)(ABORT_MS * w->scale * 1e6);
-    while (w->target->death != NULL && w->target->death(w->target) == NULL &&
-           iw_transport_now() < until)
-        poll(NULL, 0, STEP_MS);
-    kill(-group, SIGKILL);
+    return w->instance != NULL && iw_target_abort(w->instance, place);
 }
 
 const char *iw_hunt_world_death(struct iw_hunt_world *w)

@@ -73,9 +73,9 @@ enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w);
 /* Describes its memories as they would be, without making any. */
 void iw_hunt_world_describe(struct iw_hunt_world *w);
 void iw_hunt_world_close(struct iw_hunt_world *w);
-/* Kills what was started, if it would not end when asked to: first by SIGABRT, on which a program
- * with a sanitizer reports where it is. */
-void iw_hunt_world_kill(struct iw_hunt_world *w);
+/* Aborts a target that hangs, if we have started it. Returns whether its program has then said
+ * where it is, *place. */
+bool iw_hunt_world_abort(struct iw_hunt_world *w, struct iw_crash *place);
 /* Returns in one line how the target ended, or NULL while it lives, as far as is known. Cheap. */
 const char *iw_hunt_world_death(struct iw_hunt_world *w);
 /* Reads what its log has got since, into w->reports. Call it once the peer has ended, or has

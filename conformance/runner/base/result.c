@@ -30,8 +30,7 @@ void iw_result_drop_breaches(struct iw_result *r)
 
 void iw_result_add_deviation(struct iw_result *r, const struct iw_deviation *deviation)
 {
-    r->deviations =
-        iw_got(realloc(r->deviations, (r->n_deviations + 1) * sizeof(*r->deviations)));
+    r->deviations = iw_got(realloc(r->deviations, (r->n_deviations + 1) * sizeof(*r->deviations)));
     r->deviations[r->n_deviations++] = *deviation;
 }
 

@@ -7,6 +7,7 @@
 
 #include "host/text.h"
 #include "run_record.h"
+#include "target/mishap.h"
 
 static bool serves(const struct iw_check_info *info, const struct iw_rule *rule)
 {

@@ -13,9 +13,6 @@
 
 struct iw_record;
 
-/* What the key of a deviation begins with that is about a target that hangs. */
-#define IW_HANG "hang"
-
 struct iw_finding {
     const struct iw_rule *rule; /* that most of its cases accuse; NULL: the target's program crashed
                                    or ended, or hangs */

@@ -140,14 +140,14 @@ static void explain(const struct iw_entry *entry, struct iw_result *result)
     if (result->n_deviations > 0 ||
         (result->verdict != IW_VERDICT_FAIL && result->verdict != IW_VERDICT_NOTE))
         return;
-    iw_result_add_deviation(
-        result, &(struct iw_deviation){.verdict = result->verdict,
-                                       .rule = rule,
-                                       .how = iw_text_copy("gone"),
-                                       .text = iw_text_copy(result->reason),
-                                       .expected = iw_text_copy(result->expected),
-                                       .actual = iw_text_copy(result->actual),
-                                       .connection = -1});
+    iw_result_add_deviation(result,
+                            &(struct iw_deviation){.verdict = result->verdict,
+                                                   .rule = rule,
+                                                   .how = iw_text_copy("gone"),
+                                                   .text = iw_text_copy(result->reason),
+                                                   .expected = iw_text_copy(result->expected),
+                                                   .actual = iw_text_copy(result->actual),
+                                                   .connection = -1});
 }
 
 /* How a case that has had all of its rounds stands to what is known. */

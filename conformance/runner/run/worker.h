@@ -7,8 +7,8 @@
  * sees what has become of the target, worker_blame.c finds the case whose doing that is.
  */
 
-#include "mishap.h"
 #include "pool.h"
+#include "target/mishap.h"
 
 enum { IW_WORKER_LINE = 1024 };
 

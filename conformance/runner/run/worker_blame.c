@@ -80,8 +80,8 @@ struct search {
 static bool is_it(struct search *s, struct iw_mishap *n)
 {
     bool same = iw_mishap_again(&s->m, n);
-    bool found = same || (!s->at_end && n->kind != IW_MISHAP_NONE &&
-                          !iw_mishaps_know(&s->w->known, n));
+    bool found =
+        same || (!s->at_end && n->kind != IW_MISHAP_NONE && !iw_mishaps_know(&s->w->known, n));
     if (!same && found) {
         iw_mishap_free(&s->m); /* what it says there is nearer to its cause */
         s->m = *n;

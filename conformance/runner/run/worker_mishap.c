@@ -24,11 +24,16 @@ enum iw_alive iw_worker_ask(const struct iw_worker *w)
     return answer == IW_ALIVE_SILENT ? iw_target_ask(w->target) : answer;
 }
 
+/* What it has reported before is the cause of the hang. */
 static void end_hanging(struct iw_worker *w, struct iw_mishap *m)
 {
     const struct iw_pool *pool = w->pool;
     struct iw_crash crash;
     char trouble[IW_WORKER_LINE];
+    if (m->kind != IW_MISHAP_NONE) {
+        iw_worker_end_target(w, trouble);
+        return;
+    }
     char *text = iw_text_format("%s answered nothing on two connections in a row, each for %g s",
                                 iw_target_program(w->target),
                                 iw_target_silence(pool->target, pool->options->time_scale));
@@ -113,10 +118,11 @@ void iw_worker_look(struct iw_worker *w, const struct iw_case *c, bool thorough,
     bool odd =
         thorough || !r->heard || (r->verdict != IW_VERDICT_PASS && r->verdict != IW_VERDICT_SKIP);
     w->settled = w->refusing = false;
-    if (odd && !w->mute && iw_worker_blames(w) && iw_target_askable(w->target) && settle(w))
+    bool hangs =
+        odd && !w->mute && iw_worker_blames(w) && iw_target_askable(w->target) && settle(w);
+    check(w, r, m);
+    if (hangs && w->target != NULL)
         end_hanging(w, m);
-    else
-        check(w, r, m);
     m->seen = iw_transport_now();
     if (w->pool->target->start == NULL && w->target != NULL && r->verdict != IW_VERDICT_SKIP)
         look_from_outside(w, c, r->heard);

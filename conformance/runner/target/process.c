@@ -23,7 +23,7 @@
 
 enum { LINE_ROOM = 1024, LOOK_MS = 10 /* between two looks, without a descriptor */ };
 /* From SIGTERM to SIGKILL: LeakSanitizer looks at all of a program's memory at its end. */
-static const double term_seconds = 5, abort_seconds = 1;
+static const double term_seconds = 5, abort_seconds = 10;
 /* For the rest of a report, of a program that writes it slowly; without an octet for a pause it is
  * all. */
 static const double report_seconds = 30, report_pause = 0.5;

@@ -80,6 +80,7 @@ def check_hangs(check):
     check.expect("hangs at once", [GOOD, "now-hangs", GOOD], [2], text, longest_timer=1)
     check.expect("hangs later", [GOOD, GOOD, "hangs", GOOD, GOOD], [3], text, longest_timer=1)
     check.expect("two cases, one hang", ["now-hangs", GOOD, "now-hangs", GOOD], [1, 3], text, longest_timer=1)
+    check.expect("a report, and it hangs", [GOOD, "now-stuck", GOOD], [2], "UndefinedBehaviorSanitizer: shift exponent", longest_timer=1)
     check.expect("slow", [GOOD, "slow", GOOD], [], "", status=0, scale="1", longest_timer=4)
 
 

@@ -8,7 +8,7 @@ once: ends with status 1 after a connection.
 One connection after the other. A word in a Request acts once its connection has ended; "now-" in front of it, at once:
 dies (SIGSEGV after 0.1 s), crashes (SIGSEGV), exits (status 3), hangs, deaf (no listener for 0.3 s), slow (no answers for 1.5 s), rests (none for 0.01 s), leaks
 (says so when it is ended by SIGTERM), clings (leaks, and answers nobody else until then), shuts (leaks, and has no listener from then on),
-odd (a report, and it goes on). Any word that is not known does nothing.
+odd (a report, and it goes on), stuck (a report, and it hangs). Any word that is not known does nothing.
 """
 import os
 import resource
@@ -70,8 +70,9 @@ def act(listener, word, port):
     elif word == b"shuts":
         leaked = True
         listener.close()
-    elif word == b"odd":
+    elif word in (b"odd", b"stuck"):
         say("peer.c:9:1: runtime error: shift exponent is odd")
+        time.sleep(FOREVER if word == b"stuck" else 0)
     return listener
 
 

@@ -18,7 +18,9 @@ static uint64_t now, answer_time;
 static bool connects, answers;
 static char waits[256]; /* patience and linger of each sequence */
 static double patience, linger;
-static int kills;
+static int aborts;
+static bool says; /* where it hangs: */
+static const char *function, *callers;
 
 uint64_t __wrap_iw_transport_now(void);
 int __wrap_poll(struct pollfd *list, nfds_t n, int ms);
@@ -28,7 +30,7 @@ unsigned __wrap_iw_hunt_loop_busy(const struct iw_hunt_loop *l);
 void __wrap_iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds, double for_the_end);
 uint64_t __wrap_iw_hunt_loop_answer_time(const struct iw_hunt_loop *l);
 const char *__wrap_iw_hunt_world_death(struct iw_hunt_world *w);
-void __wrap_iw_hunt_world_kill(struct iw_hunt_world *w);
+bool __wrap_iw_hunt_world_abort(struct iw_hunt_world *w, struct iw_crash *place);
 int __wrap_iw_hunt_open(struct iw_hunt *h);
 void __wrap_iw_hunt_close(struct iw_hunt *h);
 void __wrap_iw_hunt_progress(struct iw_hunt *h, bool end);
@@ -84,10 +86,15 @@ const char *__wrap_iw_hunt_world_death(struct iw_hunt_world *w)
     return NULL;
 }
 
-void __wrap_iw_hunt_world_kill(struct iw_hunt_world *w)
+bool __wrap_iw_hunt_world_abort(struct iw_hunt_world *w, struct iw_crash *place)
 {
     (void)w;
-    kills++;
+    aborts++;
+    *place = (struct iw_crash){.by = "AddressSanitizer", .kind = "ABRT"};
+    strcpy(place->function, function);
+    strcpy(place->place, "peer.c:5");
+    strcpy(place->callers, callers);
+    return says;
 }
 
 int __wrap_iw_hunt_open(struct iw_hunt *h)
@@ -125,7 +132,9 @@ static int begin(void **state)
     answer_time = 0;
     connects = answers = true;
     *waits = 0;
-    patience = linger = kills = 0;
+    patience = linger = aborts = 0;
+    says = false;
+    function = callers = "";
     return 0;
 }
 
@@ -171,6 +180,31 @@ static void the_first_look(void **state)
     looks(IW_HUNT_NOTHING, "6/1");
 }
 
+/* A program that is aborted may say where it was: a report of ours, not of a fault in it. */
+static void a_hang_is_named(void **state)
+{
+    struct iw_hunt_event e = iw_hunt_event_of(IW_HUNT_HANG, "no answer");
+    (void)state;
+    iw_hunt_end_hanging(&hunt, &e);
+    assert_string_equal(e.text, "no answer");
+    says = true;
+    iw_hunt_end_hanging(&hunt, &e);
+    assert_string_equal(e.text, "no answer");
+    function = "spin";
+    hunt.world.reports.n = 1;
+    iw_hunt_end_hanging(&hunt, &e);
+    assert_string_equal(e.text, "the target hangs in spin (peer.c:5): no answer");
+    assert_string_equal(e.cause, "hang in spin");
+    assert_int_equal(hunt.world.reports.n, 0);
+    assert_int_equal(e.kind, IW_HUNT_HANG);
+    e = iw_hunt_event_of(IW_HUNT_HANG, "no answer");
+    function = "leaf"; /* which it calls */
+    callers = "spin, main";
+    iw_hunt_end_hanging(&hunt, &e);
+    assert_string_equal(e.cause, "hang in spin");
+    iw_mishaps_free(&hunt.hangs);
+}
+
 static void tries(enum iw_hunt_kind wanted, enum iw_hunt_kind kind, const char *expected)
 {
     struct iw_hunt_input *in = support_input("a00");
@@ -192,7 +226,7 @@ static void a_hang_is_tried(void **state)
     tries(IW_HUNT_HANG, IW_HUNT_NOTHING, "0.25/0.25 10/0.5");
     answers = false;
     tries(IW_HUNT_HANG, IW_HUNT_HANG, "0.25/0.25 10/0.5");
-    assert_int_equal(kills, 1);
+    assert_int_equal(aborts, 1);
     answer_time = 2 * MS;
     tries(IW_HUNT_HANG, IW_HUNT_HANG, "0.25/0.25 3/0.5");
     answers = true;
@@ -234,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(patience_has_bounds, begin),
         cmocka_unit_test_setup(the_first_look, begin),
+        cmocka_unit_test_setup(a_hang_is_named, begin),
         cmocka_unit_test_setup(a_hang_is_tried, begin),
         cmocka_unit_test_setup(the_end_of_the_process, begin),
     };

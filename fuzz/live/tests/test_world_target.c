@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -20,7 +19,7 @@ static struct iw_target target;
 static struct iw_hunt_world world;
 static char instance, agent;
 static enum iw_target_opened opened;
-static int closes, closed, group, kills, looks;
+static int closes, closed, group, aborts, looks;
 static uint64_t now;
 static const char *death, *checked, *trouble, *close_trouble, *statm;
 static bool calling, lost;
@@ -38,7 +37,7 @@ pid_t __wrap_iw_target_group(const struct iw_target_instance *t);
 bool __wrap_iw_control_lost(const struct iw_control *c);
 uint64_t __wrap_iw_transport_now(void);
 int __wrap_poll(struct pollfd *list, nfds_t n, int ms);
-int __wrap_kill(pid_t pid, int number);
+bool __wrap_iw_target_abort(struct iw_target_instance *t, struct iw_crash *place);
 FILE *__wrap_fopen(const char *path, const char *mode);
 long __wrap_sysconf(int name);
 long __real_sysconf(int name);
@@ -131,12 +130,12 @@ int __wrap_poll(struct pollfd *list, nfds_t n, int ms)
     return 0;
 }
 
-int __wrap_kill(pid_t pid, int number)
+bool __wrap_iw_target_abort(struct iw_target_instance *t, struct iw_crash *place)
 {
-    assert_int_equal(pid, -group);
-    assert_int_equal(number, kills % 2 ? SIGKILL : SIGABRT); /* first it may say where it is */
-    kills++;
-    return 0;
+    assert_ptr_equal(t, world.instance);
+    place->by[0] = 'A';
+    aborts++;
+    return true;
 }
 
 FILE *__wrap_fopen(const char *path, const char *mode)
@@ -220,7 +219,7 @@ static int begin(void **state)
     world = (struct iw_hunt_world){
         .scale = 2, .slots = 3, .listener = -1, .trouble = "old", .dead = "old"};
     opened = IW_TARGET_OPENED;
-    closes = closed = group = kills = looks = broken = order = 0;
+    closes = closed = group = aborts = looks = broken = order = 0;
     now = 1000 * MS;
     death = checked = statm = NULL;
     trouble = close_trouble = "";
@@ -455,19 +454,16 @@ static void trouble_at_the_end(void **state)
     assert_int_equal(closes, 3);
 }
 
-static void what_is_killed(void **state)
+static void what_is_aborted(void **state)
 {
+    struct iw_crash place = {.by = ""};
     (void)state;
-    iw_hunt_world_kill(&world);
+    assert_false(iw_hunt_world_abort(&world, &place)); /* nothing is open */
+    assert_int_equal(aborts, 0);
     opens_well();
-    iw_hunt_world_kill(&world); /* nothing was started: nothing is killed */
-    assert_int_equal(kills, 0);
-    group = 77;
-    iw_hunt_world_kill(&world);
-    assert_int_equal(kills, 2);
-    group = 1;
-    iw_hunt_world_kill(&world);
-    assert_int_equal(kills, 4);
+    assert_true(iw_hunt_world_abort(&world, &place));
+    assert_int_equal(aborts, 1);
+    assert_string_equal(place.by, "A");
 }
 
 static void what_it_takes(void **state)
@@ -497,7 +493,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_death, begin, end),
         cmocka_unit_test_setup_teardown(a_death_that_is_remembered, begin, end),
         cmocka_unit_test_setup_teardown(trouble_at_the_end, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_killed, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_aborted, begin, end),
         cmocka_unit_test_setup_teardown(what_it_takes, begin, end),
     };
 

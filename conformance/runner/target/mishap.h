@@ -10,6 +10,9 @@
 
 struct iw_crash;
 
+/* What the key of a hang begins with. */
+#define IW_HANG "hang"
+
 enum iw_mishap_kind {
     IW_MISHAP_NONE,
     IW_MISHAP_REPORT, /* its program says what is wrong with it (target/crash.h) */

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "base/text_tools.h"
-#include "findings.h"
+#include "crash.h"
 #include "host/text.h"
-#include "target/crash.h"
 
 void iw_mishap_free(struct iw_mishap *m)
 {

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "run/mishap.h"
 #include "target/crash.h"
+#include "target/mishap.h"
 
 static struct iw_mishap hang(const char *function, const char *place, const char *callers)
 {
