@@ -24,19 +24,25 @@ enum iw_alive iw_worker_ask(const struct iw_worker *w)
     return answer == IW_ALIVE_SILENT ? iw_target_ask(w->target) : answer;
 }
 
+static char *silence_text(const struct iw_worker *w, const char *program)
+{
+    const struct iw_target_spec *spec = w->pool->target;
+    return iw_text_format("%s answered %s in a row, each for %g s", program,
+                          spec->class == IW_TARGET_AGENT ? "no two calls of its agent"
+                                                         : "nothing on two connections",
+                          iw_target_silence(spec, w->pool->options->time_scale));
+}
+
 /* What it has reported before is the cause of the hang. */
 static void end_hanging(struct iw_worker *w, struct iw_mishap *m)
 {
-    const struct iw_pool *pool = w->pool;
     struct iw_crash crash;
     char trouble[IW_WORKER_LINE];
     if (m->kind != IW_MISHAP_NONE) {
         iw_worker_end_target(w, trouble);
         return;
     }
-    char *text = iw_text_format("%s answered nothing on two connections in a row, each for %g s",
-                                iw_target_program(w->target),
-                                iw_target_silence(pool->target, pool->options->time_scale));
+    char *text = silence_text(w, iw_target_program(w->target));
     bool said = iw_target_abort(w->target, &crash);
     iw_mishap_hang(m, said ? &crash : NULL, text);
     iw_worker_end_target(w, trouble);
@@ -70,8 +76,7 @@ static void look_from_outside(struct iw_worker *w, const struct iw_case *c, bool
     iw_worker_more(w, c);
     if (!settle(w))
         return;
-    char *text = iw_text_format("it answered nothing on two connections in a row, each for %g s",
-                                iw_target_silence(pool->target, pool->options->time_scale));
+    char *text = silence_text(w, "it");
     iw_mishap_hang(&m, NULL, text);
     iw_worker_charge(w, w->heard, &m,
                      "the target has answered nothing since; nobody starts it again, so that it "

@@ -180,10 +180,9 @@ enum iw_alive {
 };
 /* Returns the seconds that the target may be silent for: its longest timer, at least 5. */
 double iw_target_silence(const struct iw_target_spec *spec, double time_scale);
-/* Returns whether iw_target_ask can be asked of it: it listens, more than once, and has no agent.
- */
+/* Returns whether iw_target_ask can be asked of it: it has an agent, or listens more than once. */
 bool iw_target_askable(const struct iw_target_instance *t);
-/* Makes a control exchange with it. */
+/* Makes a control exchange with it: a call of its agent, or a Request. */
 enum iw_alive iw_target_ask(struct iw_target_instance *t);
 /* Makes a connection with a target that was just started. Returns whether its program has ended
  * after that, other than by a fault. */

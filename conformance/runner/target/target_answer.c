@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/text.h"
+#include "iwarp/control.h"
 #include "iwarp/transport.h"
 #include "iwarp/wire.h"
 #include "station/station_tcp.h"
@@ -23,8 +25,9 @@ double iw_target_silence(const struct iw_target_spec *spec, double time_scale)
 
 bool iw_target_askable(const struct iw_target_instance *t)
 {
-    return t->spec->class != IW_TARGET_AGENT && t->target.port != 0 && t->target.tun == NULL &&
-           t->target.can(&t->target, "reconnect");
+    if (t->spec->class == IW_TARGET_AGENT)
+        return t->target.control != NULL;
+    return t->target.port != 0 && t->target.tun == NULL && t->target.can(&t->target, "reconnect");
 }
 
 /* A Request that the target takes, or that most do. */
@@ -66,6 +69,18 @@ static bool has_ended(struct iw_target_instance *t)
     return t->target.death != NULL && t->target.death(&t->target) != NULL;
 }
 
+static enum iw_alive ask_agent(struct iw_target_instance *t, uint64_t deadline)
+{
+    char error[256];
+    json_t *reply = iw_control_call(t->target.control, iw_got(json_pack("{s:s}", "do", "hello")),
+                                    deadline, error, sizeof(error));
+    bool answered = reply != NULL;
+    json_decref(reply);
+    if (answered)
+        return IW_ALIVE_ANSWERS;
+    return has_ended(t) || iw_control_lost(t->target.control) ? IW_ALIVE_ENDED : IW_ALIVE_SILENT;
+}
+
 enum iw_alive iw_target_ask(struct iw_target_instance *t)
 {
     double scale = t->scale > 1 ? t->scale : 1;
@@ -74,6 +89,8 @@ enum iw_alive iw_target_ask(struct iw_target_instance *t)
     uint64_t present = now + (uint64_t)(absence_seconds * scale * (double)seconds);
     struct iw_tcp tcp;
     char error[256];
+    if (t->spec->class == IW_TARGET_AGENT)
+        return ask_agent(t, deadline);
     while (!has_ended(t)) {
         if (iw_tcp_connect(&tcp, t->target.host, t->target.port, 0, deadline, error,
                            sizeof(error))) {

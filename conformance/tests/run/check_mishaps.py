@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A peer that dies, hangs, leaks or is gone for a moment: it is found once, and charged to the case whose doing it is.
 
-usage: check_mishaps.py IWARP-CONFORM
+usage: check_mishaps.py IWARP-CONFORM IWARP-AGENT
 """
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 
 import harness
 
-PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mishap_peer.py")
+HERE = os.path.dirname(os.path.abspath(__file__))
+PEER, AGENT = os.path.join(HERE, "mishap_peer.py"), os.path.join(HERE, "hanging_agent.py")
 CASES = """
 local words = { %s }
 local list = {}
@@ -32,13 +34,13 @@ SEGV = "was killed by signal 11 (Segmentation fault)"
 
 
 class Check(harness.Bench):
-    def play(self, what, words, start="exec {program}", status=1, scale="0.3", **fields):
+    def play(self, what, words, start="exec {program}", status=1, scale="0.3", peer="bare", **fields):
         """Plays a case for each word against a peer that was started in this way. Returns the report."""
         self.write("cases/all.lua", CASES % ", ".join('"%s"' % word for word in words))
         command = start.replace("{program}", "%s -B %s {port}" % (sys.executable, PEER))
         more = "".join(", %s = %s" % field for field in fields.items())
-        target = self.write("peer.lua", "return { class = 'bare', address = '127.0.0.1', ready = 'listening on', start = [[%s]]%s }\n"
-                            % (command, more))
+        target = self.write("peer.lua", "return { class = '%s', address = '127.0.0.1', ready = 'listening on', start = [[%s]]%s }\n"
+                            % (peer, command, more))
         done = self.run(None, "run", "--target", target, "--cases", self.at("cases"), "--results", self.at("results"), "--time-scale", scale)
         report = harness.load(self.at("results", "run.json"))
         print("%5.1f s: %s" % (report["seconds"], what))
@@ -84,6 +86,14 @@ def check_hangs(check):
     check.expect("slow", [GOOD, "slow", GOOD], [], "", status=0, scale="1", longest_timer=4)
 
 
+def check_agent(check, program):
+    """An agent that no longer answers its calls."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    check.expect("an agent hangs", [GOOD, "hangs", GOOD], [2], " answered no two calls of its agent in a row, each for 1 s", peer="agent",
+                 start="exec %s -B %s %s %d" % (sys.executable, AGENT, program, port), agent="'127.0.0.1:%d'" % port, longest_timer=1)
+
+
 def check_from_outside(check):
     """A peer that somebody else has started, and that nobody starts again."""
     check.write("cases/all.lua", CASES % ", ".join('"%s"' % word for word in [GOOD, "hangs", GOOD, GOOD, GOOD, GOOD]))
@@ -126,12 +136,13 @@ def check_leaks(check):
     check.expect("a leak in a shell's program", [GOOD, "leaks", GOOD], [2], "LeakSanitizer: leak in keep_request", start="{program}; true")
 
 
-def main(conform):
+def main(conform, agent):
     with tempfile.TemporaryDirectory() as folder:
         check = Check(conform, folder)
         check_deaths(check)
         check_names(check)
         check_hangs(check)
+        check_agent(check, agent)
         check_from_outside(check)
         check_moments(check)
         check_ends(check)
