@@ -36,6 +36,7 @@ local sets = {
   octets_left_out = { "1/2/04", message.terminate { ddp = "untagged" } }, -- no code is for it, and a sink need not notice it
   runs_past_buffer = { "1/2/05", "1/2/04" }, -- a segment whose MO may count as the fault (OP-73)
   untagged_version = { "1/2/06" }, -- the check is required (OP-45)
+  request_past_buffer = { "1/2/04", "1/2/05", rdmap.operation, rdmap.catastrophic }, -- RDMAP may look at its length first (OP-67)
   more_reads_than_ird = { "1/2/02", message.terminate {} }, -- only the peer is forbidden to send them (OP-70)
 
   -- RDMAP: Read Requests, and the requests of RFC 7306 (OP-82)

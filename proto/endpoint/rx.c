@@ -251,8 +251,10 @@ static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
     s->request_known =
         iw_wire_get_read_request(s->head + IW_DDP_UNTAGGED_HEADER,
                                  s->head_length - IW_DDP_UNTAGGED_HEADER, &s->request) > 0;
-    /* OP-67: a request in one segment of exactly 28 octets. */
-    if ((s->length != IW_RDMAP_READ_REQUEST || h->mo != 0 || !iw_ddp_last(h)) &&
+    /* OP-67: a request in one segment of exactly 28 octets, which fill their buffer. */
+    if (h->mo != 0 && iw_ep_refuse(ep, s, IW_CHECK_DDP_MO, IW_AT_MO, h->mo, 0))
+        return;
+    if ((s->length != IW_RDMAP_READ_REQUEST || !iw_ddp_last(h)) &&
         iw_ep_refuse(ep, s, IW_CHECK_RDMAP_READ_LENGTH, (uint32_t)s->header_length, s->length,
                      IW_RDMAP_READ_REQUEST))
         return;

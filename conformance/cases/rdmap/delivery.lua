@@ -3,6 +3,8 @@
 -- What the target delivers to its user, and when.
 
 -- The target does not only answer a wrong message, but reports it to its user.
+local seen = use "seen"
+
 local faults = {
   { name = "write", rule = "RDMAP-5.1-09", text = "Write", fault = fault.invalid_stag, stimulus = function(conn)
     return conn:send(write { stag = 0x5bad57a6, to = 0, payload = "\xee" })
@@ -93,6 +95,31 @@ return family {
       end
     end,
   },
+
+  -- RFC 5041 §4.2: all segments of a tagged message have one RsvdULP, and there is no leave to take it from any one of them.
+  each({
+    { name = "response", opcode = 0x2, text = "is one of a Read Response", fault = fault.unasked_response },
+    { name = "unassigned", opcode = 0xf, text = "has an opcode that is not assigned", fault = fault.opcode },
+  }, function(one)
+    return case {
+      id = "rdmap-write-opcode-becomes-" .. one.name,
+      purpose = ("A Write whose second segment %s ends the stream"):format(one.text),
+      rules = { "RDMAP-7.2-02", "DDP-4.2-04" },
+      level = "should",
+      role = "responder",
+      needs = { memory = "write" },
+      run = function(t)
+        local buf = t:memory { length = 16, remote = "write" }
+        local conn = t:connect {}
+        conn:sanity()
+        conn:send(write { to = buf, payload = bytes(8, 0xee), l = false, broken = true })
+        conn:send(write { to = buf, offset = 8, payload = bytes(8, 0xee), opcode = one.opcode, broken = true,
+                          comment = "the first segment was of a Write" })
+        conn:expect(one.fault, terminate { ddp = "tagged" })
+        seen.placed(t, buf)
+      end,
+    }
+  end),
 
   -- A receiver ignores reserved bits, and does not even compare them between segments.
   case {
