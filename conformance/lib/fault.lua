@@ -28,7 +28,8 @@ local sets = {
   tagged_version = { "1/1/04" }, -- the check is required (OP-45)
 
   -- DDP, untagged segments
-  invalid_queue = { "1/2/01", "0/2/06" }, -- the opcode does not go with it, either (OP-68)
+  invalid_queue = { "1/2/01", "0/2/06", "1/2/02", "1/2/03" }, -- the opcode (OP-68), the MSN, or the lack of a buffer comes first (OP-46)
+  invalid_queue_in_turn = { "1/2/01", "0/2/06" }, -- where a buffer is posted and the MSN is in turn (OP-68)
   no_buffer = { "1/2/02", "1/2/03" }, -- the MSN is beyond the posted receives (OP-42)
   invalid_msn = { "1/2/03", "1/2/02" }, -- likewise (OP-41, OP-42)
   invalid_mo = { "1/2/04", "1/2/05" }, -- from there on the message is too long as well (OP-73)

@@ -16,7 +16,7 @@ local STAG = 0x46454e00
 local OCTET = "\x5a"
 
 -- A fence is the first that fits, but for the last one, which ends the connection.
-local ORDER = { "empty-read", "read", "empty-read-of-buffer", "write", "echo", "terminate" }
+local ORDER = { "empty-read", "plain-read", "read", "empty-read-of-buffer", "write", "echo", "terminate" }
 local all = {}
 
 local function number(conn)
@@ -43,8 +43,20 @@ local function read(conn, fields, payload)
   return { text = answer:text(), answer = answer }
 end
 
+-- A start-up without RFC 6581 agrees on no depths: how many Reads a target has room for then is its ULP's decision, and 0 is
+-- no fault. One with an agent is told.
+local function without_depths(conn)
+  local peer = conn:state().peer
+  return not conn.t.peer.agent and peer ~= nil and not peer.enhanced
+end
+
 all["empty-read"] = {
-  fits = takes_reads,
+  fits = function(conn) return takes_reads(conn) and not without_depths(conn) end,
+  begin = function(conn) return read(conn, {}, "") end,
+}
+
+all["plain-read"] = {
+  fits = function(conn) return takes_reads(conn) and without_depths(conn) end,
   begin = function(conn) return read(conn, {}, "") end,
 }
 
@@ -160,7 +172,8 @@ local function pick(conn)
   local missing
   for _, name in ipairs(ORDER) do
     local works = iw.instrument(name)
-    if name ~= "terminate" and (works or works == nil and name == "empty-read" or works == false and not missing)
+    local first = name == "empty-read" or name == "plain-read"
+    if name ~= "terminate" and (works or works == nil and first or works == false and not missing)
       and all[name].fits(conn) then
       if works ~= false then return all[name] end
       missing = name
@@ -177,8 +190,12 @@ function instruments.works(conn)
   return false
 end
 
+-- Returns whether it is known that the target takes no Reads on this connection, by right.
+function instruments.without_reads(conn) return iw.instrument("plain-read") == false and all["plain-read"].fits(conn) end
+
 -- What a target without an instrument does not do.
 local TEXT = {
+  ["plain-read"] = "answer Reads where no depths were agreed",
   ["empty-read"] = "answer empty Reads", ["empty-read-of-buffer"] = "answer empty Reads", read = "answer Reads", write = "take Writes", echo = "take Sends",
   terminate = "report errors",
 }
@@ -211,7 +228,8 @@ function instruments.deaf()
   local count, first, same = 0, nil, nil
   for _, name in ipairs(ORDER) do
     local works, how = iw.instrument(name)
-    if how and not (name == "terminate" and same == "ends") then
+    local twice = name == "plain-read" and iw.instrument("empty-read") ~= nil
+    if how and not twice and not (name == "terminate" and same == "ends") then
       if works or how == "odd" or same and how ~= same then return nil end
       count, first, same = count + 1, first or name, how
     end
@@ -220,10 +238,11 @@ function instruments.deaf()
   return iw.instrument("read") ~= nil and "read" or first
 end
 
--- Returns the name of the instrument that fails where a case sends a Read Request of this size, which names a buffer or does not, and
+-- Returns the name of the instrument that fails where a case sends on this connection a Read Request of this size, which names a buffer or does not, and
 -- waits for what comes of it; nil if there is none, or the case is about it. One that fails because another does stands back
 -- behind that one.
-local function failing(size, buffer)
+local function failing(conn, size, buffer)
+  if instruments.without_reads(conn) then return "plain-read" end
   local name = "read"
   if size == 0 then name = buffer and iw.instrument("empty-read-of-buffer") ~= nil and "empty-read-of-buffer" or "empty-read" end
   if iw.instrument(name) ~= false then return nil end
@@ -250,10 +269,10 @@ function instruments.depend(conn, m, ulpdu)
     conn.deaf = not iw.about(silent)
     conn.failing = conn.deaf and silent or nil
   elseif m and m.name == "read_request" then
-    conn.failing = failing(m.fields.size or 1, m.buffer)
+    conn.failing = failing(conn, m.fields.size or 1, m.buffer)
   elseif ulpdu then
     local size = asked(ulpdu)
-    conn.failing = size and failing(size)
+    conn.failing = size and failing(conn, size)
   end
 end
 

@@ -4,6 +4,7 @@
 -- of no meaning to the runner, which keeps it.
 
 local instruments = iw.load("instruments")
+local message = iw.load("message")
 
 local survey = {}
 
@@ -13,9 +14,28 @@ local function finish(conn)
   if not conn:drain(math.min(iw.patience(), 0.5)) then conn:reset() end
 end
 
+-- Tries one on a connection. Returns whether it works.
+local function try(t, conn, name)
+  local works, item = instruments.complete(conn, instruments.all[name].begin(conn))
+  t:note(("%s: %s"):format(works and "works" or not item and "silent" or instruments.ends(item) and "ends" or "odd", name))
+  return works
+end
+
+-- Tries Reads after a start-up that agrees on no depths, if the target that listens takes one.
+local function take_plain(t)
+  local conn = t:connect { raw = true }
+  if conn:state().ended then return end
+  conn:send(message.request { revision = 1, enhanced = false })
+  local answer = conn:next()
+  if answer and message.reply { rejected = false, enhanced = false }:matches(answer) and instruments.all["plain-read"].fits(conn) then
+    try(t, conn, "plain-read")
+  end
+  finish(conn)
+end
+
 -- Tries each on a connection on which nothing has gone wrong so far. Without another connection the rest is unknown.
 function survey.take(t)
-  local conn = t:session {}
+  local conn, plain = t:session {}, false
   for _, name in ipairs(instruments.order) do
     local one = instruments.all[name]
     if not conn then
@@ -23,14 +43,14 @@ function survey.take(t)
       conn = t:session {}
     end
     if one.fits(conn) then
-      local works, item = instruments.complete(conn, one.begin(conn))
-      t:note(("%s: %s"):format(works and "works" or not item and "silent" or instruments.ends(item) and "ends" or "odd", name))
-      if not works then
+      if name == "plain-read" then plain = true end
+      if not try(t, conn, name) then
         finish(conn)
         conn = nil
       end
     end
   end
+  if t.case.role == "responder" and not t.peer.agent and not plain and iw.can("reconnect") then take_plain(t) end
   t.negative = false -- whether it lives on is the cases' business
 end
 

@@ -52,7 +52,7 @@ return family {
   },
 
   -- A stack that looks at the lowest octet of QN alone, or counts one MSN for all queues, would serve these.
-  each({ { qn = 2, fault = fault.opcode_on_queue, quiet = true }, { qn = 0x101, fault = fault.invalid_queue } }, function(one)
+  each({ { qn = 2, fault = fault.opcode_on_queue, quiet = true }, { qn = 0x101, fault = fault.invalid_queue_in_turn } }, function(one)
     local both = one.qn == 0x101
     return (both and both_roles or case) {
       id = ("ddp-read-request-on-queue-%x-in-turn"):format(one.qn),

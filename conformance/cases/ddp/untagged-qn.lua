@@ -30,7 +30,7 @@ return family {
         conn:sanity()
         local posted = t:receive { length = 8 }
         local sent = conn:send(send { qn = qn, payload = bytes(8, 0xee) })
-        conn:expect_terminate { fault.invalid_queue, of = sent }
+        conn:expect_terminate { fault.invalid_queue_in_turn, of = sent }
         t:expect_no_completion(posted)
         t:expect_unchanged(posted.memory)
       end,

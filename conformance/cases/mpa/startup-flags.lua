@@ -37,7 +37,8 @@ return family {
   case {
     id = "mpa-startup-request-r",
     purpose = "The target ignores the R bit of a Request",
-    rules = { "MPA-7.1.1-12", "MPA-7.1.1-11" },
+    rules = { "MPA-7.1.1-12", "MPA-7.1.1-13", "MPA-7.1.1-11" },
+    level = "must", -- R of a Reply to it says that the ULP has rejected the connection
     role = "responder",
     run = function(t) proceeds(t, { rejected = true }) end,
   },

@@ -28,7 +28,7 @@ return family {
         id = ("mpa-startup-private-%d-rev%d"):format(length, revision),
         purpose = ("The target takes %d octets of private data in a Request of revision %d (PD_Length %d)"):format(length,
           revision, pd),
-        rules = { pd == 512 and "MPA-7.1.1-25" or "MPA-7.1.2-23", "MPA-7.1.2-24", "EMPA-6-08" },
+        rules = { pd == 512 and "MPA-7.1.2-24" or "MPA-7.1.2-23", "MPA-7.1.1-25", "EMPA-6-08" },
         role = "responder",
         needs = { revision = revision },
         run = function(t)
@@ -48,7 +48,7 @@ return family {
         run = function(t)
           local conn = t:connect { raw = true, target = { accept = "ask" } }
           conn:send(request { revision = revision, private = bytes(length) })
-          local seen = t:requested(conn, { rule = pd == 512 and "MPA-7.1.1-25" or nil })
+          local seen = t:requested(conn, { rule = pd == 512 and "MPA-7.1.2-24" or nil })
           t:check(seen == bytes(length), "the ULP saw other private data than the station sent", {
             expected = show(bytes(length), 32), actual = show(seen, 32) })
           local answer = bytes(length, 0xa7)
@@ -60,7 +60,7 @@ return family {
       case {
         id = ("mpa-reply-private-%d-rev%d"):format(length, revision),
         purpose = ("An initiator sends %d octets of private data, and takes as many in the Reply"):format(length),
-        rules = { pd == 512 and "MPA-7.1.1-25" or "MPA-7.1.2-23", "MPA-7.1.2-24", "MPA-7.1.1-23", "MPA-7.1.1-20" },
+        rules = { pd == 512 and "MPA-7.1.2-24" or "MPA-7.1.2-23", "MPA-7.1.1-25", "MPA-7.1.1-23", "MPA-7.1.1-20" },
         role = "initiator",
         needs = { agent = true, revision = revision },
         run = function(t)
@@ -69,7 +69,7 @@ return family {
             "the target's Request has other private data than its ULP's",
             { rule = "MPA-7.1.1-20", actual = asked.text, item = asked })
           conn:send(reply { revision = revision, private = bytes(length), a = asked.a })
-          local event = t:event("established", conn, {}, { rule = pd == 512 and "MPA-7.1.1-25" or "MPA-7.1.2-14" })
+          local event = t:event("established", conn, {}, { rule = pd == 512 and "MPA-7.1.2-24" or "MPA-7.1.2-14" })
           t:check(event.private == show(bytes(length)), "the ULP saw other private data than the Reply's",
             { rule = "MPA-7.1.1-23", expected = show(bytes(length), 32), actual = event.private:sub(1, 64) })
         end,

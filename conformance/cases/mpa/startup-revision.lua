@@ -54,14 +54,19 @@ return family {
   case {
     id = "mpa-startup-rev0",
     purpose = "The target refuses a Request of revision 0, or answers it in full like an RDMA Consortium peer's",
-    rules = { "MPA-7.1.1-18", "MPA-7.1.1-17", "MPA-C.1-02", "MPA-C.2.4-01" },
+    rules = { "MPA-7.1.1-18", "MPA-7.1.1-17", "MPA-7.1.1-16", "MPA-C.1-02", "MPA-C.2.4-01" },
     role = "responder",
     tags = { "field" },
     run = function(t)
       local conn = t:connect { raw = true }
       conn:send(request { revision = 0, enhanced = false, markers = true, crc = true })
       local answer, which = conn:expect(closed(), reply { revision = 1, enhanced = false },
-        reply { revision = 0, enhanced = false, markers = true, crc = true, rejected = false })
+        reply { revision = 0 })
+      if which == 3 then
+        t:check(answer.markers and answer.crc and not answer.rejected and not answer.enhanced,
+          "the target answered with revision 0, and not as an RDMA Consortium peer does",
+          { rule = "MPA-7.1.1-16", expected = "revision 1, or revision 0 with M and C", actual = answer.text, item = answer })
+      end
       if which == 2 and not answer.rejected then
         t:check(not conn:serves(), "the target went on with a peer of revision 0",
           { how = "missed", expected = "a close after the Reply of revision 1" })

@@ -15,7 +15,7 @@ local sent = {
   { name = "tagged-stag", text = "an STag that does not exist", fpdu = "0012 c140 5bad57a6 123456789abcdef0 deadbeef",
     codes = { "1100", "1102" } },
   { name = "untagged-qn", text = "QN 0000004d", fpdu = "0016 4143 00000000 0000004d 00000001 00000000 deadbeef",
-    codes = { "1201", "0206" } },
+    codes = { "1201", "0206" }, posted = true },
   { name = "untagged-msn", text = "MSN 00000102", fpdu = "0016 4143 00000000 00000000 00000102 00000000 deadbeef",
     codes = { "1203", "1202" }, posted = true },
   { name = "untagged-mo", text = "MO 00010203", fpdu = "0016 4143 00000000 00000000 00000001 00010203 deadbeef",

@@ -5,6 +5,7 @@
 
 static const char *const names[IW_INSTRUMENT_COUNT] = {
     [IW_INSTRUMENT_EMPTY_READ] = "empty-read",
+    [IW_INSTRUMENT_PLAIN_READ] = "plain-read",
     [IW_INSTRUMENT_READ] = "read",
     [IW_INSTRUMENT_EMPTY_READ_OF_BUFFER] = "empty-read-of-buffer",
     [IW_INSTRUMENT_WRITE] = "write",

@@ -14,6 +14,7 @@
 
 enum iw_instrument {
     IW_INSTRUMENT_EMPTY_READ,           /* a Read of no octets that names no buffer */
+    IW_INSTRUMENT_PLAIN_READ,           /* the same after a start-up that agrees on no depths */
     IW_INSTRUMENT_READ,                 /* a Read of one octet */
     IW_INSTRUMENT_EMPTY_READ_OF_BUFFER, /* a Read of no octets that names a buffer */
     IW_INSTRUMENT_WRITE,                /* a Write of one octet, in which the agent looks */

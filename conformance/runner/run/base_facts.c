@@ -149,6 +149,8 @@ void iw_base_facts_survey(struct iw_base_facts *out, const struct iw_instruments
         [IW_INSTRUMENT_EMPTY_READ] = "does not answer RDMA Reads of no octets",
         [IW_INSTRUMENT_EMPTY_READ_OF_BUFFER] =
             "does not answer RDMA Reads of no octets that name a buffer",
+        [IW_INSTRUMENT_PLAIN_READ] =
+            "does not answer RDMA Reads where the start-up agrees on no depths, by right",
         [IW_INSTRUMENT_READ] = "does not answer RDMA Reads of one octet",
         [IW_INSTRUMENT_WRITE] = "does not place RDMA Writes of one octet",
         [IW_INSTRUMENT_ECHO] = "does not take Sends of one octet",

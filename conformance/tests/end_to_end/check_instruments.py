@@ -90,6 +90,34 @@ def check_own_message(suite):
     harness.equal("an empty Send of its own", {case["id"]: case["verdict"] for case in result["cases"]}, dict.fromkeys(FIRST, "PASS"))
 
 
+def takes_no_reads_without_depths(wire):
+    """A responder whose ULP has no room for Reads unless the start-up agrees on some."""
+    head = wire.read(20)
+    private = wire.read(struct.unpack(">H", head[18:])[0])
+    enhanced = head[17] == 2 and head[16] & 0x10 != 0
+    wire.send(b"MPA ID Rep Frame" + (b"\x50\2\0\4" + private[:4] if enhanced else b"\x40\1\0\0"))
+    while True:
+        length = struct.unpack(">H", wire.read(2))[0]
+        rest = wire.read(length + -(2 + length) % 4 + 4)
+        if rest[1] & 0xf == 1 and enhanced:
+            wire.send(hostile.fpdu(hostile.tagged(2, *struct.unpack(">IQ", rest[18:30]))))
+        elif rest[1] & 0xf == 1:
+            return wire.send(hostile.fpdu(hostile.untagged(7, 2, 1, 0, b"\x12\2\0\0")))
+
+
+UNENHANCED = ("mpa-startup-rev1", "mpa-startup-private-?-rev1", "mpa-startup-rev2-unenhanced", "bug-revision-of-reply-differs")
+
+
+def check_depths(suite):
+    """Who takes no Reads where no depths were agreed breaks no rule."""
+    with hostile.Crowd() as crowd:
+        port = crowd.listen(takes_no_reads_without_depths)
+        result = suite.play("depths", "--target", f"tcp:127.0.0.1:{port},can=read", *[word for one in UNENHANCED for word in ("--select", one)])
+    harness.equal("no depths: verdicts", {case["verdict"] for case in result["cases"]}, {"PASS"})
+    harness.expect("no depths: cases", len(result["cases"]) >= len(UNENHANCED))
+    harness.equal("no depths: facts", [fact["name"] for fact in result["facts"]], ["plain-read", "terminate"])
+
+
 class Suite(harness.Bench):
     def play(self, name, *words):
         done = self.run((0, 1, 3), "run", "-j4", "--time-scale", "0.3", "--results", name + ".out", "--json", name + ".json",
@@ -137,6 +165,7 @@ def main(conform, agent, stubborn):
         stranger.over.set()
         print(f"ok - a stranger that is deaf: 1 finding, {len(blocked)} blocked")
         check_own_message(suite)
+        check_depths(suite)
     harness.conclude()
 
 
