@@ -258,19 +258,23 @@ static void lose(struct run *run, const struct iw_entry *entry, const char *why)
 static void show_facts(struct run *run)
 {
     run->record.facts = &run->base.facts;
+    if (iw_reexec_continues())
+        return; /* they stand there already */
     if (run->command->tap)
         iw_tap_facts(stdout, &run->record);
     iw_console_facts(run->console, &run->record);
 }
 
 /* Finds out what the target can do, for the cases to know. A recording is played as it is. A kernel
- * that ends meanwhile has ended in the first case, and is spared another survey. */
+ * that ends meanwhile has ended in the first case, and is spared another survey; one that has ended
+ * in a later case is not: it is another one now, and so are we. */
 static int survey(struct run *run, struct iw_pool *pool, struct iw_run_options *options,
                   char *error, size_t room)
 {
     const struct iw_setup *s = run->setup;
     const struct iw_entry *begins = first(&run->record);
-    if (run->command->replay.capture != NULL || begins == NULL || iw_reexec_continues())
+    if (run->command->replay.capture != NULL || begins == NULL ||
+        (iw_reexec_continues() && !iw_journal_surveyed(run->journal)))
         return 0;
     if (s->target->restart != NULL)
         iw_journal_begin(run->journal, begins->c);
@@ -283,6 +287,8 @@ static int survey(struct run *run, struct iw_pool *pool, struct iw_run_options *
         iw_base_facts_survey(&run->base, &run->survey.instruments);
         gone = run->survey.gone;
     }
+    if (s->target->restart != NULL)
+        iw_journal_survey(run->journal);
     options->instruments = &run->survey.instruments;
     show_facts(run);
     if (gone != NULL && s->target->start == NULL && !s->target->embedded) {

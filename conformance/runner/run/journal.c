@@ -16,6 +16,7 @@ struct iw_journal {
     json_t *head;        /* of a run that goes on, else NULL */
     json_t *results;     /* likewise */
     const char **select; /* likewise; of the head */
+    bool surveyed;       /* likewise */
     bool failed;
 };
 
@@ -99,7 +100,10 @@ static bool read_lines(struct iw_journal *j)
             j->head = object;
         else if (json_object_get(object, "begun") != NULL)
             json_decref(object);
-        else
+        else if (json_object_get(object, "surveyed") != NULL) {
+            j->surveyed = true;
+            json_decref(object);
+        } else
             json_array_append_new(j->results, object);
         whole += got;
     }
@@ -194,6 +198,16 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
 bool iw_journal_begin(struct iw_journal *j, const struct iw_case *c)
 {
     return add_line(j, iw_got(json_pack("{s:s, s:f}", "begun", c->id, "deadline", c->deadline)));
+}
+
+bool iw_journal_survey(struct iw_journal *j)
+{
+    return add_line(j, iw_got(json_pack("{s:b}", "surveyed", 1)));
+}
+
+bool iw_journal_surveyed(const struct iw_journal *j)
+{
+    return j->surveyed;
 }
 
 bool iw_journal_add(struct iw_journal *j, const struct iw_result *result, unsigned round)

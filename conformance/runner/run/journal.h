@@ -42,6 +42,10 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
 /* Adds that a case begins, for who looks on from outside. Returns false after printing an error
  * (once). */
 bool iw_journal_begin(struct iw_journal *j, const struct iw_case *c);
+/* Adds that the survey of the target is over. Returns as above. */
+bool iw_journal_survey(struct iw_journal *j);
+/* Returns whether it was in the run that goes on. */
+bool iw_journal_surveyed(const struct iw_journal *j);
 /* Adds a round of a case that ended. Returns as above. */
 bool iw_journal_add(struct iw_journal *j, const struct iw_result *result, unsigned round);
 /* Adds what is charged to a case that ended (iw_record_charge). Returns as above. */

@@ -200,9 +200,31 @@ static void test_taken(void **state)
         iw_journal_replay(j, &record, &(struct iw_journal_reader){.context = &head, .take = take}),
         0);
     assert_string_equal(taken, "one/2/PASS/0.5/- two/0/FAIL/0.25/no two/1/FAIL/0.25/no ");
+    assert_false(iw_journal_surveyed(j));
     /* It goes on where the last whole line ends. */
     assert_true(iw_journal_begin(j, &cases[0]));
     has(s, HEAD BEGUN ONE TWO TWO BEGUN);
+    iw_journal_close(j);
+}
+
+static void test_survey(void **state)
+{
+    struct folder *s = *state;
+    int status = 0;
+
+    fill();
+    put(s, HEAD BEGUN);
+    struct iw_journal *j = iw_journal_resume(s->path, &head, &status);
+    assert_non_null(j);
+    assert_false(iw_journal_surveyed(j));
+    assert_true(iw_journal_survey(j));
+    has(s, HEAD BEGUN "{\"surveyed\":true}\n");
+    iw_journal_close(j);
+    j = iw_journal_resume(s->path, &head, &status);
+    assert_true(iw_journal_surveyed(j));
+    assert_int_equal(
+        iw_journal_replay(j, &record, &(struct iw_journal_reader){.context = &head, .take = take}),
+        0);
     iw_journal_close(j);
 }
 
@@ -374,6 +396,7 @@ static void test_begun(void **state)
     begun(s, HEAD BEGUN "{\"begun\":\"two\"}\n", "two", 0);
     begun(s, HEAD BEGUN "{\"begun\":\"two\"}", "one", 7.5);
     begun(s, HEAD BEGUN ONE, NULL, 0);
+    begun(s, HEAD BEGUN "{\"surveyed\":true}\n", NULL, 0);
     begun(s, HEAD BEGUN "\n", NULL, 0);
     assert_null(iw_journal_begun("/no/such", &seconds));
 }
@@ -403,6 +426,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_journal, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_results, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_suites, recording_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_survey, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_begun, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_appended, recording_setup, teardown),
     };
