@@ -11,6 +11,7 @@ return {
   station = "10.7.0.1",
   agent = "127.0.0.1:7473",
   start = "exec siw-agent 7473",
+  version = [[echo "Linux $(uname -r), rdma-core $(dpkg-query -W -f '${Version}' libibverbs1 2>/dev/null | cut -d- -f1)"]],
   ready = "listening",
   can = { "crc.off", "crc.on", "markers.off", "revision", "enhanced", "ird.16" },
   cannot = { "peer_to_peer", "rtr", "extensions" },

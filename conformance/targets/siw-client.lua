@@ -9,6 +9,7 @@ return {
   console = "iwarp-siw console",
   coverage = "/dev/siw-coverage",
   station = "10.7.0.1",
+  version = [[echo "Linux $(uname -r), rdma-core $(dpkg-query -W -f '${Version}' libibverbs1 2>/dev/null | cut -d- -f1)"]],
   connect = "exec siw-rping-client {host} {port}",
   crc = "off",
   markers = "off",

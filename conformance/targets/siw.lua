@@ -10,6 +10,7 @@ return {
   coverage = "/dev/siw-coverage",
   address = "10.7.0.1",
   start = "exec siw-rping-server {host} {port}",
+  version = [[echo "Linux $(uname -r), rdma-core $(dpkg-query -W -f '${Version}' libibverbs1 2>/dev/null | cut -d- -f1)"]],
   ready = "listening",
   crc = "off",
   markers = "off",

@@ -43,8 +43,10 @@ struct run {
     char *dir; /* of results */
     const char *paths[OUTPUTS];
     FILE *files[OUTPUTS];
-    size_t printed; /* entries that were reported */
-    size_t trouble; /* lines about what went wrong outside of any case */
+    size_t printed;       /* entries that were reported */
+    char *const *version; /* of the target, once it is known */
+    bool chosen;          /* the baseline has its lines for it */
+    size_t trouble;       /* lines about what went wrong outside of any case */
     FILE *console;
     bool progress;
 };
@@ -93,11 +95,20 @@ static void take(struct run *run, struct iw_entry *entry, struct iw_result *resu
     iw_record_take(&run->record, &run->baseline, entry, result);
 }
 
+/* What a baseline is for: of our own agent nobody needs to know that. NULL: not known. */
+static const char *version_of(const struct run *run)
+{
+    return run->setup->target->embedded || run->version == NULL ? NULL : *run->version;
+}
+
 static void done(void *context, unsigned worker, const struct iw_job *job, struct iw_result *result)
 {
     struct run *run = context;
     (void)worker;
     iw_journal_add(run->journal, result, job->round);
+    if (version_of(run) != NULL && !run->chosen)
+        iw_record_choose(&run->record, &run->baseline, version_of(run));
+    run->chosen = run->chosen || version_of(run) != NULL;
     take(run, iw_record_entry(&run->record, job->c->id), result);
     print(run);
     show_progress(run, job->c->id);
@@ -208,7 +219,7 @@ static bool write_output(struct run *run, int kind)
     if (kind == HTML)
         good = write_html(run, f);
     else if (kind == BASELINE)
-        iw_baseline_write(f, &run->record, &run->baseline);
+        iw_baseline_write(f, &run->record, version_of(run), &run->baseline);
     else
         writers[kind](f, &run->record);
     run->files[kind] = NULL;
@@ -323,6 +334,7 @@ static int play_all(struct run *run)
     char error[1024] = "";
     if (c->capture != NULL && (pool.live = open_live(run)) == NULL)
         return IW_EXIT_TESTER;
+    run->version = &pool.version;
     uint64_t began = iw_transport_now();
     if (c->tap && !iw_reexec_continues())
         iw_tap_begin(stdout, r->count);
@@ -348,6 +360,7 @@ static int play_all(struct run *run)
         iw_complain("interrupted; to go on: %s run --resume %s", c->program, run->dir);
     iw_console_summary(run->console, r, c->verbose);
     free(pool.version);
+    run->version = NULL;
     return good || pool.interrupted ? r->status : IW_EXIT_TESTER;
 }
 

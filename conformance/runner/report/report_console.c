@@ -42,7 +42,12 @@ static void whole(FILE *out, const struct iw_record *record, const struct iw_ent
 {
     const struct iw_result *r = &entry->result;
     fprintf(out, "%s %s%s\n", iw_verdict_name(r->verdict), r->id,
-            entry->pinned == IW_PINNED_NEW ? " (not in the baseline)" : "");
+            entry->pinned == IW_PINNED_NEW ? " (not in the baseline)"
+            : entry->pinned == IW_PINNED_CHANGED
+                ? " (the baseline says that another thing is wrong)"
+                : "");
+    if (entry->pinned == IW_PINNED_CHANGED)
+        field(out, "baseline", entry->seen != NULL ? entry->seen : entry->known);
     where(out, entry);
     if (r->verdict != IW_VERDICT_ERROR)
         rule(out, entry);
@@ -229,9 +234,16 @@ static void baseline(FILE *out, const struct iw_record *record)
     for (size_t i = 0; i < record->n_unknown; i++)
         fprintf(out, "STALE %s: the baseline has it, but there is no such case\n",
                 record->unknown[i]);
-    fprintf(out, "baseline %s: %zu as expected, %zu new, %zu stale\n", record->baseline,
-            record->pinned[IW_PINNED_EXPECTED], record->pinned[IW_PINNED_NEW],
-            record->pinned[IW_PINNED_STALE] + record->n_unknown);
+    size_t changed = record->pinned[IW_PINNED_CHANGED], new = record->pinned[IW_PINNED_NEW],
+           stale = record->pinned[IW_PINNED_STALE];
+    fprintf(out, "baseline %s: %zu as expected, %zu new, %zu stale", record->baseline,
+            record->pinned[IW_PINNED_EXPECTED], new, stale + record->n_unknown);
+    if (changed > 0)
+        fprintf(out, ", %zu changed", changed);
+    if (record->made_for != NULL)
+        fprintf(out, "; made for %s, this is %s: %zu differ", record->made_for,
+                record->target_version, new + stale + changed);
+    putc('\n', out);
 }
 
 void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose)

@@ -6,14 +6,16 @@
 
 #include "base/text_tools.h"
 #include "host/text.h"
+#include "iwarp/quirk.h"
+#include "iwarp/rules.h"
 
 static const char blanks[] = " \t\r";
 
-/* The text between quotes, in place; a backslash takes the next character as it is. NULL if there
- * are none or something follows them. */
-static char *quoted(char *rest)
+/* Takes the text between quotes that comes next, in place; a backslash takes the next character as
+ * it is. *rest goes on after it. NULL if there is none. */
+static char *quoted(char **rest)
 {
-    char *from = rest + strspn(rest, blanks), *to = from, *text = from;
+    char *from = *rest + strspn(*rest, blanks), *to = from, *text = from;
     if (*from++ != '"')
         return NULL;
     while (*from && *from != '"') {
@@ -21,9 +23,10 @@ static char *quoted(char *rest)
             from++;
         *to++ = *from++;
     }
-    if (*from != '"' || from[1 + strspn(from + 1, blanks)])
+    if (*from != '"')
         return NULL;
     *to = 0;
+    *rest = from + 1 + strspn(from + 1, blanks);
     return text;
 }
 
@@ -38,54 +41,186 @@ static bool pinned(char *name, struct iw_pin *pin)
            (pin->verdict == IW_VERDICT_NOTE || pin->verdict == IW_VERDICT_FAIL ||
             pin->verdict == IW_VERDICT_INCONCLUSIVE);
 }
+
+static void free_pin(struct iw_pin *pin)
+{
+    free(pin->id);
+    free(pin->rule);
+    free(pin->seen);
+    free(pin->reason);
+    iw_texts_free(pin->reasons);
+}
+
+/* RULE and SEEN, if they are there, then the reasons. Returns what is wrong, or NULL. */
+static const char *take_rest(struct iw_pin *pin, char *rest)
+{
+    static const char no_reason[] = "expected a reason in quotes at the end";
+    rest += strspn(rest, blanks);
+    if (*rest && *rest != '"') {
+        const char *rule = strtok_r(rest, blanks, &rest), *seen = quoted(&rest);
+        if (seen == NULL ||
+            (strcmp(rule, "-") != 0 && strcmp(rule, "*") != 0 && iw_rule_find(rule) == NULL))
+            return "expected a rule, \"-\" or \"*\", and what was seen in quotes";
+        pin->rule = iw_text_copy(rule);
+        pin->seen = iw_text_copy(seen);
+    }
+    while (*rest) {
+        const char *text = quoted(&rest);
+        if (text == NULL || *text == 0)
+            return no_reason;
+        iw_texts_add(&pin->reasons, iw_text_copy(text));
+        iw_text_join(&pin->reason, "; ", text);
+    }
+    return pin->reason == NULL ? no_reason : NULL;
+}
+
+static bool is_there(const struct iw_baseline *b, const char *id)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (b->pins[i].version == b->n_versions && strcmp(b->pins[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+/* for "VERSION" */
+static const char *take_version(struct iw_baseline *b, char *rest)
+{
+    const char *version = quoted(&rest);
+    if (version == NULL || *version == 0 || *rest)
+        return "expected a version of the target in quotes";
+    for (size_t i = 0; i < b->n_versions; i++)
+        if (strcmp(b->versions[i], version) == 0)
+            return "there are lines for this version already";
+    iw_texts_add(&b->versions, iw_text_copy(version));
+    b->n_versions++;
+    return NULL;
+}
+
 /* An iw_take_line_fn. */
 static const char *take_line(void *context, char *line, int number)
 {
     struct iw_baseline *b = context;
-    struct iw_pin pin = {.line = number};
+    struct iw_pin pin = {.line = number, .version = b->n_versions};
     char *rest;
     const char *id = strtok_r(line, blanks, &rest);
     if (id == NULL || *id == '#')
         return NULL;
-    char *verdict = strtok_r(NULL, blanks, &rest), *reason = quoted(rest);
+    if (strcmp(id, "for") == 0)
+        return take_version(b, rest);
+    char *verdict = strtok_r(NULL, blanks, &rest);
     if (verdict == NULL || !pinned(verdict, &pin))
         return "expected an id and then NOTE, FAIL or INCONCLUSIVE";
-    if (reason == NULL || *reason == 0)
-        return "expected a reason in quotes at the end";
-    if (iw_baseline_find(b, id) != NULL)
-        return "this id stands in an earlier line";
+    const char *wrong = take_rest(&pin, rest);
+    if (wrong == NULL && is_there(b, id))
+        wrong = "this id stands in an earlier line";
+    if (wrong != NULL) {
+        free_pin(&pin);
+        return wrong;
+    }
     pin.id = iw_text_copy(id);
-    pin.reason = iw_text_copy(reason);
     b->pins = iw_got(realloc(b->pins, ++b->count * sizeof(*b->pins)));
     b->pins[b->count - 1] = pin;
     return NULL;
 }
+
 int iw_baseline_read(struct iw_baseline *b, const char *path, char *error, size_t room)
 {
     *b = (struct iw_baseline){0};
-    return iw_text_read_lines(path, take_line, b, error, room);
+    int status = iw_text_read_lines(path, take_line, b, error, room);
+    iw_baseline_choose(b, NULL);
+    return status;
 }
 
 void iw_baseline_free(struct iw_baseline *b)
 {
-    for (size_t i = 0; i < b->count; i++) {
-        free(b->pins[i].id);
-        free(b->pins[i].reason);
-    }
+    for (size_t i = 0; i < b->count; i++)
+        free_pin(&b->pins[i]);
+    iw_texts_free(b->versions);
     free(b->pins);
     *b = (struct iw_baseline){0};
 }
 
-const struct iw_pin *iw_baseline_find(const struct iw_baseline *b, const char *id)
+/* ---- comparing ---- */
+
+bool iw_baseline_choose(struct iw_baseline *b, const char *version)
 {
-    for (size_t i = 0; i < b->count; i++)
-        if (strcmp(b->pins[i].id, id) == 0)
-            return &b->pins[i];
-    return NULL;
+    size_t before = b->chosen, found = 0;
+    for (size_t i = 0; i < b->n_versions; i++)
+        if (version != NULL && strcmp(b->versions[i], version) == 0)
+            found = i + 1;
+    b->other = b->n_versions > 0 && version != NULL && found == 0;
+    b->chosen = found == 0 && b->n_versions > 0 ? 1 : found;
+    return b->chosen != before;
 }
 
-enum iw_pinned iw_baseline_judge(const struct iw_pin *pin, enum iw_verdict verdict)
+const struct iw_pin *iw_baseline_find(const struct iw_baseline *b, const char *id)
 {
+    const struct iw_pin *all = NULL;
+    for (size_t i = 0; i < b->count; i++) {
+        if (strcmp(b->pins[i].id, id) != 0)
+            continue;
+        if (b->pins[i].version != 0 && b->pins[i].version == b->chosen)
+            return &b->pins[i];
+        if (b->pins[i].version == 0)
+            all = &b->pins[i];
+    }
+    return all;
+}
+
+/* The words of an answer that say of what kind it is: two of a Terminate or of a start-up frame,
+ * one of another. */
+static int kind_length(const char *answer)
+{
+    size_t first = strcspn(answer, " ");
+    bool two = strncmp(answer, "terminate ", 10) == 0 || strncmp(answer, "mpa ", 4) == 0;
+    return (int)(two ? first + 1 + strcspn(answer + first + 1, " ") : first);
+}
+
+/* The first one, but what was looked through only if there is nothing else. */
+static const struct iw_deviation *leading(const struct iw_result *result)
+{
+    for (size_t i = 0; i < result->n_deviations; i++) {
+        const struct iw_deviation *d = &result->deviations[i];
+        if (!d->wire || iw_quirk_shown(~(iw_quirks)0, iw_check_find(d->how)) == IW_QUIRK_COUNT)
+            return d;
+    }
+    return result->deviations;
+}
+
+char *iw_baseline_seen(const struct iw_result *result)
+{
+    const struct iw_deviation *d = leading(result);
+    if (result->n_deviations == 0)
+        return NULL;
+    if (d->wire || d->rule == NULL || d->actual == NULL)
+        return iw_text_copy(d->how);
+    return iw_text_format("%s: %.*s", d->how, kind_length(d->actual), d->actual);
+}
+
+static const char *seen_rule(const struct iw_result *result)
+{
+    const struct iw_rule *rule = leading(result)->rule;
+    return rule != NULL ? rule->id : "-";
+}
+
+static bool is_any(const char *pinned)
+{
+    return pinned == NULL || strcmp(pinned, "*") == 0;
+}
+
+/* Whether the result shows what the pin says. One without a deviation shows nothing. */
+static bool shows_the_same(const struct iw_pin *pin, const struct iw_result *result)
+{
+    char *seen = iw_baseline_seen(result);
+    bool same = seen == NULL || ((is_any(pin->rule) || strcmp(pin->rule, seen_rule(result)) == 0) &&
+                                 (is_any(pin->seen) || strcmp(pin->seen, seen) == 0));
+    free(seen);
+    return same;
+}
+
+enum iw_pinned iw_baseline_judge(const struct iw_pin *pin, const struct iw_result *result)
+{
+    enum iw_verdict verdict = result->verdict;
     if (verdict == IW_VERDICT_SKIP || verdict == IW_VERDICT_ERROR)
         return IW_PINNED_NOT;
     if (pin == NULL)
@@ -93,15 +228,60 @@ enum iw_pinned iw_baseline_judge(const struct iw_pin *pin, enum iw_verdict verdi
     int now = iw_verdict_gravity(verdict), known = iw_verdict_gravity(pin->verdict);
     if (now < known && !pin->sometimes)
         return IW_PINNED_STALE;
-    return now > known ? IW_PINNED_NEW : IW_PINNED_EXPECTED;
+    if (now > known)
+        return IW_PINNED_NEW;
+    return now < known || shows_the_same(pin, result) ? IW_PINNED_EXPECTED : IW_PINNED_CHANGED;
 }
-static void write_pin(FILE *out, const char *id, enum iw_verdict verdict, bool sometimes,
-                      const char *reason)
+
+/* ---- writing ---- */
+
+static void put_quoted(FILE *out, const char *text)
 {
     static const char *const pairs[] = {"\"", "\\\"", "\\", "\\\\", "\n", " ", NULL};
-    fprintf(out, "%s %s%s \"", id, iw_verdict_name(verdict), sometimes ? "?" : "");
-    iw_text_put(out, reason != NULL && *reason != 0 ? reason : "no reason was given", pairs);
-    fputs("\"\n", out);
+    fputs(" \"", out);
+    iw_text_put(out, text, pairs);
+    putc('"', out);
+}
+
+static void put_head(FILE *out, const char *id, enum iw_verdict verdict, bool sometimes)
+{
+    fprintf(out, "%s %s%s", id, iw_verdict_name(verdict), sometimes ? "?" : "");
+}
+
+static void put_reasons(FILE *out, const struct iw_pin *pin)
+{
+    for (size_t i = 0; pin->reasons[i] != NULL; i++)
+        put_quoted(out, pin->reasons[i]);
+    putc('\n', out);
+}
+
+static void write_pin(FILE *out, const struct iw_pin *pin)
+{
+    put_head(out, pin->id, pin->verdict, pin->sometimes);
+    if (pin->rule != NULL) {
+        fprintf(out, " %s", pin->rule);
+        put_quoted(out, pin->seen);
+    }
+    put_reasons(out, pin);
+}
+
+/* What the run has seen; the reasons are the pin's unless there is none. */
+static void write_result(FILE *out, const char *id, const struct iw_result *r,
+                         const struct iw_pin *pin)
+{
+    char *seen = iw_baseline_seen(r);
+    put_head(out, id, r->verdict, false);
+    if (seen != NULL) {
+        fprintf(out, " %s", seen_rule(r));
+        put_quoted(out, seen);
+    }
+    free(seen);
+    if (pin != NULL) {
+        put_reasons(out, pin);
+        return;
+    }
+    put_quoted(out, r->reason != NULL && *r->reason ? r->reason : "no reason was given");
+    putc('\n', out);
 }
 
 static bool judged(const struct iw_entry *e)
@@ -110,25 +290,46 @@ static bool judged(const struct iw_entry *e)
            e->result.verdict != IW_VERDICT_ERROR;
 }
 
-void iw_baseline_write(FILE *out, const struct iw_record *record, const struct iw_baseline *old)
+static void write_entry(FILE *out, const struct iw_entry *e, const struct iw_baseline *old)
+{
+    const struct iw_pin *pin = iw_baseline_find(old, e->c->id);
+    enum iw_verdict now = e->result.verdict;
+    bool holds = pin != NULL && pin->verdict == now;
+    bool stays = pin != NULL && pin->sometimes &&
+                 iw_verdict_gravity(now) <= iw_verdict_gravity(pin->verdict);
+    stays = stays || (holds && pin->rule != NULL && (is_any(pin->rule) || is_any(pin->seen)));
+    if (stays)
+        write_pin(out, pin);
+    else if (now != IW_VERDICT_PASS)
+        write_result(out, e->c->id, &e->result, holds ? pin : NULL);
+}
+
+void iw_baseline_write(FILE *out, const struct iw_record *record, const char *version,
+                       const struct iw_baseline *old)
 {
     fprintf(out, "# %s: the cases that do not pass, with the reason why\n", record->target);
-    for (size_t i = 0; i < record->count; i++) {
-        const struct iw_entry *e = &record->entries[i];
-        if (e->c == NULL || !judged(e))
-            continue;
-        const struct iw_pin *pin = iw_baseline_find(old, e->c->id);
-        enum iw_verdict now = e->result.verdict;
-        if (pin != NULL &&
-            (pin->verdict == now ||
-             (pin->sometimes && iw_verdict_gravity(now) < iw_verdict_gravity(pin->verdict))))
-            write_pin(out, e->c->id, pin->verdict, pin->sometimes, pin->reason);
-        else if (now != IW_VERDICT_PASS)
-            write_pin(out, e->c->id, now, false, e->result.reason);
+    if (version != NULL) {
+        fputs("for", out);
+        put_quoted(out, version);
+        putc('\n', out);
     }
+    for (size_t i = 0; i < record->count; i++)
+        if (record->entries[i].c != NULL && judged(&record->entries[i]))
+            write_entry(out, &record->entries[i], old);
     for (size_t i = 0; i < old->count; i++) {
         const struct iw_pin *pin = &old->pins[i];
-        if (!judged(iw_record_entry(record, pin->id)))
-            write_pin(out, pin->id, pin->verdict, pin->sometimes, pin->reason);
+        bool mine = pin->version == 0 || (pin->version == old->chosen && !old->other);
+        if (mine && !judged(iw_record_entry(record, pin->id)))
+            write_pin(out, pin);
+    }
+    for (size_t other = 1; other <= old->n_versions; other++) {
+        if (other == old->chosen && !old->other)
+            continue;
+        fputs("for", out);
+        put_quoted(out, old->versions[other - 1]);
+        putc('\n', out);
+        for (size_t i = 0; i < old->count; i++)
+            if (old->pins[i].version == other)
+                write_pin(out, &old->pins[i]);
     }
 }

@@ -157,12 +157,26 @@ static void judge(struct iw_record *r, const struct iw_baseline *b, struct iw_en
                        starts(&entry->result, IW_SILENT);
     const struct iw_pin *pin = iw_baseline_find(b, entry->c->id);
     entry->known = pin != NULL ? pin->reason : NULL;
-    entry->pinned =
-        entry->unreached ? IW_PINNED_NOT : iw_baseline_judge(pin, entry->result.verdict);
+    entry->pinned = entry->unreached ? IW_PINNED_NOT : iw_baseline_judge(pin, &entry->result);
+    entry->seen = pin != NULL ? pin->seen : NULL;
     /* Without a baseline nothing is new. */
     if (r->baseline == NULL)
         entry->pinned = IW_PINNED_NOT;
     count(r, entry);
+}
+
+void iw_record_choose(struct iw_record *r, struct iw_baseline *b, const char *version)
+{
+    bool changed = iw_baseline_choose(b, version);
+    r->made_for = b->other ? b->versions[0] : NULL;
+    for (size_t i = 0; i < r->count && changed; i++) {
+        struct iw_entry *entry = &r->entries[i];
+        if (!entry->done || entry->c == NULL)
+            continue;
+        r->verdicts[entry->result.verdict]--;
+        r->pinned[entry->pinned]--;
+        judge(r, b, entry);
+    }
 }
 
 void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
@@ -253,7 +267,7 @@ bool iw_entry_unstable(const struct iw_entry *entry)
 
 const char *iw_pinned_name(enum iw_pinned pinned)
 {
-    static const char *const names[IW_PINNED_COUNT] = {NULL, "expected", "new", "stale"};
+    static const char *const names[IW_PINNED_COUNT] = {NULL, "expected", "new", "stale", "changed"};
 
     return names[pinned];
 }
@@ -273,7 +287,8 @@ static bool unexpected(const struct iw_record *r, enum iw_verdict verdict)
 {
     for (size_t i = 0; i < r->count; i++)
         if (r->entries[i].done && shows(&r->entries[i].result, verdict) &&
-            !iw_entry_as_pinned(&r->entries[i]) && r->entries[i].pinned != IW_PINNED_STALE)
+            !iw_entry_as_pinned(&r->entries[i]) && r->entries[i].pinned != IW_PINNED_STALE &&
+            (r->entries[i].pinned != IW_PINNED_CHANGED || r->made_for == NULL))
             return true;
     return false;
 }
@@ -289,7 +304,7 @@ int iw_record_status(const struct iw_record *r, bool reached)
         return IW_EXIT_UNREACHED;
     if (unexpected(r, IW_VERDICT_FAIL))
         return IW_EXIT_FAILURE;
-    if (r->pinned[IW_PINNED_STALE] || r->n_unknown)
+    if ((r->pinned[IW_PINNED_STALE] && r->made_for == NULL) || r->n_unknown)
         return IW_EXIT_STALE;
     return unexpected(r, IW_VERDICT_INCONCLUSIVE) ? IW_EXIT_UNREACHED : IW_EXIT_GOOD;
 }

@@ -23,10 +23,11 @@ enum iw_pinned {
     IW_PINNED_NOT,      /* nothing was pinned, and nothing had to be */
     IW_PINNED_EXPECTED, /* as pinned */
     IW_PINNED_NEW,      /* worse than pinned, or not pinned at all */
-    IW_PINNED_STALE     /* better than pinned */
+    IW_PINNED_STALE,    /* better than pinned */
+    IW_PINNED_CHANGED   /* the verdict that was pinned, for another reason */
 };
 
-enum { IW_PINNED_COUNT = IW_PINNED_STALE + 1 };
+enum { IW_PINNED_COUNT = IW_PINNED_CHANGED + 1 };
 
 /* One case, or one file that could not be read. */
 struct iw_entry {
@@ -43,6 +44,7 @@ struct iw_entry {
     bool unreached; /* the target was not reached in this case */
     enum iw_pinned pinned;
     const char *known; /* the baseline's reason; NULL: none */
+    const char *seen;  /* what it says was seen; NULL: nothing */
 };
 
 struct iw_record {
@@ -55,6 +57,7 @@ struct iw_record {
     bool remarks;               /* the console prints them under PASS, too */
     const char *dir;            /* of results; NULL: none */
     const char *baseline;       /* its path; NULL: none */
+    const char *made_for;       /* the version that it is about if the target is another; NULL */
     const char *html;           /* path of the page, from which it links; NULL: none */
     const struct iw_suite
         *whole; /* all cases, also those that were not selected; NULL: not known */
@@ -83,12 +86,15 @@ const struct iw_rule *iw_entry_rule(const struct iw_entry *entry);
 bool iw_entry_as_pinned(const struct iw_entry *entry);
 /* Returns whether the entry's rounds ended differently. */
 bool iw_entry_unstable(const struct iw_entry *entry);
-/* Returns "expected", "new" or "stale"; NULL for IW_PINNED_NOT. */
+/* Returns "expected", "new", "stale" or "changed"; NULL for IW_PINNED_NOT. */
 const char *iw_pinned_name(enum iw_pinned pinned);
 
 /* Files that could not be read come first and are done, then the selected cases. */
 void iw_record_fill(struct iw_record *r, const struct iw_suite *suite,
                     const struct iw_case *const *selected, size_t n_selected);
+/* Compares with the lines that the baseline has for this version of the target (NULL: not known),
+ * also what is done already. */
+void iw_record_choose(struct iw_record *r, struct iw_baseline *b, const char *version);
 /* Notes the ids of the baseline that no case of the suite has. */
 void iw_record_pin(struct iw_record *r, const struct iw_baseline *b, const struct iw_suite *suite);
 

@@ -67,8 +67,8 @@ bool iw_process_ended(struct iw_process *p, uint64_t deadline);
 void iw_process_stop(struct iw_process *p, double patience);
 
 /* Has it say where it is: SIGABRT for all of its group, on which a program with AddressSanitizer
- * (ASAN_OPTIONS=handle_abort=1) reports its stack. Waits a second for its end, and for the rest of
- * a report that has begun. */
+ * (ASAN_OPTIONS=handle_abort=1) reports its stack. Waits up to 10 s for its end, and for the rest
+ * of a report that has begun. */
 void iw_process_abort(struct iw_process *p);
 
 /* Finds the first report of a fault that the log has got since the last call (crash.h). Of one that

@@ -133,6 +133,7 @@ void iw_target_free(struct iw_target_spec *spec)
     free(spec->restart);
     free(spec->console);
     free(spec->coverage);
+    free(spec->version);
     free(spec->program);
     free(spec);
 }

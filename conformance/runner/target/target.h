@@ -46,6 +46,7 @@ struct iw_target_spec {
     char *ask;             /* what a person is asked to do for that, in its place */
     double connect_within; /* seconds that this may take; 0: not said */
     double longest_timer;  /* seconds that it may be silent for by right; 0: not said */
+    char *version;         /* shell command that prints its version; NULL: its agent's counts */
     char *inside;          /* shell command that runs {command}, this program, where the peer is */
     char *restart;         /* with `inside`: shell command that brings back what has ended there */
     char *console;         /* with `inside`: shell command that prints what it has said */
@@ -158,7 +159,8 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
 const char *iw_target_uncraftable(const struct iw_target_spec *spec);
 /* Returns the peer of an instance, which owns it. */
 struct iw_target *iw_target_of(struct iw_target_instance *instance);
-/* Returns the peer's version as its agent says; NULL if there is none. */
+/* Returns the peer's version as the command of its file says, or its agent; NULL if there is none.
+ */
 const char *iw_target_version(const struct iw_target_instance *instance);
 /* Returns the process group that the runner started for it; 0: none. */
 pid_t iw_target_group(const struct iw_target_instance *instance);

@@ -32,10 +32,10 @@ static void expect(lua_State *L, bool good, const char *field, const char *expec
 static void unknown(lua_State *L, const char *field)
 {
     static const char *const fields[] = {
-        "name",    "address", "start",    "station",        "ready",         "connect",
-        "class",   "crc",     "markers",  "revision",       "port",          "agent",
-        "can",     "cannot",  "ask",      "connect_within", "inside",        "token_file",
-        "restart", "console", "coverage", "quirks",         "longest_timer", "ends"};
+        "name",   "address",        "start",    "station",    "ready",   "connect", "class",
+        "crc",    "markers",        "revision", "port",       "agent",   "can",     "cannot",
+        "ask",    "connect_within", "inside",   "token_file", "restart", "console", "coverage",
+        "quirks", "longest_timer",  "ends",     "version"};
     struct iw_nearest n;
 
     iw_nearest_begin(&n, field);
@@ -55,7 +55,8 @@ static void take_text(lua_State *L, struct iw_target_spec *spec, const char *fie
                  {"ready", &spec->ready},     {"connect", &spec->connect},
                  {"ask", &spec->ask},         {"token_file", &spec->token_file},
                  {"inside", &spec->inside},   {"restart", &spec->restart},
-                 {"console", &spec->console}, {"coverage", &spec->coverage}};
+                 {"console", &spec->console}, {"coverage", &spec->coverage},
+                 {"version", &spec->version}};
     size_t i = 0;
 
     while (i < sizeof(texts) / sizeof(*texts) && strcmp(field, texts[i].name) != 0)

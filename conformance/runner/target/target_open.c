@@ -19,6 +19,7 @@
 #include "target_can.h"
 #include "target_ends.h"
 #include "target_instance.h"
+#include "target_version.h"
 
 enum { CRAFTED_PORT = 7471 };             /* of a peer in a namespace of its own */
 static const double crash_seconds = 0.05; /* from the end of a program's connection to its own */
@@ -390,6 +391,11 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
     if (t->target.host == NULL)
         t->target.host = "127.0.0.1";
     enum iw_target_opened opened = reach(t, option, error, room);
+    if (opened == IW_TARGET_OPENED && spec->version != NULL) {
+        free(t->version);
+        t->version = iw_target_ask_version(spec->version, START_SECONDS * t->scale, error, room);
+        opened = t->version != NULL ? opened : IW_TARGET_BROKEN;
+    }
     if (opened != IW_TARGET_OPENED) {
         iw_target_close(t, trouble, sizeof(trouble));
         return opened;

@@ -152,7 +152,7 @@ def baselines(run):
     known = run.at("known")
     run(1, "run", *names, "--write-baseline", known)
     lines = harness.read(known).splitlines()
-    check(lines[1:] == ['failing FAIL "not good"', 'noted NOTE "not so nice"',
+    check(lines[1:] == ['failing FAIL MPA-4.1-02 "not good: that" "not good"', 'noted NOTE MPA-4.1-02 "not so nice" "not so nice"',
                         'undecided INCONCLUSIVE "no way to tell"'], "a baseline is written", lines)
     out = run(0, "run", *names, "--baseline", known).stdout
     check("baseline %s: 3 as expected, 0 new, 0 stale" % known in out and "FAIL failing" not in out,

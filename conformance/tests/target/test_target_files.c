@@ -46,7 +46,7 @@ static void each_field_is_kept(void **state)
                  "  agent = '[::1]:9', token_file = 't', station = 's', start = 'b', ready = 'r',\n"
                  "  ask = 'q', connect_within = 3600, inside = '{command}', restart = 'e',\n"
                  "  console = 'o', coverage = 'v', crc = 'off', markers = 'on', revision = 2,\n"
-                 "  quirks = { 'terminate-reversed' } }");
+                 "  quirks = { 'terminate-reversed' }, version = 'u' }");
 
     (void)state;
     assert_non_null(spec);
@@ -58,6 +58,7 @@ static void each_field_is_kept(void **state)
     assert_string_equal(spec->agent_host, "::1");
     assert_int_equal(spec->agent_port, 9);
     assert_string_equal(spec->token_file, "t");
+    assert_string_equal(spec->version, "u");
     assert_string_equal(spec->station_host, "s");
     assert_string_equal(spec->start, "b");
     assert_string_equal(spec->ready, "r");

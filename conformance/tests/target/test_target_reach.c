@@ -174,6 +174,26 @@ static void the_station_is_on_loopback_or_as_it_is_said(void **state)
     closed("");
 }
 
+/* ---- versions ---- */
+
+static void a_command_prints_the_version(void **state)
+{
+    (void)state;
+    opened("address = '127.0.0.1', port = 7, cannot = { 'reconnect' },"
+           "version = 'echo driver 1.2; echo more; sleep 100'");
+    assert_string_equal(iw_target_version(instance), "driver 1.2");
+    closed("");
+    opened("address = '127.0.0.1', port = 7, cannot = { 'reconnect' }, version = 'printf \"3 \"'");
+    assert_string_equal(iw_target_version(instance), "3 ");
+    closed("");
+    instance = NULL;
+    not_opened("address = '127.0.0.1', port = 7, cannot = { 'reconnect' }, version = 'exit 1'", 1,
+               IW_TARGET_BROKEN, "version: expected 'exit 1' to print a line within 10 s");
+    not_opened("address = '127.0.0.1', port = 7, cannot = { 'reconnect' }, version = 'sleep 100'",
+               0.01, IW_TARGET_BROKEN,
+               "version: expected 'sleep 100' to print a line within 0.1 s");
+}
+
 /* ---- reaching ---- */
 
 static void a_peer_that_cannot_be_reached_is_named(void **state)
@@ -521,6 +541,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_station_is_on_loopback_or_as_it_is_said, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_command_prints_the_version, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_peer_that_cannot_be_reached_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_started_peer_gets_a_port_and_is_watched, set_up,
                                         tear_down),
