@@ -65,7 +65,8 @@ struct iw_verbs_cq {
     unsigned events;   /* that wait in the channel */
     unsigned reported; /* fetched so far, to be acknowledged before the queue goes */
     unsigned async_reported;
-    struct ibv_wc current; /* of the extended interface */
+    pthread_mutex_t polling; /* of the extended interface: held from start_poll to end_poll */
+    struct ibv_wc current;   /* and the entry that it is at */
     TAILQ_ENTRY(iw_verbs_cq) ready_entry;
 };
 
