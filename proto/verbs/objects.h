@@ -230,6 +230,7 @@ int iw_verbs_take_recv(struct iw_verbs_ring *ring, const struct ibv_pd *pd, uint
 void iw_verbs_give_receives(struct iw_verbs_qp *qp);
 /* wr.c: fills in the functions of ibv_wr_*. Returns false without memory. */
 bool iw_verbs_make_built(struct iw_verbs_qp *qp);
+void iw_verbs_free_built(struct iw_verbs_qp *qp);
 
 /* complete.c */
 /* Turns one completion of the endpoint into an entry of a queue. */

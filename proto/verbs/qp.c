@@ -46,7 +46,7 @@ static void free_memory(struct iw_verbs_qp *qp)
     iw_verbs_ring_free(&qp->sends);
     iw_verbs_ring_free(&qp->recvs);
     free(qp->inline_space);
-    free(qp->built);
+    iw_verbs_free_built(qp);
     free(qp);
 }
 

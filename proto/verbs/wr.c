@@ -7,8 +7,9 @@
 #include <string.h>
 
 struct iw_verbs_built {
-    uint32_t count; /* begun since wr_start */
-    int error;      /* of the first that was wrong */
+    pthread_mutex_t lock; /* held from wr_start to wr_complete or wr_abort */
+    uint32_t count;       /* begun since wr_start */
+    int error;            /* of the first that was wrong */
     struct ibv_send_wr *wrs;
     struct ibv_sge *sges; /* max_send_sge (at least one) of each */
     uint8_t *octets;      /* max_inline_data of each */
@@ -207,10 +208,17 @@ static void wr_set_inline_data(struct ibv_qp_ex *base, void *data, size_t length
     wr_set_inline_data_list(base, 1, &one);
 }
 
+static void wr_start(struct ibv_qp_ex *base)
+{
+    struct iw_verbs_built *b = qp_of(base)->built;
+    pthread_mutex_lock(&b->lock);
+    b->count = 0;
+    b->error = 0;
+}
+
 static void wr_abort(struct ibv_qp_ex *base)
 {
-    qp_of(base)->built->count = 0;
-    qp_of(base)->built->error = 0;
+    pthread_mutex_unlock(&qp_of(base)->built->lock);
 }
 
 static int wr_complete(struct ibv_qp_ex *base)
@@ -222,6 +230,14 @@ static int wr_complete(struct ibv_qp_ex *base)
         result = iw_verbs_post_send(&base->qp_base, b->wrs, &bad);
     wr_abort(base);
     return result;
+}
+
+void iw_verbs_free_built(struct iw_verbs_qp *qp)
+{
+    if (qp->built == NULL)
+        return;
+    pthread_mutex_destroy(&qp->built->lock);
+    free(qp->built);
 }
 
 bool iw_verbs_make_built(struct iw_verbs_qp *qp)
@@ -237,8 +253,9 @@ bool iw_verbs_make_built(struct iw_verbs_qp *qp)
     b->wrs = (struct ibv_send_wr *)(void *)(b + 1);
     b->sges = (struct ibv_sge *)(void *)((uint8_t *)b->wrs + wrs);
     b->octets = (uint8_t *)b->sges + sges;
+    pthread_mutex_init(&b->lock, NULL);
     qp->built = b;
-    ex->wr_start = wr_abort;
+    ex->wr_start = wr_start;
     ex->wr_complete = wr_complete;
     ex->wr_abort = wr_abort;
     ex->wr_rdma_write = wr_rdma_write;

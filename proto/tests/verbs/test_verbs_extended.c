@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The extended interface: ibv_start_poll, also of several threads. */
+/* The extended interfaces: ibv_start_poll and ibv_wr_*, also of several threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -128,6 +128,45 @@ static void an_entry_is_of_one_poller(void **state)
         assert_int_equal(s->seen[i], 1);
 }
 
+/* Posts requests in pairs: the wr_id of a first one is even, that of a second one the next. */
+static void *build_all(void *context)
+{
+    struct setting *s = context;
+    struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(s->qp);
+    for (unsigned i = 0; i < ENTRIES; i += 2) {
+        ibv_wr_start(qp);
+        qp->wr_flags = 0;
+        qp->wr_id = i;
+        ibv_wr_send(qp);
+        sched_yield();
+        if (i % 8 == 0) {
+            ibv_wr_abort(qp);
+            continue;
+        }
+        qp->wr_id++;
+        ibv_wr_send(qp);
+        s->seen[i] += ibv_wr_complete(qp) != 0;
+    }
+    return NULL;
+}
+
+/* ibv_wr_start takes the queue pair until ibv_wr_complete or ibv_wr_abort. */
+static void lists_of_several_threads_stay_apart(void **state)
+{
+    struct setting *s = *state;
+    struct ibv_cq *cq = ibv_cq_ex_to_cq(s->cq);
+    struct ibv_wc wc[2];
+    unsigned pairs = 0;
+    run(build_all, s);
+    for (; ibv_poll_cq(cq, 2, wc) == 2; pairs++) {
+        assert_int_equal(wc[0].wr_id % 2, 0);
+        assert_int_equal(wc[1].wr_id, wc[0].wr_id + 1);
+    }
+    assert_int_equal(pairs, THREADS * ENTRIES / 2 * 3 / 4);
+    for (unsigned i = 0; i < ENTRIES; i++)
+        assert_int_equal(s->seen[i], 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -135,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(requests_are_posted_while_polling),
         TEST(an_entry_is_of_one_poller),
+        TEST(lists_of_several_threads_stay_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
