@@ -16,11 +16,21 @@ struct iw_ucma_file *iw_ucma_file_create(int fd)
     return file;
 }
 
-void iw_ucma_file_destroy(struct iw_ucma_file *file)
+void iw_ucma_file_release(struct iw_ucma_file *file)
 {
+    if (--file->users > 0 || !file->closed)
+        return;
     while (!LIST_EMPTY(&file->ids))
         iw_ucma_id_destroy(LIST_FIRST(&file->ids));
+    iw_ucma_real_close(file->fd);
     free(file);
+}
+
+void iw_ucma_file_close(struct iw_ucma_file *file)
+{
+    file->users++;
+    file->closed = true;
+    iw_ucma_file_release(file);
 }
 
 /* One command: `in` has what follows the header, at least as much as the table says. */
@@ -298,7 +308,7 @@ static const struct {
     [RDMA_USER_CM_CMD_JOIN_MCAST] = {"JOIN_MCAST", NULL, 0},
 };
 
-int iw_ucma_command(struct iw_ucma_file *file, const void *command, size_t length)
+int iw_ucma_command(int fd, const void *command, size_t length)
 {
     struct rdma_ucm_cmd_hdr header;
     _Alignas(8) uint8_t in[1024];
@@ -316,9 +326,9 @@ int iw_ucma_command(struct iw_ucma_file *file, const void *command, size_t lengt
         return EINVAL;
     memset(in, 0, sizeof(in));
     memcpy(in, (const uint8_t *)command + sizeof(header), header.in);
-    const struct command c = {file, in, header.in, header.out};
     iw_verbs_lock();
-    int result = commands[header.cmd].run(&c);
+    const struct command c = {iw_ucma_file_of(fd), in, header.in, header.out};
+    int result = c.file != NULL ? commands[header.cmd].run(&c) : EBADF;
     if (header.cmd != RDMA_USER_CM_CMD_GET_EVENT)
         iw_verbs_cover();
     iw_verbs_unlock();

@@ -48,6 +48,8 @@ struct iw_ucma_event {
 struct iw_ucma_file {
     int fd; /* an eventfd, readable while events wait */
     unsigned waiters;
+    unsigned users; /* threads that wait for its events */
+    bool closed;    /* by the program; it goes when they have left */
     TAILQ_HEAD(, iw_ucma_event) events;
     LIST_HEAD(, iw_ucma_id) ids;
 };
@@ -87,9 +89,13 @@ struct iw_ucma_id {
 
 /* file.c */
 struct iw_ucma_file *iw_ucma_file_create(int fd);
-void iw_ucma_file_destroy(struct iw_ucma_file *file);
+/* The program closes it. It goes at once, or when the last thread that waits for its events has
+ * left, as in the kernel: rping ends beside one that sleeps on. */
+void iw_ucma_file_close(struct iw_ucma_file *file);
+/* Undoes one `users`; the last one ends a closed file, its identifiers and its descriptor. */
+void iw_ucma_file_release(struct iw_ucma_file *file);
 /* Carries out a command. Returns 0 or an errno. Takes the lock itself. */
-int iw_ucma_command(struct iw_ucma_file *file, const void *command, size_t length);
+int iw_ucma_command(int fd, const void *command, size_t length);
 
 /* event.c */
 /* Queues an event of `id`. `link` is where its private data comes from; NULL: there is none. */
