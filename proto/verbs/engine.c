@@ -314,16 +314,17 @@ bool iw_verbs_driven(int fd)
     return fd >= 0 && fd < FDS && atomic_load(&descriptors[fd]) == DRIVEN;
 }
 
-/* Marks our descriptors as driven. Returns whether there is one. */
+/* Marks our descriptors as driven; not one that another thread gives up at the same time. Returns
+ * whether there is one. */
 static bool mark(const struct pollfd *list, nfds_t count)
 {
     bool found = false;
     for (nfds_t i = 0; i < count; i++) {
+        uint8_t was = OURS;
         const int fd = list[i].fd;
-        if (fd < 0 || fd >= FDS || atomic_load(&descriptors[fd]) == NOT_OURS)
-            continue;
-        atomic_store(&descriptors[fd], DRIVEN);
-        found = true;
+        if (fd >= 0 && fd < FDS &&
+            (atomic_compare_exchange_strong(&descriptors[fd], &was, DRIVEN) || was == DRIVEN))
+            found = true;
     }
     return found;
 }
