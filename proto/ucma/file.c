@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One open of the device: its commands. */
+/* One open of the device: its commands. What is refused gets the kernel's answers: ENOSYS for a
+ * command or option that is not there. */
 #include "ucma/ucma.h"
 
 #include <errno.h>
@@ -54,8 +55,10 @@ static struct iw_ucma_id *id_of(const struct command *c, uint32_t handle)
 static int create_id(const struct command *c)
 {
     const struct rdma_ucm_create_id *in = c->in;
-    if (in->ps != RDMA_PS_TCP) /* datagrams, IPoIB and IB have no form here */
+    if (in->ps != RDMA_PS_TCP) { /* datagrams, IPoIB and IB have no form here */
+        iw_verbs_refused("rdma_create_id for another port space than RDMA_PS_TCP");
         return EOPNOTSUPP;
+    }
     struct iw_ucma_id *id = iw_ucma_id_create(c->file, in->uid, in->ps);
     if (id == NULL)
         return ENOMEM;
@@ -153,7 +156,8 @@ static int query(const struct command *c)
         answer(c, in->response, &none, sizeof(none));
         return 0;
     default:
-        return EOPNOTSUPP;
+        iw_verbs_refused("an option of QUERY");
+        return ENOSYS;
     }
     answer(c, in->response, &out, sizeof(out));
     return 0;
@@ -221,6 +225,12 @@ static int get_event(const struct command *c)
     return result;
 }
 
+static int refuse_option(void)
+{
+    iw_verbs_refused("an option of rdma_set_option");
+    return ENOSYS;
+}
+
 static int set_option(const struct command *c)
 {
     const struct rdma_ucm_set_option *in = c->in;
@@ -229,8 +239,10 @@ static int set_option(const struct command *c)
     int number = 0;
     if (id == NULL)
         return ENOENT;
-    if (in->level != RDMA_OPTION_ID || in->optlen > sizeof(number) || in->optlen == 0)
-        return ENOSYS;
+    if (in->level != RDMA_OPTION_ID)
+        return refuse_option();
+    if (in->optlen > sizeof(number) || in->optlen == 0)
+        return EINVAL;
     memcpy(&number, value, in->optlen);
     switch (in->optname) {
     case RDMA_OPTION_ID_TOS:
@@ -245,7 +257,7 @@ static int set_option(const struct command *c)
     case RDMA_OPTION_ID_ACK_TIMEOUT: /* of InfiniBand's packets; TCP has its own */
         return 0;
     default:
-        return ENOSYS;
+        return refuse_option();
     }
 }
 
@@ -315,11 +327,13 @@ int iw_ucma_command(int fd, const void *command, size_t length)
     if (length < sizeof(header))
         return EINVAL;
     memcpy(&header, command, sizeof(header));
-    if (header.cmd >= sizeof(commands) / sizeof(commands[0]) ||
-        header.in > length - sizeof(header) || header.in > sizeof(in))
+    const bool known = header.cmd < sizeof(commands) / sizeof(commands[0]);
+    if (!known)
+        iw_verbs_refused("a command of a newer librdmacm");
+    if (!known || header.in > length - sizeof(header) || header.in > sizeof(in))
         return EINVAL;
     if (commands[header.cmd].run == NULL) {
-        iw_verbs_note("%s is not supported", commands[header.cmd].name);
+        iw_verbs_refused(commands[header.cmd].name);
         return ENOSYS;
     }
     if (header.in < commands[header.cmd].least)

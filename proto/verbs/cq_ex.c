@@ -121,6 +121,7 @@ struct ibv_cq_ex *iw_verbs_create_cq_ex(struct ibv_context *context,
                             IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
     const uint32_t known = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
     if ((attr->wc_flags & ~fields) != 0 || (attr->comp_mask & ~known) != 0) {
+        iw_verbs_refused("a flag or attribute of ibv_create_cq_ex");
         errno = EOPNOTSUPP;
         return NULL;
     }

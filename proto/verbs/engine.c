@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,7 +210,6 @@ static void read_settings(struct iw_verbs_settings *s)
     s->crc = strstr(text, "crc=off") == NULL;
     s->markers = strstr(text, "markers=on") != NULL;
     s->rtr = strstr(text, "rtr=off") == NULL;
-    s->trace = strstr(text, "trace=on") != NULL;
     if (strstr(text, "revision=1") != NULL)
         s->revision = 1;
     const char *mulpdu = strstr(text, "mulpdu=");
@@ -493,16 +491,4 @@ void iw_verbs_cover(void)
         return;
     e->cover_now = true;
     write_event(e->kick_fd);
-}
-
-void iw_verbs_note(const char *format, ...)
-{
-    va_list arguments;
-    if (!engine.settings.trace)
-        return;
-    va_start(arguments, format);
-    fprintf(stderr, "iwarp-run: ");
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "\n");
-    va_end(arguments);
 }

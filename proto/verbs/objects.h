@@ -144,6 +144,9 @@ __be64 iw_verbs_guid(void);
 /* Returns the number of GIDs; *gid is number `index` of them, if there is one. */
 int iw_verbs_gid(int index, union ibv_gid *gid);
 
+/* unsupported.c: functions of a context that return EOPNOTSUPP. */
+void iw_verbs_fill_unsupported(struct verbs_context *v);
+
 /* query.c: the functions that a context's tables name. */
 int iw_verbs_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,
                         size_t length);

@@ -100,11 +100,13 @@ struct ibv_qp *iw_verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_
                                 IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
     const bool built = (a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
     const bool flags = (a->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && a->create_flags != 0;
-    if (a->qp_type != IBV_QPT_RC || (a->comp_mask & ~known) != 0 || flags ||
-        (built && (a->send_ops_flags & ~operations) != 0)) {
-        iw_verbs_note("a queue pair of type %d, flags %#x, operations %#llx is not supported",
-                      (int)a->qp_type, flags ? a->create_flags : 0,
-                      built ? (unsigned long long)a->send_ops_flags : 0);
+    const char *refused =
+        a->qp_type != IBV_QPT_RC                ? "a queue pair of another type than IBV_QPT_RC"
+        : (a->comp_mask & ~known) != 0 || flags ? "a flag or attribute of ibv_create_qp_ex"
+        : built && (a->send_ops_flags & ~operations) != 0 ? "an operation of ibv_create_qp_ex"
+                                                          : NULL;
+    if (refused != NULL) {
+        iw_verbs_refused(refused);
         errno = EOPNOTSUPP;
         return NULL;
     }

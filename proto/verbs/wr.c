@@ -129,34 +129,40 @@ static void wr_local_inv(struct ibv_qp_ex *qp, uint32_t rkey)
 }
 
 /* What has no form here; asking for it when the queue pair was made was refused already. */
+static void refuse(struct ibv_qp_ex *qp, const char *name)
+{
+    iw_verbs_refused(name);
+    wrong(qp_of(qp), EOPNOTSUPP);
+}
+
 static void wr_send_imm(struct ibv_qp_ex *qp, __be32 imm)
 {
     (void)imm;
-    wrong(qp_of(qp), EOPNOTSUPP);
+    refuse(qp, "ibv_wr_send_imm");
 }
 
 static void wr_send_tso(struct ibv_qp_ex *qp, void *header, uint16_t length, uint16_t mss)
 {
     (void)header, (void)length, (void)mss;
-    wrong(qp_of(qp), EOPNOTSUPP);
+    refuse(qp, "ibv_wr_send_tso");
 }
 
 static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
     (void)ah, (void)qpn, (void)qkey;
-    wrong(qp_of(qp), EOPNOTSUPP);
+    refuse(qp, "ibv_wr_set_ud_addr");
 }
 
 static void wr_set_xrc_srqn(struct ibv_qp_ex *qp, uint32_t number)
 {
     (void)number;
-    wrong(qp_of(qp), EOPNOTSUPP);
+    refuse(qp, "ibv_wr_set_xrc_srqn");
 }
 
 static void wr_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, const void *data)
 {
     (void)rkey, (void)address, (void)data;
-    wrong(qp_of(qp), EOPNOTSUPP);
+    refuse(qp, "ibv_wr_atomic_write");
 }
 
 static void wr_set_sge_list(struct ibv_qp_ex *base, size_t count, const struct ibv_sge *sges)
