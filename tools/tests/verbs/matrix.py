@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs rows of stock programs, a server and a client of each, on the verbs library.
 
-usage: matrix.py IWARP-RUN [--quick] [--keep FOLDER] [--env NAME=VALUE] [PATTERN...]
+usage: matrix.py IWARP-RUN [--quick] [--keep FOLDER] [--env NAME=VALUE] [--table FILE] [PATTERN...]
 
-The rows are those of matrix.csv beside this script: an identifier; `quick` for the few that each build runs, `stays` if the
+The rows are those of a table, matrix.csv beside this script if no other is named: an identifier; `quick` for the few that each build runs, `stays` if the
 server goes on after its client; and the two command lines, in which {a} is an IPv4 address, {a6} an IPv6 address, {p} a free port, {file} a file to copy and {copy}
 its copy. Options before the program's name are iwarp-run's. PATTERN chooses rows by their identifiers. Prints one line
-per row. A row passes if both ends end with status 0; the time that they take decides nothing but is limited (LIMIT).
+per row. A row passes if both ends end with status 0, or if the server stays until it is ended; the time that they take decides nothing but is limited (LIMIT).
 Ends with status 0 if no row has failed, 77 if no row could be run for want of programs. --keep leaves the output of each
 end in FOLDER. --env sets a variable for both ends.
 """
@@ -76,6 +76,13 @@ class Row:
         return None
 
 
+def end_server(process):
+    """Ends a server that stays. Returns what was wrong with it, or None."""
+    process.send_signal(signal.SIGTERM)  # without effect on one that has ended by itself
+    status = process.wait()
+    return None if status == -signal.SIGTERM else f"does not stay: it ended with {status}"
+
+
 def end(process):
     """Ends a process group that is still there."""
     try:
@@ -125,6 +132,9 @@ def run_row(row, run, folder, environment):
         client = begin(row.client, outputs[1])
         for side, process, output in (("client", client, outputs[1]), ("server", server, outputs[0])):
             if side == "server" and row.stays:
+                wrong = end_server(process)
+                if wrong:
+                    return f"server {wrong}: {spoken(output)}"
                 continue
             status = wait(process, until)
             if status != 0:
@@ -145,10 +155,11 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--keep")
     parser.add_argument("--env", action="append", default=[])
+    parser.add_argument("--table", default=os.path.join(HERE, "matrix.csv"))
     words = parser.parse_intermixed_args()
     environment = dict(os.environ, **dict(e.split("=", 1) for e in words.env))
     counts = {"pass": 0, "FAIL": 0, "skip": 0}
-    with tempfile.TemporaryDirectory() as scratch, open(os.path.join(HERE, "matrix.csv"), newline="", encoding="ascii") as f:
+    with tempfile.TemporaryDirectory() as scratch, open(words.table, newline="", encoding="ascii") as f:
         folder = words.keep or scratch
         os.makedirs(folder, exist_ok=True)
         for fields in csv.DictReader(f):
