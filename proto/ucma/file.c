@@ -38,7 +38,6 @@ void iw_ucma_file_close(struct iw_ucma_file *file)
 struct command {
     struct iw_ucma_file *file;
     const void *in;
-    size_t in_length;
     size_t room; /* at the response that it names */
 };
 
@@ -59,7 +58,7 @@ static int create_id(const struct command *c)
         iw_verbs_refused("rdma_create_id for another port space than RDMA_PS_TCP");
         return EOPNOTSUPP;
     }
-    struct iw_ucma_id *id = iw_ucma_id_create(c->file, in->uid, in->ps);
+    struct iw_ucma_id *id = iw_ucma_id_create(c->file, in->uid);
     if (id == NULL)
         return ENOMEM;
     struct rdma_ucm_create_id_resp out = {.id = id->handle};
@@ -248,12 +247,10 @@ static int set_option(const struct command *c)
     case RDMA_OPTION_ID_TOS:
         id->tos = (uint8_t)number;
         return 0;
-    case RDMA_OPTION_ID_REUSEADDR:
-        id->reuse = number != 0;
-        return 0;
     case RDMA_OPTION_ID_AFONLY:
         id->v6_only = number != 0;
         return 0;
+    case RDMA_OPTION_ID_REUSEADDR:   /* each socket has it */
     case RDMA_OPTION_ID_ACK_TIMEOUT: /* of InfiniBand's packets; TCP has its own */
         return 0;
     default:
@@ -341,7 +338,7 @@ int iw_ucma_command(int fd, const void *command, size_t length)
     memset(in, 0, sizeof(in));
     memcpy(in, (const uint8_t *)command + sizeof(header), header.in);
     iw_verbs_lock();
-    const struct command c = {iw_ucma_file_of(fd), in, header.in, header.out};
+    const struct command c = {iw_ucma_file_of(fd), in, header.out};
     int result = c.file != NULL ? commands[header.cmd].run(&c) : EBADF;
     if (header.cmd != RDMA_USER_CM_CMD_GET_EVENT)
         iw_verbs_cover();

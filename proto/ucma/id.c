@@ -39,7 +39,7 @@ static void forked(void)
     iw_ucma_kept_forget();
 }
 
-struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid, uint16_t port_space)
+struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid)
 {
     struct iw_ucma_id *id = count < IW_UCMA_IDS ? calloc(1, sizeof(*id)) : NULL;
     if (id == NULL)
@@ -52,7 +52,6 @@ struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid, ui
     id->handle = last_handle;
     id->uid = uid;
     id->file = file;
-    id->port_space = port_space;
     id->fd = -1;
     LIST_INSERT_HEAD(&file->ids, id, entry);
     LIST_INSERT_HEAD(&table[id->handle % BUCKETS], id, table_entry);

@@ -70,11 +70,10 @@ struct iw_ucma_id {
     uint64_t uid; /* the program's; 0 until a request has been accepted */
     struct iw_ucma_file *file;
     enum iw_ucma_state state;
-    uint16_t port_space;
     union iw_ucma_address source, destination; /* no family: not known */
     int fd;       /* the bound socket, until a connection takes it; else -1 */
     bool listens; /* fd listens already; the listener, if there is one, has a duplicate */
-    bool v6_only, reuse;
+    bool v6_only;
     bool any; /* bound to every address: no device yet */
     uint8_t tos;
     uint32_t events_reported;
@@ -111,7 +110,7 @@ void iw_ucma_events_drop(struct iw_ucma_id *id);
 void iw_ucma_events_move(struct iw_ucma_id *id, struct iw_ucma_file *to);
 
 /* id.c */
-struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid, uint16_t port_space);
+struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid);
 void iw_ucma_id_destroy(struct iw_ucma_id *id);
 /* Requests that wait, in whatever file they are now, lose their listener. */
 void iw_ucma_ids_orphan(const struct iw_ucma_id *listener);

@@ -15,7 +15,8 @@
 
 static struct engine {
     bool started;
-    bool forked; /* descriptors of events may have lost their counts */
+    bool survives_fork; /* the handlers of fork are there */
+    bool forked;        /* descriptors of events may have lost their counts */
     struct iw_verbs_settings settings;
     struct iw_host_env env;
     struct iw_domain *domain;
@@ -199,6 +200,14 @@ static void in_child(void)
     e->forked = true;
 }
 
+/* When the library is loaded, before the program has handlers of its own: then these use the
+ * library while no lock is held, since the last ones to prepare a fork and the first ones after it
+ * are ours. */
+__attribute__((constructor)) static void handle_fork(void)
+{
+    engine.survives_fork = pthread_atfork(before_fork, after_fork, in_child) == 0;
+}
+
 /* ---- start ---- */
 
 static void read_settings(struct iw_verbs_settings *s)
@@ -226,7 +235,7 @@ static bool start_memory(struct engine *e)
     read_settings(&e->settings);
     iw_host_env_init(&e->env, false);
     e->domain = iw_domain_create(&e->env.env, &limits);
-    return e->domain != NULL && pthread_atfork(before_fork, after_fork, in_child) == 0;
+    return e->domain != NULL && e->survives_fork;
 }
 
 static int start(struct engine *e)

@@ -228,7 +228,6 @@ static bool may_move(enum ibv_qp_state from, enum ibv_qp_state to)
         [IBV_QPS_RTR] = 1 << IBV_QPS_RTR | 1 << IBV_QPS_RTS,
         [IBV_QPS_RTS] = 1 << IBV_QPS_RTS | 1 << IBV_QPS_SQD,
         [IBV_QPS_SQD] = 1 << IBV_QPS_SQD | 1 << IBV_QPS_RTS,
-        [IBV_QPS_SQE] = 1 << IBV_QPS_RTS,
         [IBV_QPS_ERR] = 0,
     };
     return to == IBV_QPS_RESET || to == IBV_QPS_ERR || (moves[from] >> to & 1) != 0;

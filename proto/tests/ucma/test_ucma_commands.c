@@ -227,6 +227,54 @@ static void identifiers_move_with_their_events(void **state)
     assert_int_equal(close(to), 0);
 }
 
+static int resolve(int fd, uint32_t id, const void *from, const void *to, size_t length)
+{
+    struct rdma_ucm_resolve_ip in = {.id = id, .timeout_ms = 2000};
+    if (from != NULL)
+        memcpy(&in.src_addr, from, length);
+    memcpy(&in.dst_addr, to, length);
+    return command(fd, RDMA_USER_CM_CMD_RESOLVE_IP, &in, sizeof(in), 0);
+}
+
+/* An identifier is after an error what it was before. */
+static void errors_leave_an_identifier_as_it_was(void **state)
+{
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in strange = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc000024d)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    struct rdma_ucm_bind_ip bind_in = {.addr = {.sin6_family = AF_UNIX}};
+    (void)state;
+    int fd = open(DEVICE, O_RDWR);
+    /* A family that is not of IP, then a source address of another host. */
+    uint32_t id = create(fd, 1);
+    bind_in.id = id;
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_BIND_IP, &bind_in, sizeof(bind_in), 0),
+                     EADDRNOTAVAIL);
+    assert_int_equal(resolve(fd, id, &strange, &here, sizeof(here)), EADDRNOTAVAIL);
+    struct rdma_ucm_query_route_resp route;
+    struct rdma_ucm_query query = {.response = (uintptr_t)&route, .id = id};
+    assert_int_equal(
+        command(fd, RDMA_USER_CM_CMD_QUERY_ROUTE, &query, sizeof(query), sizeof(route)), 0);
+    assert_int_equal(route.src_addr.sin6_family, 0);
+    assert_int_equal(route.dst_addr.sin6_family, 0);
+    assert_int_equal(resolve(fd, id, NULL, &here, sizeof(here)), 0);
+    assert_int_equal(get(fd).event, 0); /* RDMA_CM_EVENT_ADDR_RESOLVED */
+    assert_int_equal(destroy(fd, id), 1);
+    /* One that is bound to a port does not lose it to a destination of the other family. */
+    id = create(fd, 1);
+    assert_int_equal(bind_to(fd, id, 0), 0);
+    struct sockaddr_in to = here;
+    to.sin_port = htons(port_of(fd, id));
+    assert_int_equal(resolve(fd, id, NULL, &six, sizeof(six)), EINVAL);
+    struct rdma_ucm_listen listen_in = {.id = id, .backlog = 1};
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_LISTEN, &listen_in, sizeof(listen_in), 0), 0);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(client, (struct sockaddr *)&to, sizeof(to)), 0);
+    close(client);
+    assert_int_equal(destroy(fd, id), 0);
+    assert_int_equal(close(fd), 0);
+}
+
 static void refuses_what_it_does_not_know(void **state)
 {
     (void)state;
@@ -360,6 +408,7 @@ int main(void)
         cmocka_unit_test(a_listener_may_go_before_its_requests),
         cmocka_unit_test(identifiers_move_with_their_events),
         cmocka_unit_test(a_file_is_closed_beside_who_waits),
+        cmocka_unit_test(errors_leave_an_identifier_as_it_was),
         cmocka_unit_test(refuses_what_it_does_not_know),
         cmocka_unit_test(survives_nonsense),
     };

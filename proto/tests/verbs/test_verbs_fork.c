@@ -147,6 +147,28 @@ static void a_channel_goes_beside_who_polls(void **state)
     assert_int_equal(lost, 0);
 }
 
+static struct ibv_cq *polled;
+
+/* What a program does around a fork may be about its queues. */
+static void poll_it(void)
+{
+    struct ibv_wc wc;
+    if (polled != NULL)
+        (void)ibv_poll_cq(polled, 1, &wc);
+}
+
+static void handlers_of_the_program_may_use_the_library(void **state)
+{
+    struct world *w = *state;
+    polled = w->a.cq;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    polled = NULL;
+    assert_int_equal(ended(child), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -155,6 +177,9 @@ int main(void)
         TEST(connections_stay_the_parents),
         TEST(a_child_makes_its_own),
         TEST(a_channel_goes_beside_who_polls),
+        TEST(handlers_of_the_program_may_use_the_library),
     };
+    if (pthread_atfork(poll_it, poll_it, poll_it) != 0)
+        return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
