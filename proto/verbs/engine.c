@@ -179,12 +179,8 @@ static void part_event(int fd)
 }
 
 /* The child has neither the thread nor the connections, which stay its parent's. */
-static void in_child(void)
+static void part(struct engine *e)
 {
-    struct engine *e = &engine;
-    pthread_mutex_init(&lock, NULL);
-    if (!e->started)
-        return;
     iw_reactor_forget(e->reactor);
     close(e->wake_fd);
     close(e->kick_fd);
@@ -198,6 +194,13 @@ static void in_child(void)
     e->started = e->leader = e->covering = e->asleep = e->cover_now = false;
     e->in_poll = 0;
     e->forked = true;
+}
+
+static void in_child(void)
+{
+    if (engine.started)
+        part(&engine);
+    pthread_mutex_unlock(&lock);
 }
 
 /* When the library is loaded, before the program has handlers of its own: then these use the

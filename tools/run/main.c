@@ -55,17 +55,17 @@ static char *find_library(void)
     return found;
 }
 
-/* Puts the library before what is preloaded already, but after a sanitizer's, which has to be the
- * first. */
+/* Puts the library before what is preloaded already, but after AddressSanitizer's, which has to be
+ * the first. ThreadSanitizer's comes after it: beneath its poll() it would not see our locks. */
 static void preload(const char *library)
 {
     const char *before = getenv("LD_PRELOAD");
     const bool any = before != NULL && *before != '\0';
-    const bool sanitizer = any && strstr(before, "san.so") != NULL;
-    char *value = iw_text_format("%s%s%s", sanitizer ? before : library, any ? ":" : "",
-                                 sanitizer ? library
-                                 : any     ? before
-                                           : "");
+    const bool asan = any && strstr(before, "asan") != NULL;
+    char *value = iw_text_format("%s%s%s", asan ? before : library, any ? ":" : "",
+                                 asan  ? library
+                                 : any ? before
+                                       : "");
     if (setenv("LD_PRELOAD", value, 1) != 0)
         iw_complain_memory();
     free(value);

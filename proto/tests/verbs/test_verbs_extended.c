@@ -2,6 +2,7 @@
 /* The extended interfaces: ibv_start_poll and ibv_wr_*, also of several threads. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct setting {
     struct ibv_cq_ex *cq;
     struct ibv_qp *qp;
     unsigned seen[THREADS * ENTRIES]; /* entries by wr_id */
+    atomic_uint failed;
 };
 
 static int set_up(void **state)
@@ -145,7 +147,8 @@ static void *build_all(void *context)
         }
         qp->wr_id++;
         ibv_wr_send(qp);
-        s->seen[i] += ibv_wr_complete(qp) != 0;
+        if (ibv_wr_complete(qp) != 0)
+            atomic_fetch_add(&s->failed, 1);
     }
     return NULL;
 }
@@ -163,8 +166,7 @@ static void lists_of_several_threads_stay_apart(void **state)
         assert_int_equal(wc[1].wr_id, wc[0].wr_id + 1);
     }
     assert_int_equal(pairs, THREADS * ENTRIES / 2 * 3 / 4);
-    for (unsigned i = 0; i < ENTRIES; i++)
-        assert_int_equal(s->seen[i], 0);
+    assert_int_equal(atomic_load(&s->failed), 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
