@@ -227,6 +227,21 @@ static void identifiers_move_with_their_events(void **state)
     assert_int_equal(close(to), 0);
 }
 
+/* librdmacm keeps a table by handle, which grows with the highest one. */
+static void handles_are_used_again(void **state)
+{
+    (void)state;
+    int fd = open(DEVICE, O_RDWR);
+    uint32_t first = create(fd, 1), second = create(fd, 2);
+    assert_int_not_equal(first, second);
+    assert_int_equal(destroy(fd, first), 0);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(create(fd, 3), first);
+        assert_int_equal(destroy(fd, first), 0);
+    }
+    assert_int_equal(close(fd), 0);
+}
+
 static int resolve(int fd, uint32_t id, const void *from, const void *to, size_t length)
 {
     struct rdma_ucm_resolve_ip in = {.id = id, .timeout_ms = 2000};
@@ -408,6 +423,7 @@ int main(void)
         cmocka_unit_test(a_listener_may_go_before_its_requests),
         cmocka_unit_test(identifiers_move_with_their_events),
         cmocka_unit_test(a_file_is_closed_beside_who_waits),
+        cmocka_unit_test(handles_are_used_again),
         cmocka_unit_test(errors_leave_an_identifier_as_it_was),
         cmocka_unit_test(refuses_what_it_does_not_know),
         cmocka_unit_test(survives_nonsense),
