@@ -43,7 +43,8 @@ struct command {
 
 static void answer(const struct command *c, uint64_t to, const void *response, size_t length)
 {
-    memcpy((void *)(uintptr_t)to, response, length < c->room ? length : c->room);
+    if (c->room > 0) /* then there is a place: iw_ucma_command has looked */
+        memcpy((void *)(uintptr_t)to, response, length < c->room ? length : c->room);
 }
 
 static struct iw_ucma_id *id_of(const struct command *c, uint32_t handle)
@@ -240,8 +241,8 @@ static int set_option(const struct command *c)
         return ENOENT;
     if (in->level != RDMA_OPTION_ID)
         return refuse_option();
-    if (in->optlen > sizeof(number) || in->optlen == 0)
-        return EINVAL;
+    if (in->optlen > sizeof(number) || in->optlen == 0 || value == NULL)
+        return value == NULL ? EFAULT : EINVAL;
     memcpy(&number, value, in->optlen);
     switch (in->optname) {
     case RDMA_OPTION_ID_TOS:
@@ -317,6 +318,29 @@ static const struct {
     [RDMA_USER_CM_CMD_JOIN_MCAST] = {"JOIN_MCAST", NULL, 0},
 };
 
+/* Whether a command lacks the place for its answer, the pointer with which all but one begin. */
+static bool lacks_place(uint32_t command, const uint8_t *in)
+{
+    uint64_t place;
+    size_t at = 0;
+    switch (command) {
+    case RDMA_USER_CM_CMD_CREATE_ID:
+        at = offsetof(struct rdma_ucm_create_id, response);
+        break;
+    case RDMA_USER_CM_CMD_DESTROY_ID:
+    case RDMA_USER_CM_CMD_QUERY_ROUTE:
+    case RDMA_USER_CM_CMD_INIT_QP_ATTR:
+    case RDMA_USER_CM_CMD_GET_EVENT:
+    case RDMA_USER_CM_CMD_MIGRATE_ID:
+    case RDMA_USER_CM_CMD_QUERY:
+        break;
+    default:
+        return false;
+    }
+    memcpy(&place, in + at, sizeof(place));
+    return place == 0;
+}
+
 int iw_ucma_command(int fd, const void *command, size_t length)
 {
     struct rdma_ucm_cmd_hdr header;
@@ -337,6 +361,8 @@ int iw_ucma_command(int fd, const void *command, size_t length)
         return EINVAL;
     memset(in, 0, sizeof(in));
     memcpy(in, (const uint8_t *)command + sizeof(header), header.in);
+    if (header.out > 0 && lacks_place(header.cmd, in))
+        return EFAULT;
     iw_verbs_lock();
     const struct command c = {iw_ucma_file_of(fd), in, header.out};
     int result = c.file != NULL ? commands[header.cmd].run(&c) : EBADF;

@@ -296,7 +296,7 @@ static void refuses_what_it_does_not_know(void **state)
     int fd = open(DEVICE, O_RDWR | O_NONBLOCK);
     uint8_t zeros[600] = {0};
     struct rdma_ucm_create_id udp = {.ps = RDMA_PS_UDP};
-    assert_int_equal(command(fd, RDMA_USER_CM_CMD_CREATE_ID, &udp, sizeof(udp), 4), EOPNOTSUPP);
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_CREATE_ID, &udp, sizeof(udp), 0), EOPNOTSUPP);
     assert_int_equal(command(fd, 999, zeros, 16, 0), EINVAL);
     assert_int_equal(command(fd, RDMA_USER_CM_CMD_JOIN_MCAST, zeros, 200, 0), ENOSYS);
     assert_int_equal(write(fd, zeros, 3), -1);
@@ -309,6 +309,10 @@ static void refuses_what_it_does_not_know(void **state)
         int error = command(fd, number, zeros, sizeof(zeros), 0);
         assert_true(error == ENOENT || error == ENOSYS || error == EAGAIN || error == EOPNOTSUPP ||
                     error == EBADF);
+        /* Without a place for the answer. */
+        error = command(fd, number, zeros, sizeof(zeros), 8);
+        assert_true(error == ENOENT || error == ENOSYS || error == EOPNOTSUPP || error == EBADF ||
+                    error == EFAULT);
         error = command(fd, number, zeros, 2, 0);
         assert_true(error == EINVAL || error == ENOSYS);
     }
