@@ -268,7 +268,8 @@ void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
         else if (refused.check != IW_CHECK_NONE)
             iw_ep_fault(ep, refused, NULL, NULL, 0);
         /* A read that is still open can never be answered, and held-back work never be released. */
-        else if (ep->reads_out_head != ep->reads_out_tail || ep->paused)
+        else if (ep->reads_out_head != ep->reads_out_tail ||
+                 (ep->paused && ep->config.responder_first == 0))
             iw_ep_finish(ep);
     } else if (!ep->fin_due) {
         iw_ep_finish(ep); /* a fault was botched into silence: the connection still ends */
@@ -285,8 +286,10 @@ uint64_t iw_endpoint_deadline(const struct iw_endpoint *ep)
 void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
 {
     ep->now = now;
-    if (now >= ep->tx_retry)
+    if (now >= ep->tx_retry) {
         ep->tx_retry = UINT64_MAX;
+        ep->paused = ep->paused && ep->config.responder_first == 0;
+    }
     if (now < ep->deadline || ep->deadline == UINT64_MAX)
         return;
     ep->deadline = UINT64_MAX;

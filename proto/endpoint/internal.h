@@ -110,7 +110,8 @@ struct iw_endpoint {
     struct iw_ddp_stream stream;
     enum iw_phase phase;
     uint64_t now; /* of the call under way */
-    bool paused;  /* responder: nothing leaves before the first FPDU has come (RFC 5044 §7.1.2) */
+    bool paused;  /* responder: nothing leaves before the first FPDU has come (RFC 5044 §7.1.2), or
+                   * tx_retry if it may speak first */
     bool rtr_due; /* initiator, peer-to-peer: the RTR must leave first (RFC 6581 §9.2) */
     bool rtr_expected;
     uint32_t mulpdu;

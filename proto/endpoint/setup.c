@@ -172,8 +172,9 @@ static void establish(struct iw_endpoint *ep)
     ep->deframer.aligned = ep->config.aligned_peer;
     ep->deframer.always_crc = iw_switch_overstrict(switches, IW_CHECK_MPA_CRC_OFF);
     iw_endpoint_set_emss(ep, ep->config.emss);
-    ep->paused = !initiator && !ep->config.responder_first &&
-                 !iw_switch_violated(switches, IW_CHECK_MPA_RESPONDER_EARLY);
+    ep->paused = !initiator && !iw_switch_violated(switches, IW_CHECK_MPA_RESPONDER_EARLY);
+    if (ep->paused && ep->config.responder_first > 0)
+        ep->tx_retry = iw_ep_after(ep, ep->config.responder_first);
     ep->rtr_due = initiator && agreed->peer_to_peer;
     ep->rtr_expected = !initiator && agreed->peer_to_peer;
     iw_ep_event(ep, IW_EVENT_ESTABLISHED);

@@ -59,18 +59,28 @@ static int open_socket(struct iw_ucma_id *id)
     return saved;
 }
 
+static void close_socket(struct iw_ucma_id *id)
+{
+    if (id->fd >= 0)
+        iw_ucma_real_close(id->fd);
+    id->fd = -1;
+}
+
 /* Clients may connect between rdma_bind_addr and rdma_listen, so listen at once. */
 int iw_ucma_bind(struct iw_ucma_id *id, const void *address)
 {
-    if (id->state != IW_UCMA_IDLE || !take(&id->source, address))
+    union iw_ucma_address at;
+    if (id->state != IW_UCMA_IDLE || !take(&at, address))
         return id->state != IW_UCMA_IDLE ? EINVAL : EADDRNOTAVAIL;
     int result = 0;
+    id->source = at;
     id->fd = iw_ucma_kept_take(&id->source);
     if (id->fd < 0)
         result = open_socket(id);
     if (result == 0 && listen(id->fd, IW_UCMA_BACKLOG) != 0)
         result = errno;
     if (result != 0) {
+        close_socket(id);
         memset(&id->source, 0, sizeof(id->source));
         return result;
     }
@@ -84,56 +94,63 @@ int iw_ucma_ready_to_connect(struct iw_ucma_id *id)
 {
     if (id->fd >= 0 && !id->listens)
         return 0;
-    if (id->fd >= 0)
-        iw_ucma_real_close(id->fd);
-    id->fd = -1;
+    close_socket(id);
     return open_socket(id);
 }
 
-/* Finds the address that the system would send from. Returns 0 or an errno. */
-static int find_source(struct iw_ucma_id *id)
+/* Finds the address that the system would send from, and keeps the port of *source. Returns 0 or an
+ * errno. */
+static int find_source(union iw_ucma_address *source, const union iw_ucma_address *destination)
 {
     union iw_ucma_address found = {.any = {0}};
-    in_port_t port = id->source.any.sa_family != 0 ? *port_of(&id->source) : 0;
+    in_port_t port = source->any.sa_family != 0 ? *port_of(source) : 0;
     socklen_t length = sizeof(found);
-    int fd = socket(id->destination.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), result = 0;
+    int fd = socket(destination->any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), result = 0;
     if (fd < 0)
         return errno;
-    if (connect(fd, &id->destination.any, iw_ucma_length(&id->destination)) != 0 ||
+    if (connect(fd, &destination->any, iw_ucma_length(destination)) != 0 ||
         getsockname(fd, &found.any, &length) != 0)
         result = errno;
     iw_ucma_real_close(fd);
     if (result != 0)
         return result;
     *port_of(&found) = port;
-    id->source = found;
+    *source = found;
     return 0;
 }
 
 int iw_ucma_resolve(struct iw_ucma_id *id, const void *source, const void *destination)
 {
-    union iw_ucma_address from;
-    if ((id->state != IW_UCMA_IDLE && id->state != IW_UCMA_BOUND) ||
-        !take(&id->destination, destination))
+    const union iw_ucma_address before = id->source;
+    union iw_ucma_address from = before, to;
+    if ((id->state != IW_UCMA_IDLE && id->state != IW_UCMA_BOUND) || !take(&to, destination))
         return EINVAL;
-    if (id->state == IW_UCMA_IDLE && take(&from, source))
-        id->source = from;
+    if (id->state == IW_UCMA_IDLE && !take(&from, source))
+        memset(&from, 0, sizeof(from));
+    if (from.any.sa_family != 0 && from.any.sa_family != to.any.sa_family)
+        return EINVAL;
     int result = 0;
-    if (id->source.any.sa_family == 0 || is_any(&id->source))
-        result = find_source(id);
-    if (result == 0 && id->fd >= 0) {
-        iw_ucma_real_close(id->fd);
-        id->fd = -1;
+    if (from.any.sa_family == 0 || is_any(&from))
+        result = find_source(&from, &to);
+    if (result != 0)
+        return result;
+    /* One that is bound gives its port up to have it again with a socket that does not listen. */
+    close_socket(id);
+    iw_ucma_kept_drop();
+    id->source = from;
+    result = open_socket(id);
+    if (result != 0) {
+        memset(&id->source, 0, sizeof(id->source));
+        if (id->state == IW_UCMA_BOUND) {
+            id->state = IW_UCMA_IDLE;
+            (void)iw_ucma_bind(id, &before);
+        }
+        return result;
     }
-    if (result == 0) {
-        iw_ucma_kept_drop();
-        result = open_socket(id);
-    }
-    if (result == 0) {
-        id->any = false;
-        id->state = IW_UCMA_RESOLVED;
-    }
-    return result;
+    id->destination = to;
+    id->any = false;
+    id->state = IW_UCMA_RESOLVED;
+    return 0;
 }
 
 /* ---- queries ---- */

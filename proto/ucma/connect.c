@@ -28,9 +28,8 @@ static void asked(struct iw_verbs_link *link, void *owner)
 {
     struct iw_ucma_id *listener = owner;
     struct sockaddr_storage local, remote;
-    struct iw_ucma_id *id = listener->waiting < listener->backlog
-                                ? iw_ucma_id_create(listener->file, 0, listener->port_space)
-                                : NULL;
+    struct iw_ucma_id *id =
+        listener->waiting < listener->backlog ? iw_ucma_id_create(listener->file, 0) : NULL;
     if (id == NULL) {
         refuse(link);
         return;
@@ -150,11 +149,11 @@ int iw_ucma_connect(struct iw_ucma_id *id, const struct rdma_ucm_conn_param *p)
     int result = iw_ucma_ready_to_connect(id);
     if (result != 0)
         return result;
-    id->state = IW_UCMA_CONNECTING;
     id->link = iw_verbs_link_connect(qp, id->fd, &id->destination.any,
                                      iw_ucma_length(&id->destination), &said, &link_ops, id);
     if (id->link != NULL) {
         id->fd = -1;
+        id->state = IW_UCMA_CONNECTING;
         return 0;
     }
     if (errno == ENOMEM || errno == EINVAL)
@@ -168,6 +167,7 @@ int iw_ucma_accept(struct iw_ucma_id *id, uint64_t uid, const struct rdma_ucm_co
 {
     const struct iw_verbs_parameters said = parameters(p);
     struct iw_verbs_qp *qp = free_qp(p->qp_num);
+    int result;
     if (id->state != IW_UCMA_ASKED || qp == NULL)
         return EINVAL;
     leave_listener(id);
@@ -175,7 +175,12 @@ int iw_ucma_accept(struct iw_ucma_id *id, uint64_t uid, const struct rdma_ucm_co
         return ECONNRESET;
     id->uid = uid;
     id->state = IW_UCMA_CONNECTING;
-    return iw_verbs_link_accept(id->link, qp, &said);
+    result = iw_verbs_link_accept(id->link, qp, &said);
+    if (result != 0 && id->link != NULL) { /* the request waits on for its answer */
+        id->uid = 0;
+        id->state = IW_UCMA_ASKED;
+    }
+    return result;
 }
 
 int iw_ucma_reject(struct iw_ucma_id *id, const void *private_data, size_t length)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,24 +91,44 @@ static bool have_event(const void *file)
     return !TAILQ_EMPTY(&((const struct iw_ucma_file *)file)->events);
 }
 
+/* The thread that waits has been cancelled, without the lock. */
+static void cancelled(void *file)
+{
+    iw_verbs_lock();
+    iw_ucma_file_release(file);
+    iw_verbs_unlock();
+}
+
+/* Waits until the file has an event. Returns 0 or an errno. */
+static int await_event(struct iw_ucma_file *file)
+{
+    int result;
+    if (have_event(file))
+        return 0;
+    if ((fcntl(file->fd, F_GETFL) & O_NONBLOCK) != 0) {
+        iw_verbs_poll();
+        return have_event(file) ? 0 : EAGAIN;
+    }
+    pthread_cleanup_push(cancelled, file);
+    result = iw_verbs_wait(file->fd, &file->waiters, have_event, file);
+    pthread_cleanup_pop(0);
+    return result != 0 ? EINTR : 0;
+}
+
 int iw_ucma_event_get(struct iw_ucma_file *file, struct rdma_ucm_event_resp *out)
 {
-    if (!have_event(file)) {
-        if ((fcntl(file->fd, F_GETFL) & O_NONBLOCK) != 0) {
-            iw_verbs_poll();
-            if (!have_event(file))
-                return EAGAIN;
-        } else if (iw_verbs_wait(file->fd, &file->waiters, have_event, file) != 0) {
-            return EINTR;
-        }
+    file->users++;
+    int result = await_event(file);
+    if (result == 0) {
+        struct iw_ucma_event *e = TAILQ_FIRST(&file->events);
+        e->response.uid = e->id->uid;
+        e->id->events_reported++;
+        *out = e->response;
+        unqueue(e);
+        free(e);
     }
-    struct iw_ucma_event *e = TAILQ_FIRST(&file->events);
-    e->response.uid = e->id->uid;
-    e->id->events_reported++;
-    *out = e->response;
-    unqueue(e);
-    free(e);
-    return 0;
+    iw_ucma_file_release(file);
+    return result;
 }
 
 void iw_ucma_events_drop(struct iw_ucma_id *id)

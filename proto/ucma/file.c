@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One open of the device: its commands. */
+/* One open of the device: its commands. What is refused gets the kernel's answers: ENOSYS for a
+ * command or option that is not there. */
 #include "ucma/ucma.h"
 
 #include <errno.h>
@@ -16,24 +17,34 @@ struct iw_ucma_file *iw_ucma_file_create(int fd)
     return file;
 }
 
-void iw_ucma_file_destroy(struct iw_ucma_file *file)
+void iw_ucma_file_release(struct iw_ucma_file *file)
 {
+    if (--file->users > 0 || !file->closed)
+        return;
     while (!LIST_EMPTY(&file->ids))
         iw_ucma_id_destroy(LIST_FIRST(&file->ids));
+    iw_ucma_real_close(file->fd);
     free(file);
+}
+
+void iw_ucma_file_close(struct iw_ucma_file *file)
+{
+    file->users++;
+    file->closed = true;
+    iw_ucma_file_release(file);
 }
 
 /* One command: `in` has what follows the header, at least as much as the table says. */
 struct command {
     struct iw_ucma_file *file;
     const void *in;
-    size_t in_length;
     size_t room; /* at the response that it names */
 };
 
 static void answer(const struct command *c, uint64_t to, const void *response, size_t length)
 {
-    memcpy((void *)(uintptr_t)to, response, length < c->room ? length : c->room);
+    if (c->room > 0) /* then there is a place: iw_ucma_command has looked */
+        memcpy((void *)(uintptr_t)to, response, length < c->room ? length : c->room);
 }
 
 static struct iw_ucma_id *id_of(const struct command *c, uint32_t handle)
@@ -44,9 +55,11 @@ static struct iw_ucma_id *id_of(const struct command *c, uint32_t handle)
 static int create_id(const struct command *c)
 {
     const struct rdma_ucm_create_id *in = c->in;
-    if (in->ps != RDMA_PS_TCP) /* datagrams, IPoIB and IB have no form here */
+    if (in->ps != RDMA_PS_TCP) { /* datagrams, IPoIB and IB have no form here */
+        iw_verbs_refused("rdma_create_id for another port space than RDMA_PS_TCP");
         return EOPNOTSUPP;
-    struct iw_ucma_id *id = iw_ucma_id_create(c->file, in->uid, in->ps);
+    }
+    struct iw_ucma_id *id = iw_ucma_id_create(c->file, in->uid);
     if (id == NULL)
         return ENOMEM;
     struct rdma_ucm_create_id_resp out = {.id = id->handle};
@@ -143,7 +156,8 @@ static int query(const struct command *c)
         answer(c, in->response, &none, sizeof(none));
         return 0;
     default:
-        return EOPNOTSUPP;
+        iw_verbs_refused("an option of QUERY");
+        return ENOSYS;
     }
     answer(c, in->response, &out, sizeof(out));
     return 0;
@@ -211,6 +225,12 @@ static int get_event(const struct command *c)
     return result;
 }
 
+static int refuse_option(void)
+{
+    iw_verbs_refused("an option of rdma_set_option");
+    return ENOSYS;
+}
+
 static int set_option(const struct command *c)
 {
     const struct rdma_ucm_set_option *in = c->in;
@@ -219,23 +239,23 @@ static int set_option(const struct command *c)
     int number = 0;
     if (id == NULL)
         return ENOENT;
-    if (in->level != RDMA_OPTION_ID || in->optlen > sizeof(number) || in->optlen == 0)
-        return ENOSYS;
+    if (in->level != RDMA_OPTION_ID)
+        return refuse_option();
+    if (in->optlen > sizeof(number) || in->optlen == 0 || value == NULL)
+        return value == NULL ? EFAULT : EINVAL;
     memcpy(&number, value, in->optlen);
     switch (in->optname) {
     case RDMA_OPTION_ID_TOS:
         id->tos = (uint8_t)number;
         return 0;
-    case RDMA_OPTION_ID_REUSEADDR:
-        id->reuse = number != 0;
-        return 0;
     case RDMA_OPTION_ID_AFONLY:
         id->v6_only = number != 0;
         return 0;
+    case RDMA_OPTION_ID_REUSEADDR:   /* each socket has it */
     case RDMA_OPTION_ID_ACK_TIMEOUT: /* of InfiniBand's packets; TCP has its own */
         return 0;
     default:
-        return ENOSYS;
+        return refuse_option();
     }
 }
 
@@ -298,27 +318,54 @@ static const struct {
     [RDMA_USER_CM_CMD_JOIN_MCAST] = {"JOIN_MCAST", NULL, 0},
 };
 
-int iw_ucma_command(struct iw_ucma_file *file, const void *command, size_t length)
+/* Whether a command lacks the place for its answer, the pointer with which all but one begin. */
+static bool lacks_place(uint32_t command, const uint8_t *in)
+{
+    uint64_t place;
+    size_t at = 0;
+    switch (command) {
+    case RDMA_USER_CM_CMD_CREATE_ID:
+        at = offsetof(struct rdma_ucm_create_id, response);
+        break;
+    case RDMA_USER_CM_CMD_DESTROY_ID:
+    case RDMA_USER_CM_CMD_QUERY_ROUTE:
+    case RDMA_USER_CM_CMD_INIT_QP_ATTR:
+    case RDMA_USER_CM_CMD_GET_EVENT:
+    case RDMA_USER_CM_CMD_MIGRATE_ID:
+    case RDMA_USER_CM_CMD_QUERY:
+        break;
+    default:
+        return false;
+    }
+    memcpy(&place, in + at, sizeof(place));
+    return place == 0;
+}
+
+int iw_ucma_command(int fd, const void *command, size_t length)
 {
     struct rdma_ucm_cmd_hdr header;
     _Alignas(8) uint8_t in[1024];
     if (length < sizeof(header))
         return EINVAL;
     memcpy(&header, command, sizeof(header));
-    if (header.cmd >= sizeof(commands) / sizeof(commands[0]) ||
-        header.in > length - sizeof(header) || header.in > sizeof(in))
+    const bool known = header.cmd < sizeof(commands) / sizeof(commands[0]);
+    if (!known)
+        iw_verbs_refused("a command of a newer librdmacm");
+    if (!known || header.in > length - sizeof(header) || header.in > sizeof(in))
         return EINVAL;
     if (commands[header.cmd].run == NULL) {
-        iw_verbs_note("%s is not supported", commands[header.cmd].name);
+        iw_verbs_refused(commands[header.cmd].name);
         return ENOSYS;
     }
     if (header.in < commands[header.cmd].least)
         return EINVAL;
     memset(in, 0, sizeof(in));
     memcpy(in, (const uint8_t *)command + sizeof(header), header.in);
-    const struct command c = {file, in, header.in, header.out};
+    if (header.out > 0 && lacks_place(header.cmd, in))
+        return EFAULT;
     iw_verbs_lock();
-    int result = commands[header.cmd].run(&c);
+    const struct command c = {iw_ucma_file_of(fd), in, header.out};
+    int result = c.file != NULL ? commands[header.cmd].run(&c) : EBADF;
     if (header.cmd != RDMA_USER_CM_CMD_GET_EVENT)
         iw_verbs_cover();
     iw_verbs_unlock();

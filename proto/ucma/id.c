@@ -8,7 +8,7 @@ enum { BUCKETS = 1024 };
 LIST_HEAD(bucket, iw_ucma_id);
 static struct bucket table[BUCKETS];
 static unsigned count;
-static uint32_t last_handle;
+static uint32_t lowest = 1; /* no handle below it is free */
 
 static struct iw_ucma_id *find(uint32_t handle)
 {
@@ -39,20 +39,18 @@ static void forked(void)
     iw_ucma_kept_forget();
 }
 
-struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid, uint16_t port_space)
+struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid)
 {
     struct iw_ucma_id *id = count < IW_UCMA_IDS ? calloc(1, sizeof(*id)) : NULL;
     if (id == NULL)
         return NULL;
     count++;
     iw_verbs_at_fork(forked);
-    do
-        last_handle++;
-    while (find(last_handle) != NULL);
-    id->handle = last_handle;
+    while (find(lowest) != NULL)
+        lowest++;
+    id->handle = lowest++;
     id->uid = uid;
     id->file = file;
-    id->port_space = port_space;
     id->fd = -1;
     LIST_INSERT_HEAD(&file->ids, id, entry);
     LIST_INSERT_HEAD(&table[id->handle % BUCKETS], id, table_entry);
@@ -78,6 +76,8 @@ void iw_ucma_id_destroy(struct iw_ucma_id *id)
         iw_ucma_real_close(id->fd);
     LIST_REMOVE(id, entry);
     LIST_REMOVE(id, table_entry);
+    if (id->handle < lowest)
+        lowest = id->handle;
     count--;
     free(id);
 }

@@ -45,10 +45,21 @@ static void *next(_Atomic(void *) *known, const char *name)
 
 /* ---- the device ---- */
 
+/* Who waited is in the parent only. */
+static void forked(void)
+{
+    for (unsigned fd = 0; fd < FILES; fd++) {
+        struct iw_ucma_file *file = atomic_load(&files[fd]);
+        if (file != NULL)
+            file->waiters = file->users = 0;
+    }
+}
+
 static int open_device(int flags)
 {
     if (!iw_verbs_enter())
         return -1;
+    iw_verbs_at_fork(forked);
     struct iw_ucma_file *file = NULL;
     int fd = eventfd(0, EFD_SEMAPHORE | ((flags & O_CLOEXEC) != 0 ? EFD_CLOEXEC : 0) |
                             ((flags & O_NONBLOCK) != 0 ? EFD_NONBLOCK : 0));
@@ -135,10 +146,13 @@ int close(int fd)
     if (iw_ucma_file_of(fd) != NULL) {
         iw_verbs_lock();
         struct iw_ucma_file *file = atomic_exchange(&files[fd], NULL);
-        if (file != NULL)
-            iw_ucma_file_destroy(file);
-        iw_verbs_own(fd, false);
+        if (file != NULL) {
+            iw_verbs_own(fd, false);
+            iw_ucma_file_close(file);
+        }
         iw_verbs_unlock();
+        if (file != NULL)
+            return 0;
     }
     return iw_ucma_real_close(fd);
 }
@@ -147,10 +161,9 @@ IW_VERBS_EXPORT ssize_t write(int fd, const void *octets, size_t length);
 ssize_t write(int fd, const void *octets, size_t length)
 {
     NEXT(real, ssize_t(*)(int, const void *, size_t), "write")
-    struct iw_ucma_file *file = iw_ucma_file_of(fd);
-    if (file == NULL)
+    if (iw_ucma_file_of(fd) == NULL)
         return real(fd, octets, length);
-    int error = iw_ucma_command(file, octets, length);
+    int error = iw_ucma_command(fd, octets, length);
     if (error == 0)
         return (ssize_t)length;
     errno = error;

@@ -48,6 +48,8 @@ struct iw_ucma_event {
 struct iw_ucma_file {
     int fd; /* an eventfd, readable while events wait */
     unsigned waiters;
+    unsigned users; /* threads that wait for its events */
+    bool closed;    /* by the program; it goes when they have left */
     TAILQ_HEAD(, iw_ucma_event) events;
     LIST_HEAD(, iw_ucma_id) ids;
 };
@@ -68,11 +70,10 @@ struct iw_ucma_id {
     uint64_t uid; /* the program's; 0 until a request has been accepted */
     struct iw_ucma_file *file;
     enum iw_ucma_state state;
-    uint16_t port_space;
     union iw_ucma_address source, destination; /* no family: not known */
     int fd;       /* the bound socket, until a connection takes it; else -1 */
     bool listens; /* fd listens already; the listener, if there is one, has a duplicate */
-    bool v6_only, reuse;
+    bool v6_only;
     bool any; /* bound to every address: no device yet */
     uint8_t tos;
     uint32_t events_reported;
@@ -87,9 +88,13 @@ struct iw_ucma_id {
 
 /* file.c */
 struct iw_ucma_file *iw_ucma_file_create(int fd);
-void iw_ucma_file_destroy(struct iw_ucma_file *file);
+/* The program closes it. It goes at once, or when the last thread that waits for its events has
+ * left, as in the kernel: rping ends beside one that sleeps on. */
+void iw_ucma_file_close(struct iw_ucma_file *file);
+/* Undoes one `users`; the last one ends a closed file, its identifiers and its descriptor. */
+void iw_ucma_file_release(struct iw_ucma_file *file);
 /* Carries out a command. Returns 0 or an errno. Takes the lock itself. */
-int iw_ucma_command(struct iw_ucma_file *file, const void *command, size_t length);
+int iw_ucma_command(int fd, const void *command, size_t length);
 
 /* event.c */
 /* Queues an event of `id`. `link` is where its private data comes from; NULL: there is none. */
@@ -105,7 +110,7 @@ void iw_ucma_events_drop(struct iw_ucma_id *id);
 void iw_ucma_events_move(struct iw_ucma_id *id, struct iw_ucma_file *to);
 
 /* id.c */
-struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid, uint16_t port_space);
+struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid);
 void iw_ucma_id_destroy(struct iw_ucma_id *id);
 /* Requests that wait, in whatever file they are now, lose their listener. */
 void iw_ucma_ids_orphan(const struct iw_ucma_id *listener);

@@ -142,6 +142,7 @@ struct iw_verbs_cq *iw_verbs_make_cq(struct ibv_context *context, uint32_t cqe, 
     cq->base.cqe = (int)cqe;
     pthread_mutex_init(&cq->base.mutex, NULL);
     pthread_cond_init(&cq->base.cond, NULL);
+    pthread_mutex_init(&cq->polling, NULL);
     iw_verbs_lock();
     iw_verbs_context(context)->uses++;
     if (channel != NULL)
@@ -207,6 +208,7 @@ int ibv_destroy_cq(struct ibv_cq *base)
     pthread_mutex_unlock(&base->mutex);
     pthread_mutex_destroy(&base->mutex);
     pthread_cond_destroy(&base->cond);
+    pthread_mutex_destroy(&cq->polling);
     free(cq->entries);
     free(cq);
     return 0;

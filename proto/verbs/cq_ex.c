@@ -10,34 +10,42 @@ static struct iw_verbs_cq *cq_of(struct ibv_cq_ex *cq)
     return (struct iw_verbs_cq *)cq;
 }
 
-static int next_poll(struct ibv_cq_ex *base)
+static int take_entry(struct ibv_cq_ex *base, bool drive)
 {
     struct iw_verbs_cq *cq = cq_of(base);
-    if (!iw_verbs_cq_take(cq, &cq->current))
+    iw_verbs_lock();
+    if (drive && cq->count == 0)
+        iw_verbs_poll();
+    const bool taken = iw_verbs_cq_take(cq, &cq->current);
+    iw_verbs_unlock();
+    if (!taken)
         return ENOENT;
     base->status = cq->current.status;
     base->wr_id = cq->current.wr_id;
     return 0;
 }
 
-/* Keeps the lock until end_poll, unless it fails. */
+static int next_poll(struct ibv_cq_ex *base)
+{
+    return take_entry(base, false);
+}
+
+/* Keeps other pollers of the queue out until end_poll, unless it fails. The engine's lock is not
+ * held meanwhile: programs post before they end polling. */
 static int start_poll(struct ibv_cq_ex *base, struct ibv_poll_cq_attr *attr)
 {
     if (attr->comp_mask != 0)
         return EINVAL;
-    iw_verbs_lock();
-    if (cq_of(base)->count == 0)
-        iw_verbs_poll();
-    int result = next_poll(base);
+    pthread_mutex_lock(&cq_of(base)->polling);
+    int result = take_entry(base, true);
     if (result != 0)
-        iw_verbs_unlock();
+        pthread_mutex_unlock(&cq_of(base)->polling);
     return result;
 }
 
 static void end_poll(struct ibv_cq_ex *base)
 {
-    (void)base;
-    iw_verbs_unlock();
+    pthread_mutex_unlock(&cq_of(base)->polling);
 }
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *cq)
@@ -113,6 +121,7 @@ struct ibv_cq_ex *iw_verbs_create_cq_ex(struct ibv_context *context,
                             IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
     const uint32_t known = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
     if ((attr->wc_flags & ~fields) != 0 || (attr->comp_mask & ~known) != 0) {
+        iw_verbs_refused("a flag or attribute of ibv_create_cq_ex");
         errno = EOPNOTSUPP;
         return NULL;
     }

@@ -112,6 +112,7 @@ static void fill(struct verbs_context *v)
     struct ibv_context_ops *ops = &v->context.ops;
     v->sz = sizeof(*v);
     v->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+    iw_verbs_fill_unsupported(v);
     v->query_port = iw_verbs_query_port;
     v->query_device_ex = iw_verbs_query_device_ex;
     v->query_rt_values = iw_verbs_query_rt_values;

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,8 @@
 
 static struct engine {
     bool started;
-    bool forked; /* descriptors of events may have lost their counts */
+    bool survives_fork; /* the handlers of fork are there */
+    bool forked;        /* descriptors of events may have lost their counts */
     struct iw_verbs_settings settings;
     struct iw_host_env env;
     struct iw_domain *domain;
@@ -179,12 +179,8 @@ static void part_event(int fd)
 }
 
 /* The child has neither the thread nor the connections, which stay its parent's. */
-static void in_child(void)
+static void part(struct engine *e)
 {
-    struct engine *e = &engine;
-    pthread_mutex_init(&lock, NULL);
-    if (!e->started)
-        return;
     iw_reactor_forget(e->reactor);
     close(e->wake_fd);
     close(e->kick_fd);
@@ -200,6 +196,21 @@ static void in_child(void)
     e->forked = true;
 }
 
+static void in_child(void)
+{
+    if (engine.started)
+        part(&engine);
+    pthread_mutex_unlock(&lock);
+}
+
+/* When the library is loaded, before the program has handlers of its own: then these use the
+ * library while no lock is held, since the last ones to prepare a fork and the first ones after it
+ * are ours. */
+__attribute__((constructor)) static void handle_fork(void)
+{
+    engine.survives_fork = pthread_atfork(before_fork, after_fork, in_child) == 0;
+}
+
 /* ---- start ---- */
 
 static void read_settings(struct iw_verbs_settings *s)
@@ -211,7 +222,6 @@ static void read_settings(struct iw_verbs_settings *s)
     s->crc = strstr(text, "crc=off") == NULL;
     s->markers = strstr(text, "markers=on") != NULL;
     s->rtr = strstr(text, "rtr=off") == NULL;
-    s->trace = strstr(text, "trace=on") != NULL;
     if (strstr(text, "revision=1") != NULL)
         s->revision = 1;
     const char *mulpdu = strstr(text, "mulpdu=");
@@ -228,7 +238,7 @@ static bool start_memory(struct engine *e)
     read_settings(&e->settings);
     iw_host_env_init(&e->env, false);
     e->domain = iw_domain_create(&e->env.env, &limits);
-    return e->domain != NULL && pthread_atfork(before_fork, after_fork, in_child) == 0;
+    return e->domain != NULL && e->survives_fork;
 }
 
 static int start(struct engine *e)
@@ -314,16 +324,17 @@ bool iw_verbs_driven(int fd)
     return fd >= 0 && fd < FDS && atomic_load(&descriptors[fd]) == DRIVEN;
 }
 
-/* Marks our descriptors as driven. Returns whether there is one. */
+/* Marks our descriptors as driven; not one that another thread gives up at the same time. Returns
+ * whether there is one. */
 static bool mark(const struct pollfd *list, nfds_t count)
 {
     bool found = false;
     for (nfds_t i = 0; i < count; i++) {
+        uint8_t was = OURS;
         const int fd = list[i].fd;
-        if (fd < 0 || fd >= FDS || atomic_load(&descriptors[fd]) == NOT_OURS)
-            continue;
-        atomic_store(&descriptors[fd], DRIVEN);
-        found = true;
+        if (fd >= 0 && fd < FDS &&
+            (atomic_compare_exchange_strong(&descriptors[fd], &was, DRIVEN) || was == DRIVEN))
+            found = true;
     }
     return found;
 }
@@ -492,16 +503,4 @@ void iw_verbs_cover(void)
         return;
     e->cover_now = true;
     write_event(e->kick_fd);
-}
-
-void iw_verbs_note(const char *format, ...)
-{
-    va_list arguments;
-    if (!engine.settings.trace)
-        return;
-    va_start(arguments, format);
-    fprintf(stderr, "iwarp-run: ");
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "\n");
-    va_end(arguments);
 }

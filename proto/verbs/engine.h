@@ -24,7 +24,7 @@ enum {
 
 /* The settings of the launcher, read from the environment. */
 struct iw_verbs_settings {
-    bool crc, markers, rtr, trace;
+    bool crc, markers, rtr;
     uint8_t revision;
     uint32_t mulpdu; /* 0: from the EMSS */
 };
@@ -39,6 +39,10 @@ void iw_verbs_unlock(void);
 
 /* Calls `hook` in a child of fork, before it uses anything. A few hooks at most. */
 void iw_verbs_at_fork(void (*hook)(void));
+
+/* Prints that `name`, which lives for ever, is not supported: once, and only if the launcher was
+ * asked for it (-v). Needs no lock. */
+void iw_verbs_refused(const char *name);
 
 /* The functions below need the lock. */
 
@@ -65,7 +69,5 @@ bool iw_verbs_poll_list(struct pollfd *list, nfds_t count, int ms, int *result);
 void iw_verbs_unsignal(int fd);
 /* An event will be waited for by other means than iw_verbs_wait: the thread drives from now on. */
 void iw_verbs_cover(void);
-/* Prints a line to standard error if the launcher was asked for it (-v). */
-void iw_verbs_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

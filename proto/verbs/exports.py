@@ -38,18 +38,18 @@ HEAD = """/* Made by exports.py from exports.csv. */
 
 #define EXPORTED __attribute__((visibility("default")))
 
-int iw_verbs_unsupported(void);
-void *iw_verbs_unsupported_pointer(void);
+void iw_verbs_refused(const char *name);
 
-int iw_verbs_unsupported(void)
+static int refuse(const char *name)
 {
+    iw_verbs_refused(name);
     errno = EOPNOTSUPP;
     return EOPNOTSUPP;
 }
 
-void *iw_verbs_unsupported_pointer(void)
+static void *refuse_pointer(const char *name)
 {
-    errno = EOPNOTSUPP;
+    (void)refuse(name);
     return NULL;
 }
 
@@ -61,13 +61,14 @@ def stand_ins(rows):
     for r in rows:
         name, version = r["name"], r["version"]
         if r["kind"] == "private":
-            text += f"EXPORTED int {name}(void);\nint {name}(void)\n{{\n    return iw_verbs_unsupported();\n}}\n"
+            body = "return 0;" if name.startswith("verbs_register_driver") else f'return refuse("{name}");'
+            text += f"EXPORTED int {name}(void);\nint {name}(void)\n{{\n    {body}\n}}\n"
         elif r["kind"].startswith("old"):
             pointer = r["kind"] == "old-pointer"
             stand_in = f"iw_verbs_old_{name}"
             result = "void *" if pointer else "int "
-            call = "iw_verbs_unsupported_pointer" if pointer else "iw_verbs_unsupported"
-            text += f"EXPORTED {result}{stand_in}(void);\n{result}{stand_in}(void)\n{{\n    return {call}();\n}}\n"
+            call = "refuse_pointer" if pointer else "refuse"
+            text += f'EXPORTED {result}{stand_in}(void);\n{result}{stand_in}(void)\n{{\n    return {call}("{name}@{version}");\n}}\n'
             text += f'__asm__(".symver {stand_in}, {name}@{version}");\n'
     return text
 

@@ -6,6 +6,8 @@
 
 /* Time for a program to answer a request, and for a peer to ask or answer, in ns. */
 #define STARTUP UINT64_C(60000000000)
+/* Time that an initiator without RTR has to speak first. */
+#define SPEAK_FIRST UINT64_C(10000000)
 
 static LIST_HEAD(, iw_verbs_link) links = LIST_HEAD_INITIALIZER(links);
 
@@ -169,7 +171,7 @@ static void configure(struct iw_endpoint_config *config, struct iw_verbs_link *l
     config->mpa.peer_to_peer = settings->rtr && settings->revision >= 2;
     config->mulpdu = settings->mulpdu;
     config->startup_timeout = STARTUP;
-    config->responder_first = true;
+    config->responder_first = SPEAK_FIRST;
     config->max_reads = IW_VERBS_READS;
     config->max_sge = IW_VERBS_SGE;
     config->context = link;

@@ -72,8 +72,13 @@ int ibv_dealloc_pd(struct ibv_pd *base)
 struct ibv_pd *iw_verbs_parent_domain(struct ibv_context *context,
                                       struct ibv_parent_domain_init_attr *attr)
 {
-    if (attr->pd == NULL || (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0) {
-        errno = attr->pd == NULL ? EINVAL : EOPNOTSUPP;
+    if (attr->pd == NULL) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if ((attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0) {
+        iw_verbs_refused("IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS");
+        errno = EOPNOTSUPP;
         return NULL;
     }
     return make_pd(context, pd_of(attr->pd));
@@ -153,7 +158,7 @@ static struct ibv_mr *make_mr(struct ibv_pd *pd, void *addr, size_t length, uint
     struct iw_verbs_mr *mr = access_valid(access) ? calloc(1, sizeof(*mr)) : NULL;
     if (mr == NULL) {
         if ((access & IBV_ACCESS_ON_DEMAND) != 0)
-            iw_verbs_note("on-demand paging is not supported");
+            iw_verbs_refused("IBV_ACCESS_ON_DEMAND");
         errno = (access & IBV_ACCESS_ON_DEMAND) != 0 ? EOPNOTSUPP
                 : access_valid(access)               ? ENOMEM
                                                      : EINVAL;
@@ -204,7 +209,7 @@ int ibv_dereg_mr(struct ibv_mr *base)
 {
     struct iw_verbs_mr *mr = (struct iw_verbs_mr *)base;
     iw_verbs_lock();
-    const bool bound = mr->windows > 0;
+    const bool bound = iw_verbs_mr_has_windows(mr);
     if (!bound) {
         forget(mr);
         LIST_REMOVE(mr, entry);
@@ -232,7 +237,7 @@ int ibv_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr, 
         return IBV_REREG_MR_ERR_INPUT;
     }
     iw_verbs_lock();
-    int error = mr->windows > 0 ? EBUSY : 0;
+    int error = iw_verbs_mr_has_windows(mr) ? EBUSY : 0;
     if (error == 0)
         error = settle(&made, domain, moves ? addr : base->addr, moves ? length : base->length,
                        moves ? (uintptr_t)addr : mr->region.to, rights_now);

@@ -65,7 +65,8 @@ struct iw_verbs_cq {
     unsigned events;   /* that wait in the channel */
     unsigned reported; /* fetched so far, to be acknowledged before the queue goes */
     unsigned async_reported;
-    struct ibv_wc current; /* of the extended interface */
+    pthread_mutex_t polling; /* of the extended interface: held from start_poll to end_poll */
+    struct ibv_wc current;   /* and the entry that it is at */
     TAILQ_ENTRY(iw_verbs_cq) ready_entry;
 };
 
@@ -143,6 +144,9 @@ __be64 iw_verbs_guid(void);
 /* Returns the number of GIDs; *gid is number `index` of them, if there is one. */
 int iw_verbs_gid(int index, union ibv_gid *gid);
 
+/* unsupported.c: functions of a context that return EOPNOTSUPP. */
+void iw_verbs_fill_unsupported(struct verbs_context *v);
+
 /* query.c: the functions that a context's tables name. */
 int iw_verbs_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,
                         size_t length);
@@ -180,6 +184,8 @@ int iw_verbs_dealloc_mw(struct ibv_mw *mw);
 /* Takes what a bind or an invalidation asks for. Returns an errno. */
 int iw_verbs_take_binding(struct iw_verbs_request *r, const struct ibv_send_wr *wr,
                           const struct ibv_pd *pd);
+/* Unbinds windows that have been invalidated. Returns whether others are bound to the region. */
+bool iw_verbs_mr_has_windows(struct iw_verbs_mr *mr);
 /* Carries it out in its turn. Returns false if it must not be. */
 bool iw_verbs_bind(struct iw_verbs_request *r, uint64_t stream);
 
@@ -229,6 +235,7 @@ int iw_verbs_take_recv(struct iw_verbs_ring *ring, const struct ibv_pd *pd, uint
 void iw_verbs_give_receives(struct iw_verbs_qp *qp);
 /* wr.c: fills in the functions of ibv_wr_*. Returns false without memory. */
 bool iw_verbs_make_built(struct iw_verbs_qp *qp);
+void iw_verbs_free_built(struct iw_verbs_qp *qp);
 
 /* complete.c */
 /* Turns one completion of the endpoint into an entry of a queue. */

@@ -204,7 +204,9 @@ static int post(struct iw_verbs_qp *qp, const struct ibv_send_wr *wr)
 {
     const struct operation o = operation_of(wr->opcode);
     if (!o.known) {
-        iw_verbs_note("work request opcode %d is not supported", (int)wr->opcode);
+        iw_verbs_refused(wr->opcode == IBV_WR_SEND_WITH_IMM ? "IBV_WR_SEND_WITH_IMM"
+                         : wr->opcode == IBV_WR_TSO         ? "IBV_WR_TSO"
+                                                            : "an opcode of ibv_post_send");
         return EOPNOTSUPP;
     }
     if (iw_verbs_ring_full(&qp->sends))

@@ -46,7 +46,7 @@ static void free_memory(struct iw_verbs_qp *qp)
     iw_verbs_ring_free(&qp->sends);
     iw_verbs_ring_free(&qp->recvs);
     free(qp->inline_space);
-    free(qp->built);
+    iw_verbs_free_built(qp);
     free(qp);
 }
 
@@ -100,11 +100,13 @@ struct ibv_qp *iw_verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_
                                 IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
     const bool built = (a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
     const bool flags = (a->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && a->create_flags != 0;
-    if (a->qp_type != IBV_QPT_RC || (a->comp_mask & ~known) != 0 || flags ||
-        (built && (a->send_ops_flags & ~operations) != 0)) {
-        iw_verbs_note("a queue pair of type %d, flags %#x, operations %#llx is not supported",
-                      (int)a->qp_type, flags ? a->create_flags : 0,
-                      built ? (unsigned long long)a->send_ops_flags : 0);
+    const char *refused =
+        a->qp_type != IBV_QPT_RC                ? "a queue pair of another type than IBV_QPT_RC"
+        : (a->comp_mask & ~known) != 0 || flags ? "a flag or attribute of ibv_create_qp_ex"
+        : built && (a->send_ops_flags & ~operations) != 0 ? "an operation of ibv_create_qp_ex"
+                                                          : NULL;
+    if (refused != NULL) {
+        iw_verbs_refused(refused);
         errno = EOPNOTSUPP;
         return NULL;
     }
@@ -226,7 +228,6 @@ static bool may_move(enum ibv_qp_state from, enum ibv_qp_state to)
         [IBV_QPS_RTR] = 1 << IBV_QPS_RTR | 1 << IBV_QPS_RTS,
         [IBV_QPS_RTS] = 1 << IBV_QPS_RTS | 1 << IBV_QPS_SQD,
         [IBV_QPS_SQD] = 1 << IBV_QPS_SQD | 1 << IBV_QPS_RTS,
-        [IBV_QPS_SQE] = 1 << IBV_QPS_RTS,
         [IBV_QPS_ERR] = 0,
     };
     return to == IBV_QPS_RESET || to == IBV_QPS_ERR || (moves[from] >> to & 1) != 0;

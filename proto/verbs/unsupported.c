@@ -3,10 +3,33 @@
 #include "verbs/objects.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMES = 128 }; /* more than there are */
+
+void iw_verbs_refused(const char *name)
+{
+    static _Atomic(const char *) reported[NAMES];
+    const char *settings = getenv("IWARP_VERBS");
+    if (settings == NULL || strstr(settings, "trace=on") == NULL)
+        return;
+    for (unsigned i = 0; i < NAMES; i++) {
+        const char *known = NULL;
+        if (atomic_compare_exchange_strong(&reported[i], &known, name)) {
+            fprintf(stderr, "iwarp-run: %s is not supported\n", name);
+            return;
+        }
+        if (strcmp(known, name) == 0)
+            return;
+    }
+}
 
 static int refuse(const char *name)
 {
-    iw_verbs_note("%s is not supported", name);
+    iw_verbs_refused(name);
     errno = EOPNOTSUPP;
     return EOPNOTSUPP;
 }
@@ -150,4 +173,113 @@ int ibv_dofork_range(void *base, size_t size)
 {
     (void)base, (void)size;
     return 0;
+}
+
+/* ---- what the header's inline functions look for in the context ---- */
+
+static struct ibv_mr *alloc_null_mr(struct ibv_pd *pd)
+{
+    (void)pd;
+    return refuse_pointer("ibv_alloc_null_mr");
+}
+
+static struct ibv_counters *create_counters(struct ibv_context *context,
+                                            struct ibv_counters_init_attr *attr)
+{
+    (void)context, (void)attr;
+    return refuse_pointer("ibv_create_counters");
+}
+
+static struct ibv_dm *alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr)
+{
+    (void)context, (void)attr;
+    return refuse_pointer("ibv_alloc_dm");
+}
+
+static struct ibv_flow_action *create_flow_action_esp(struct ibv_context *context,
+                                                      struct ibv_flow_action_esp_attr *attr)
+{
+    (void)context, (void)attr;
+    return refuse_pointer("ibv_create_flow_action_esp");
+}
+
+static struct ibv_flow *create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
+{
+    (void)qp, (void)attr;
+    return refuse_pointer("ibv_create_flow");
+}
+
+static int modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
+{
+    (void)qp, (void)attr;
+    return refuse("ibv_modify_qp_rate_limit");
+}
+
+static int modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+    (void)cq, (void)attr;
+    return refuse("ibv_modify_cq");
+}
+
+static int post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
+{
+    (void)srq;
+    *bad = op;
+    return refuse("ibv_post_srq_ops");
+}
+
+static struct ibv_rwq_ind_table *create_rwq_ind_table(struct ibv_context *context,
+                                                      struct ibv_rwq_ind_table_init_attr *attr)
+{
+    (void)context, (void)attr;
+    return refuse_pointer("ibv_create_rwq_ind_table");
+}
+
+static struct ibv_wq *create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr)
+{
+    (void)context, (void)attr;
+    return refuse_pointer("ibv_create_wq");
+}
+
+static struct ibv_qp *open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr)
+{
+    (void)context, (void)attr;
+    return refuse_pointer("ibv_open_qp");
+}
+
+static int get_srq_num(struct ibv_srq *srq, uint32_t *number)
+{
+    (void)srq, (void)number;
+    return refuse("ibv_get_srq_num");
+}
+
+static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
+{
+    (void)context, (void)attr;
+    return refuse_pointer("ibv_create_srq_ex of another type than basic");
+}
+
+static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
+{
+    (void)context, (void)attr;
+    return refuse_pointer("ibv_open_xrcd");
+}
+
+/* What acts on an object that these make is never called. */
+void iw_verbs_fill_unsupported(struct verbs_context *v)
+{
+    v->alloc_null_mr = alloc_null_mr;
+    v->create_counters = create_counters;
+    v->alloc_dm = alloc_dm;
+    v->create_flow_action_esp = create_flow_action_esp;
+    v->ibv_create_flow = create_flow;
+    v->modify_qp_rate_limit = modify_qp_rate_limit;
+    v->modify_cq = modify_cq;
+    v->post_srq_ops = post_srq_ops;
+    v->create_rwq_ind_table = create_rwq_ind_table;
+    v->create_wq = create_wq;
+    v->open_qp = open_qp;
+    v->get_srq_num = get_srq_num;
+    v->create_srq_ex = create_srq_ex;
+    v->open_xrcd = open_xrcd;
 }

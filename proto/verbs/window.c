@@ -55,6 +55,22 @@ static void unbind(struct iw_verbs_mw *mw)
     mw->stag = 0;
 }
 
+/* Whether the window's STag is still good: a peer may have invalidated it. */
+static bool is_valid(const struct iw_verbs_mw *mw)
+{
+    struct iw_region known;
+    return mw->stag != 0 && iw_domain_lookup(iw_verbs_domain(), mw->stag, &known) && known.valid;
+}
+
+bool iw_verbs_mr_has_windows(struct iw_verbs_mr *mr)
+{
+    struct iw_verbs_mw *mw = mr->windows > 0 ? LIST_FIRST(&windows) : NULL;
+    for (; mw != NULL; mw = LIST_NEXT(mw, entry))
+        if (mw->mr == mr && !is_valid(mw))
+            unbind(mw);
+    return mr->windows > 0;
+}
+
 int iw_verbs_dealloc_mw(struct ibv_mw *base)
 {
     struct iw_verbs_mw *mw = (struct iw_verbs_mw *)base;
@@ -124,7 +140,6 @@ bool iw_verbs_bind(struct iw_verbs_request *r, uint64_t stream)
 {
     const struct iw_verbs_binding *b = &r->binding;
     struct iw_verbs_mw *mw = b->mw;
-    struct iw_region known;
     if (mw == NULL)
         return invalidate(b->rkey);
     const bool second = mw->base.type == IBV_MW_TYPE_2;
@@ -133,8 +148,7 @@ bool iw_verbs_bind(struct iw_verbs_request *r, uint64_t stream)
         return !second;
     }
     /* A window of type 2 is bound anew only after it has been invalidated. */
-    if (second && mw->stag != 0 && iw_domain_lookup(iw_verbs_domain(), mw->stag, &known) &&
-        known.valid)
+    if (second && is_valid(mw))
         return false;
     struct iw_region window = {.to = b->to,
                                .length = b->length,

@@ -7,8 +7,9 @@
 #include <string.h>
 
 struct iw_verbs_built {
-    uint32_t count; /* begun since wr_start */
-    int error;      /* of the first that was wrong */
+    pthread_mutex_t lock; /* held from wr_start to wr_complete or wr_abort */
+    uint32_t count;       /* begun since wr_start */
+    int error;            /* of the first that was wrong */
     struct ibv_send_wr *wrs;
     struct ibv_sge *sges; /* max_send_sge (at least one) of each */
     uint8_t *octets;      /* max_inline_data of each */
@@ -128,34 +129,40 @@ static void wr_local_inv(struct ibv_qp_ex *qp, uint32_t rkey)
 }
 
 /* What has no form here; asking for it when the queue pair was made was refused already. */
+static void refuse(struct ibv_qp_ex *qp, const char *name)
+{
+    iw_verbs_refused(name);
+    wrong(qp_of(qp), EOPNOTSUPP);
+}
+
 static void wr_send_imm(struct ibv_qp_ex *qp, __be32 imm)
 {
     (void)imm;
-    wrong(qp_of(qp), EOPNOTSUPP);
+    refuse(qp, "ibv_wr_send_imm");
 }
 
 static void wr_send_tso(struct ibv_qp_ex *qp, void *header, uint16_t length, uint16_t mss)
 {
     (void)header, (void)length, (void)mss;
-    wrong(qp_of(qp), EOPNOTSUPP);
+    refuse(qp, "ibv_wr_send_tso");
 }
 
 static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
     (void)ah, (void)qpn, (void)qkey;
-    wrong(qp_of(qp), EOPNOTSUPP);
+    refuse(qp, "ibv_wr_set_ud_addr");
 }
 
 static void wr_set_xrc_srqn(struct ibv_qp_ex *qp, uint32_t number)
 {
     (void)number;
-    wrong(qp_of(qp), EOPNOTSUPP);
+    refuse(qp, "ibv_wr_set_xrc_srqn");
 }
 
 static void wr_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, const void *data)
 {
     (void)rkey, (void)address, (void)data;
-    wrong(qp_of(qp), EOPNOTSUPP);
+    refuse(qp, "ibv_wr_atomic_write");
 }
 
 static void wr_set_sge_list(struct ibv_qp_ex *base, size_t count, const struct ibv_sge *sges)
@@ -207,10 +214,17 @@ static void wr_set_inline_data(struct ibv_qp_ex *base, void *data, size_t length
     wr_set_inline_data_list(base, 1, &one);
 }
 
+static void wr_start(struct ibv_qp_ex *base)
+{
+    struct iw_verbs_built *b = qp_of(base)->built;
+    pthread_mutex_lock(&b->lock);
+    b->count = 0;
+    b->error = 0;
+}
+
 static void wr_abort(struct ibv_qp_ex *base)
 {
-    qp_of(base)->built->count = 0;
-    qp_of(base)->built->error = 0;
+    pthread_mutex_unlock(&qp_of(base)->built->lock);
 }
 
 static int wr_complete(struct ibv_qp_ex *base)
@@ -222,6 +236,14 @@ static int wr_complete(struct ibv_qp_ex *base)
         result = iw_verbs_post_send(&base->qp_base, b->wrs, &bad);
     wr_abort(base);
     return result;
+}
+
+void iw_verbs_free_built(struct iw_verbs_qp *qp)
+{
+    if (qp->built == NULL)
+        return;
+    pthread_mutex_destroy(&qp->built->lock);
+    free(qp->built);
 }
 
 bool iw_verbs_make_built(struct iw_verbs_qp *qp)
@@ -237,8 +259,9 @@ bool iw_verbs_make_built(struct iw_verbs_qp *qp)
     b->wrs = (struct ibv_send_wr *)(void *)(b + 1);
     b->sges = (struct ibv_sge *)(void *)((uint8_t *)b->wrs + wrs);
     b->octets = (uint8_t *)b->sges + sges;
+    pthread_mutex_init(&b->lock, NULL);
     qp->built = b;
-    ex->wr_start = wr_abort;
+    ex->wr_start = wr_start;
     ex->wr_complete = wr_complete;
     ex->wr_abort = wr_abort;
     ex->wr_rdma_write = wr_rdma_write;

@@ -3,7 +3,9 @@
 #include "program.h"
 
 #include "host/complain.h"
+#include "host/files.h"
 #include "host/options.h"
+#include "host/text.h"
 #include "iwarp/mpa.h"
 
 #include <errno.h>
@@ -38,43 +40,35 @@ static const char usage[] =
     "usage: iwarp-run [OPTION...] PROGRAM [ARGUMENT...]\n"
     "Runs PROGRAM with a libibverbs that is iWARP on TCP, without device, kernel module or root.\n";
 
-/* Finds the library from where this program lies. Returns false if it is not there. */
-static bool find_library(char *path, size_t room)
+/* Finds the library from where this program lies. Returns its path, which the caller frees, or NULL
+ * if it is not there. */
+static char *find_library(void)
 {
     static const char *const folders[] = {"../lib/iwarp", "../" IW_LIBDIR "/iwarp"};
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0)
-        return false;
-    self[length] = '\0';
-    char *end = strrchr(self, '/');
-    if (end != NULL)
-        *end = '\0';
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-        char candidate[PATH_MAX * 2];
-        snprintf(candidate, sizeof(candidate), "%s/%s/libibverbs.so.1", self, folders[i]);
-        char *whole = realpath(candidate, NULL);
-        int made = whole != NULL ? snprintf(path, room, "%s", whole) : -1;
-        free(whole);
-        if (made > 0 && (size_t)made < room)
-            return true;
+    char *own = iw_own_folder(), *found = NULL;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && found == NULL; i++) {
+        char *candidate = iw_text_format("%s/%s/libibverbs.so.1", own, folders[i]);
+        found = realpath(candidate, NULL);
+        free(candidate);
     }
-    return false;
+    free(own);
+    return found;
 }
 
-/* Puts the library before what is preloaded already, but after a sanitizer's, which has to be the
- * first. */
+/* Puts the library before what is preloaded already, but after AddressSanitizer's, which has to be
+ * the first. ThreadSanitizer's comes after it: beneath its poll() it would not see our locks. */
 static void preload(const char *library)
 {
     const char *before = getenv("LD_PRELOAD");
-    char value[2 * PATH_MAX];
-    if (before == NULL || *before == '\0')
-        snprintf(value, sizeof(value), "%s", library);
-    else if (strstr(before, "san.so") != NULL)
-        snprintf(value, sizeof(value), "%s:%s", before, library);
-    else
-        snprintf(value, sizeof(value), "%s:%s", library, before);
-    setenv("LD_PRELOAD", value, 1);
+    const bool any = before != NULL && *before != '\0';
+    const bool asan = any && strstr(before, "asan") != NULL;
+    char *value = iw_text_format("%s%s%s", asan ? before : library, any ? ":" : "",
+                                 asan  ? library
+                                 : any ? before
+                                       : "");
+    if (setenv("LD_PRELOAD", value, 1) != 0)
+        iw_complain_memory();
+    free(value);
 }
 
 static void pass_settings(const struct run *run)
@@ -108,7 +102,7 @@ int main(int argc, char **argv)
         {NULL, options, sizeof(options) / sizeof(options[0]), &run}};
     const struct iw_command_line line = {
         .program = "iwarp-run", .usage = usage, .tables = tables, .n_tables = 1};
-    char library[PATH_MAX], path[PATH_MAX], error[PATH_MAX + 200];
+    char path[PATH_MAX], error[PATH_MAX + 200];
     int first, own = count_own(argc, argv);
     iw_complain_as("iwarp-run");
     int status = iw_options_read(&line, own, argv, &first);
@@ -116,13 +110,20 @@ int main(int argc, char **argv)
         return status;
     if (own >= argc)
         return iw_complain_exit(IW_EXIT_USAGE, "expected the name of a program");
-    if (!find_library(library, sizeof(library)))
-        return iw_complain_exit(IW_EXIT_TESTER,
-                                "libibverbs.so.1 is not in ../lib/iwarp, seen from this program");
+    char *library = find_library();
+    const char *wrong =
+        library == NULL ? "libibverbs.so.1 is not in ../lib/iwarp, seen from this program"
+        : strpbrk(library, " :") != NULL
+            ? "libibverbs.so.1 must lie where no path has a space or a colon, for the loader's sake"
+            : NULL;
+    if (wrong == NULL)
+        preload(library);
+    free(library);
+    if (wrong != NULL)
+        return iw_complain_exit(IW_EXIT_TESTER, "%s", wrong);
     if (run_find_program(argv[own], path, sizeof(path), error, sizeof(error)) != 0 ||
         run_check_program(path, error, sizeof(error)) != 0)
         return iw_complain_exit(CANNOT_RUN, "%s", error);
-    preload(library);
     pass_settings(&run);
     execv(path, argv + own);
     return iw_complain_exit(CANNOT_RUN, "%s: %s", path, strerror(errno));

@@ -82,10 +82,11 @@ struct iw_endpoint_config {
     /* With in_place: the memory of a posted receive may change before the receive completes, and
      * past the end of its message; see iw_endpoint_guess */
     bool receive_ahead;
-    /* Responder: send before the initiator's first FPDU has come. RFC 5044 §7.1.2 forbids it, but
-     * applications in which the responder speaks first need it with an initiator that sends no RTR
-     * (RFC 6581 §4.2), and RNICs do so. */
-    bool responder_first;
+    /* Responder: the time (ns) after which it sends though the initiator's first FPDU has not come;
+     * 0: never. RFC 5044 §7.1.2 forbids it, but applications in which the responder speaks first
+     * need it with an initiator that sends no RTR (RFC 6581 §4.2), and RNICs do so at once. Some
+     * initiators (Linux's siw) take FPDUs that come with the Reply for a fault. */
+    uint64_t responder_first;
     /* Called when a message needs a receive and none is posted, before its first segment is judged:
      * a shared receive queue posts one with iw_endpoint_post_recv. May be NULL. */
     void (*want_recv)(void *context);

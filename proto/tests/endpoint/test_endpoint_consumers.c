@@ -287,14 +287,22 @@ static void responder_speaks_first_only_if_asked(void **state)
         struct pair p;
         struct iw_endpoint_config config[2];
         pair_defaults(config);
-        config[1].responder_first = first == 1;
+        config[1].responder_first = first == 1 ? 5000 : 0;
         pair_open(&p, config);
         struct iw_iov sge = {p.side[0].memory, 64};
         assert_int_equal(iw_endpoint_post_recv(p.side[0].ep, 9, &sge, 1), IW_OK);
         pair_run(&p);
         post(&p, 1, IW_WORK_SEND, 1, 0);
         pair_run(&p);
+        assert_int_equal(p.side[0].completion_count, 0);
+        assert_true(iw_endpoint_deadline(p.side[1].ep) == (first == 1 ? p.now + 5000 : UINT64_MAX));
+        iw_endpoint_tick(p.side[1].ep, p.now + 4999);
+        pair_run(&p);
+        assert_int_equal(p.side[0].completion_count, 0);
+        iw_endpoint_tick(p.side[1].ep, p.now + 5000);
+        pair_run(&p);
         assert_int_equal(p.side[0].completion_count, first);
+        assert_true(iw_endpoint_deadline(p.side[1].ep) == UINT64_MAX);
         pair_close(&p);
     }
 }

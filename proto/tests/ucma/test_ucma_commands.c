@@ -2,8 +2,11 @@
 /* The device as a program sees it that speaks to it itself, and may speak nonsense. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +18,12 @@
 #include <infiniband/verbs.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <rdma/rdma_user_cm.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define DEVICE "/dev/infiniband/rdma_cm"
@@ -221,13 +227,76 @@ static void identifiers_move_with_their_events(void **state)
     assert_int_equal(close(to), 0);
 }
 
+/* librdmacm keeps a table by handle, which grows with the highest one. */
+static void handles_are_used_again(void **state)
+{
+    (void)state;
+    int fd = open(DEVICE, O_RDWR);
+    uint32_t first = create(fd, 1), second = create(fd, 2);
+    assert_int_not_equal(first, second);
+    assert_int_equal(destroy(fd, first), 0);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(create(fd, 3), first);
+        assert_int_equal(destroy(fd, first), 0);
+    }
+    assert_int_equal(close(fd), 0);
+}
+
+static int resolve(int fd, uint32_t id, const void *from, const void *to, size_t length)
+{
+    struct rdma_ucm_resolve_ip in = {.id = id, .timeout_ms = 2000};
+    if (from != NULL)
+        memcpy(&in.src_addr, from, length);
+    memcpy(&in.dst_addr, to, length);
+    return command(fd, RDMA_USER_CM_CMD_RESOLVE_IP, &in, sizeof(in), 0);
+}
+
+/* An identifier is after an error what it was before. */
+static void errors_leave_an_identifier_as_it_was(void **state)
+{
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in strange = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc000024d)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    struct rdma_ucm_bind_ip bind_in = {.addr = {.sin6_family = AF_UNIX}};
+    (void)state;
+    int fd = open(DEVICE, O_RDWR);
+    /* A family that is not of IP, then a source address of another host. */
+    uint32_t id = create(fd, 1);
+    bind_in.id = id;
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_BIND_IP, &bind_in, sizeof(bind_in), 0),
+                     EADDRNOTAVAIL);
+    assert_int_equal(resolve(fd, id, &strange, &here, sizeof(here)), EADDRNOTAVAIL);
+    struct rdma_ucm_query_route_resp route;
+    struct rdma_ucm_query query = {.response = (uintptr_t)&route, .id = id};
+    assert_int_equal(
+        command(fd, RDMA_USER_CM_CMD_QUERY_ROUTE, &query, sizeof(query), sizeof(route)), 0);
+    assert_int_equal(route.src_addr.sin6_family, 0);
+    assert_int_equal(route.dst_addr.sin6_family, 0);
+    assert_int_equal(resolve(fd, id, NULL, &here, sizeof(here)), 0);
+    assert_int_equal(get(fd).event, 0); /* RDMA_CM_EVENT_ADDR_RESOLVED */
+    assert_int_equal(destroy(fd, id), 1);
+    /* One that is bound to a port does not lose it to a destination of the other family. */
+    id = create(fd, 1);
+    assert_int_equal(bind_to(fd, id, 0), 0);
+    struct sockaddr_in to = here;
+    to.sin_port = htons(port_of(fd, id));
+    assert_int_equal(resolve(fd, id, NULL, &six, sizeof(six)), EINVAL);
+    struct rdma_ucm_listen listen_in = {.id = id, .backlog = 1};
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_LISTEN, &listen_in, sizeof(listen_in), 0), 0);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(client, (struct sockaddr *)&to, sizeof(to)), 0);
+    close(client);
+    assert_int_equal(destroy(fd, id), 0);
+    assert_int_equal(close(fd), 0);
+}
+
 static void refuses_what_it_does_not_know(void **state)
 {
     (void)state;
     int fd = open(DEVICE, O_RDWR | O_NONBLOCK);
     uint8_t zeros[600] = {0};
     struct rdma_ucm_create_id udp = {.ps = RDMA_PS_UDP};
-    assert_int_equal(command(fd, RDMA_USER_CM_CMD_CREATE_ID, &udp, sizeof(udp), 4), EOPNOTSUPP);
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_CREATE_ID, &udp, sizeof(udp), 0), EOPNOTSUPP);
     assert_int_equal(command(fd, 999, zeros, 16, 0), EINVAL);
     assert_int_equal(command(fd, RDMA_USER_CM_CMD_JOIN_MCAST, zeros, 200, 0), ENOSYS);
     assert_int_equal(write(fd, zeros, 3), -1);
@@ -240,10 +309,85 @@ static void refuses_what_it_does_not_know(void **state)
         int error = command(fd, number, zeros, sizeof(zeros), 0);
         assert_true(error == ENOENT || error == ENOSYS || error == EAGAIN || error == EOPNOTSUPP ||
                     error == EBADF);
+        /* Without a place for the answer. */
+        error = command(fd, number, zeros, sizeof(zeros), 8);
+        assert_true(error == ENOENT || error == ENOSYS || error == EOPNOTSUPP || error == EBADF ||
+                    error == EFAULT);
         error = command(fd, number, zeros, 2, 0);
         assert_true(error == EINVAL || error == ENOSYS);
     }
     assert_int_equal(close(fd), 0);
+}
+
+struct waiter {
+    int fd;
+    atomic_int thread; /* its number; 0: not yet */
+    atomic_bool over;
+    int error;
+    struct rdma_ucm_event_resp event;
+};
+
+static void *wait_for_event(void *context)
+{
+    struct waiter *w = context;
+    struct rdma_ucm_get_event in = {.response = (uintptr_t)&w->event};
+    atomic_store(&w->thread, gettid());
+    w->error = command(w->fd, RDMA_USER_CM_CMD_GET_EVENT, &in, sizeof(in), sizeof(w->event));
+    atomic_store(&w->over, true);
+    return NULL;
+}
+
+/* Returns whether a thread of this process sleeps in ppoll(), as one does that waits for events. */
+static bool sleeps_in_ppoll(int thread)
+{
+    char path[64], text[64] = "";
+    snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", thread);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(text, sizeof(text), f));
+    fclose(f);
+    return text[0] != 'r' && strtol(text, NULL, 10) == SYS_ppoll; /* 'r' of "running" */
+}
+
+/* As in the kernel, who waits sleeps on, and still gets what comes: rping ends so. */
+static void a_file_is_closed_beside_who_waits(void **state)
+{
+    struct waiter w[2] = {{0}};
+    pthread_t threads[2];
+    (void)state;
+    int fd = open(DEVICE, O_RDWR);
+    uint32_t id = create(fd, 1);
+    struct rdma_ucm_listen listen_in = {.id = id, .backlog = 1};
+    assert_int_equal(bind_to(fd, id, 0), 0);
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(port_of(fd, id)),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_LISTEN, &listen_in, sizeof(listen_in), 0), 0);
+    for (unsigned k = 0; k < 2; k++) {
+        w[k].fd = fd;
+        assert_int_equal(pthread_create(&threads[k], NULL, wait_for_event, &w[k]), 0);
+    }
+    for (unsigned k = 0; k < 2; k++)
+        while (atomic_load(&w[k].thread) == 0 || !sleeps_in_ppoll(atomic_load(&w[k].thread)))
+            sched_yield();
+    assert_int_equal(close(fd), 0);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(client, (struct sockaddr *)&to, sizeof(to)), 0);
+    assert_int_equal(send(client, "MPA ID Req Frame\x40\x01\0\0", 20, 0), 20);
+    while (!atomic_load(&w[0].over) && !atomic_load(&w[1].over))
+        sched_yield();
+    const unsigned first = atomic_load(&w[0].over) ? 0 : 1;
+    pthread_join(threads[first], NULL);
+    assert_int_equal(w[first].error, 0);
+    assert_int_equal(w[first].event.event, 4); /* RDMA_CM_EVENT_CONNECT_REQUEST */
+    assert_int_equal(pthread_cancel(threads[1 - first]), 0);
+    pthread_join(threads[1 - first], NULL);
+    assert_false(atomic_load(&w[1 - first].over));
+    /* The last one has taken everything with it. */
+    char octet;
+    assert_true(recv(client, &octet, 1, 0) <= 0);
+    close(client);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
 /* Commands of random content about identifiers that exist, in any state. Nothing may be left. */
@@ -282,6 +426,9 @@ int main(void)
         cmocka_unit_test(a_port_is_kept_for_its_next_listener),
         cmocka_unit_test(a_listener_may_go_before_its_requests),
         cmocka_unit_test(identifiers_move_with_their_events),
+        cmocka_unit_test(a_file_is_closed_beside_who_waits),
+        cmocka_unit_test(handles_are_used_again),
+        cmocka_unit_test(errors_leave_an_identifier_as_it_was),
         cmocka_unit_test(refuses_what_it_does_not_know),
         cmocka_unit_test(survives_nonsense),
     };

@@ -2,6 +2,11 @@
 /* Forking: the connections stay the parent's, the child can make its own. */
 #include "verbs_world.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -82,6 +87,88 @@ static void a_child_makes_its_own(void **state)
     exchange(w);
 }
 
+enum { CHANNELS = 64, PASSES = 400 };
+
+struct pollers {
+    struct pollfd fds[CHANNELS];
+    atomic_bool begun, over;
+};
+
+static void *poll_them(void *context)
+{
+    struct pollers *p = context;
+    while (!atomic_load(&p->over)) {
+        (void)poll(p->fds, CHANNELS, 0);
+        atomic_store(&p->begun, true);
+    }
+    return NULL;
+}
+
+/* A descriptor that is given up while another thread polls it is not ours any more: in a child of
+ * fork the file that has its number next must be the one that the parent opened. */
+static void a_channel_goes_beside_who_polls(void **state)
+{
+    struct world *w = *state;
+    struct pollers p = {.over = false};
+    pthread_t thread;
+    unsigned lost = 0;
+    for (unsigned pass = 0; pass < PASSES; pass++) {
+        struct ibv_comp_channel *channels[CHANNELS];
+        for (unsigned i = 0; i < CHANNELS; i++) {
+            channels[i] = ibv_create_comp_channel(w->a.id->verbs);
+            assert_non_null(channels[i]);
+            p.fds[i] = (struct pollfd){.fd = channels[i]->fd, .events = POLLIN};
+        }
+        atomic_store(&p.begun, false);
+        atomic_store(&p.over, false);
+        assert_int_equal(pthread_create(&thread, NULL, poll_them, &p), 0);
+        while (!atomic_load(&p.begun))
+            sched_yield();
+        for (unsigned i = 0; i < CHANNELS; i++)
+            assert_int_equal(ibv_destroy_comp_channel(channels[i]), 0);
+        atomic_store(&p.over, true);
+        pthread_join(thread, NULL);
+        int files[CHANNELS];
+        for (unsigned i = 0; i < CHANNELS; i++)
+            assert_true((files[i] = open("/dev/null", O_RDONLY)) >= 0);
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            unsigned others = 0;
+            struct stat status;
+            for (unsigned i = 0; i < CHANNELS; i++)
+                others += fstat(files[i], &status) != 0 || !S_ISCHR(status.st_mode);
+            _exit((int)others);
+        }
+        lost += (unsigned)ended(child);
+        for (unsigned i = 0; i < CHANNELS; i++)
+            close(files[i]);
+    }
+    assert_int_equal(lost, 0);
+}
+
+static struct ibv_cq *polled;
+
+/* What a program does around a fork may be about its queues. */
+static void poll_it(void)
+{
+    struct ibv_wc wc;
+    if (polled != NULL)
+        (void)ibv_poll_cq(polled, 1, &wc);
+}
+
+static void handlers_of_the_program_may_use_the_library(void **state)
+{
+    struct world *w = *state;
+    polled = w->a.cq;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    polled = NULL;
+    assert_int_equal(ended(child), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -89,6 +176,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(connections_stay_the_parents),
         TEST(a_child_makes_its_own),
+        TEST(a_channel_goes_beside_who_polls),
+        TEST(handlers_of_the_program_may_use_the_library),
     };
+    if (pthread_atfork(poll_it, poll_it, poll_it) != 0)
+        return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,35 @@ static void the_peer_invalidates(void **state)
     assert_int_equal(ibv_dealloc_mw(mw), 0);
 }
 
+/* A window of type 2 that has been invalidated is not bound to its region any more, whoever did it.
+ */
+static void an_invalidated_window_leaves_its_region(void **state)
+{
+    struct world *w = *state;
+    struct ibv_mw *mw = ibv_alloc_mw(w->b.pd, IBV_MW_TYPE_2);
+    struct ibv_mr *mr = w->b.mr;
+    assert_int_equal(bind_2(&w->b, mw, part_of(&w->b, 0, 64, IBV_ACCESS_REMOTE_WRITE)), 0);
+    expect_status(&w->b, 5, IBV_WC_SUCCESS);
+    assert_int_equal(ibv_dereg_mr(mr), EBUSY);
+    assert_int_equal(invalidate(&w->b, mw->rkey), 0);
+    expect_status(&w->b, 6, IBV_WC_SUCCESS);
+    assert_int_equal(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, RIGHTS), 0);
+    assert_int_equal(bind_2(&w->b, mw, part_of(&w->b, 0, 64, IBV_ACCESS_REMOTE_WRITE)), 0);
+    expect_status(&w->b, 5, IBV_WC_SUCCESS);
+    assert_int_equal(ibv_dereg_mr(mr), EBUSY);
+    struct ibv_sge sge = sge_of(&w->a, 0, 8);
+    struct ibv_send_wr wr = request(IBV_WR_SEND_WITH_INV, &sge, NULL, 0);
+    wr.invalidate_rkey = mw->rkey;
+    post_recv(&w->b, 70, 512, 8);
+    assert_int_equal(post(&w->a, &wr), 0);
+    expect_status(&w->b, 70, IBV_WC_SUCCESS);
+    expect_status(&w->a, 1, IBV_WC_SUCCESS);
+    assert_int_equal(ibv_dereg_mr(mr), 0);
+    w->b.mr = ibv_reg_mr(w->b.pd, w->b.memory, MEMORY, RIGHTS);
+    write_through(w, mw->rkey, 0, IBV_WC_REM_ACCESS_ERR);
+    assert_int_equal(ibv_dealloc_mw(mw), 0);
+}
+
 static void windows_of_type_1_get_their_key_at_once(void **state)
 {
     struct world *w = *state;
@@ -152,6 +181,7 @@ int main(void)
         TEST(a_window_opens_a_part_of_a_region),
         TEST(an_invalidated_window_is_closed),
         TEST(the_peer_invalidates),
+        TEST(an_invalidated_window_leaves_its_region),
         TEST(windows_of_type_1_get_their_key_at_once),
         TEST(wrong_bindings_fail_in_their_turn),
         TEST(regions_cannot_be_invalidated),

@@ -2,20 +2,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs rows of stock programs, a server and a client of each, on the verbs library.
 
-usage: matrix.py IWARP-RUN [--quick] [--keep FOLDER] [--env NAME=VALUE] [PATTERN...]
+usage: matrix.py IWARP-RUN [--quick] [--keep FOLDER] [--env NAME=VALUE] [--table FILE] [--siw server|client] [PATTERN...]
 
-The rows are those of matrix.csv beside this script: an identifier; `quick` for the few that each build runs, `stays` if the
+The rows are those of a table, matrix.csv beside this script if no other is named: an identifier; `quick` for the few that each build runs, `stays` if the
 server goes on after its client; and the two command lines, in which {a} is an IPv4 address, {a6} an IPv6 address, {p} a free port, {file} a file to copy and {copy}
 its copy. Options before the program's name are iwarp-run's. PATTERN chooses rows by their identifiers. Prints one line
-per row. A row passes if both ends end with status 0; the time that they take decides nothing but is limited (LIMIT).
+per row. A row passes if both ends end with status 0, or if the server stays until it is ended; the time that they take decides nothing but is limited (LIMIT).
 Ends with status 0 if no row has failed, 77 if no row could be run for want of programs. --keep leaves the output of each
-end in FOLDER. --env sets a variable for both ends.
+end in FOLDER. --env sets a variable for both ends. --siw has that end run on Linux's siw and the other one beside it in the
+kernel that tools/siw has up.
 """
 import argparse
 import csv
 import filecmp
 import fnmatch
 import os
+import random
 import shlex
 import shutil
 import signal
@@ -28,52 +30,104 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT = 120  # s, for one row; only a failing one takes as long
 SKIPPED = 77
-ADDRESSES = {"a": "127.0.0.1", "a6": "::1"}
+LEAST_PORT = 10000
+SIW = os.path.join(HERE, "..", "..", "siw")
 TCP_LISTEN = "0A"
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("", 0))
-        return s.getsockname()[1]
+    """A port that nobody has, if possible not of the range that the system gives to connections: one may be taken at any moment."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
+        range_begins = int(f.read().split()[0])
+    while True:
+        with socket.socket() as s:
+            try:
+                s.bind(("", random.randrange(LEAST_PORT, range_begins) if range_begins > LEAST_PORT + 1000 else 0))
+            except OSError:
+                continue
+            return s.getsockname()[1]
 
 
-def listens(port):
-    """Whether somebody on this host listens on a TCP port."""
+def sockets():
+    """The lines of this host's tables of TCP sockets."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with open(table, encoding="ascii") as f:
-            for line in f.readlines()[1:]:
-                fields = line.split()
-                if fields[3] == TCP_LISTEN and int(fields[1].rsplit(":", 1)[1], 16) == port:
-                    return True
+            yield from f.readlines()[1:]
+
+
+def listens(port, lines=None):
+    """Whether somebody listens on a TCP port, on this host or by other lines of such tables."""
+    for fields in map(str.split, sockets() if lines is None else lines):
+        if len(fields) > 3 and fields[3] == TCP_LISTEN and int(fields[1].rsplit(":", 1)[1], 16) == port:
+            return True
     return False
 
 
-def program_of(words):
-    """The program's name: what follows the options of iwarp-run."""
+def without_options(words):
+    """The program with its words: what follows the options of iwarp-run."""
     while words and words[0].startswith("-"):
         words = words[2:]
-    return words[0]
+    return words
+
+
+class Here:
+    """Both ends on the library, on this host."""
+    addresses = {"a": "127.0.0.1", "a6": "::1"}
+
+    def __init__(self, run):
+        self.run = run
+
+    def words(self, _side, words, _folder):
+        return [self.run, *words]
+
+    def listens(self, port):
+        return listens(port)
+
+
+class BesideSiw:
+    """One end on Linux's siw, both inside its kernel."""
+    addresses = {"a": "10.7.0.1", "a6": "fd07::1"}
+
+    def __init__(self, run, siw_side):
+        self.run, self.siw_side = run, siw_side
+
+    def words(self, side, words, folder):
+        inside = [SIW, "exec", "-w", folder]
+        return [*inside, *without_options(words)] if side == self.siw_side else [*inside, self.run, *words]
+
+    def listens(self, port):
+        shown = subprocess.run([SIW, "exec", "cat", "/proc/net/tcp", "/proc/net/tcp6"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True, check=False).stdout
+        return listens(port, shown.splitlines())
 
 
 class Row:
-    def __init__(self, fields, folder):
+    def __init__(self, fields, folder, where):
+        self.where = where
         self.name = fields["id"]
         self.quick = "quick" in fields["kind"].split()
         self.stays = "stays" in fields["kind"].split()
         self.port = free_port()
         self.source = os.path.join(folder, "source")
         self.copy = os.path.join(folder, "copy")
-        known = dict(ADDRESSES, p=self.port, file=self.source, copy=self.copy)
+        known = dict(where.addresses, p=self.port, file=self.source, copy=self.copy)
         self.server = shlex.split(fields["server"].format(**known))
         self.client = shlex.split(fields["client"].format(**known))
         self.copies = "{copy}" in fields["client"]
 
     def missing(self):
         for words in (self.server, self.client):
-            if shutil.which(program_of(words)) is None:
-                return program_of(words)
+            program = without_options(words)[0]
+            if shutil.which(program) is None:
+                return program
         return None
+
+
+def end_server(process):
+    """Ends a server that stays. Returns what was wrong with it, or None."""
+    process.send_signal(signal.SIGTERM)  # without effect on one that has ended by itself
+    status = process.wait()
+    return None if status in (-signal.SIGTERM, 128 + signal.SIGTERM) else f"does not stay: it ended with {status}"
 
 
 def end(process):
@@ -99,15 +153,15 @@ def spoken(path):
     return lines[-1][:150] if lines else "nothing said"
 
 
-def run_row(row, run, folder, environment):
+def run_row(row, folder, environment):
     """None if the row passes, else what went wrong."""
     outputs = [os.path.join(folder, f"{row.name}.{side}") for side in ("server", "client")]
     until = time.monotonic() + LIMIT
     processes = []
 
-    def begin(words, output):
+    def begin(side, words, output):
         with open(output, "wb") as f:
-            processes.append(subprocess.Popen([run, *words], stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT,
+            processes.append(subprocess.Popen(row.where.words(side, words, os.path.dirname(row.copy)), stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT,
                                               start_new_session=True, env=environment))
         return processes[-1]
 
@@ -115,16 +169,19 @@ def run_row(row, run, folder, environment):
         with open(row.source, "wb") as f:
             f.write(os.urandom(300001))
     try:
-        server = begin(row.server, outputs[0])
-        while not listens(row.port):
+        server = begin("server", row.server, outputs[0])
+        while not row.where.listens(row.port):
             if server.poll() is not None:
                 return f"server ended with {server.returncode} before it listened: {spoken(outputs[0])}"
             if time.monotonic() > until:
                 return "server does not listen"
             time.sleep(0.01)
-        client = begin(row.client, outputs[1])
+        client = begin("client", row.client, outputs[1])
         for side, process, output in (("client", client, outputs[1]), ("server", server, outputs[0])):
             if side == "server" and row.stays:
+                wrong = end_server(process)
+                if wrong:
+                    return f"server {wrong}: {spoken(output)}"
                 continue
             status = wait(process, until)
             if status != 0:
@@ -145,20 +202,24 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--keep")
     parser.add_argument("--env", action="append", default=[])
+    parser.add_argument("--table", default=os.path.join(HERE, "matrix.csv"))
+    parser.add_argument("--siw", choices=("server", "client"))
     words = parser.parse_intermixed_args()
+    run = os.path.abspath(words.run)
+    where = BesideSiw(run, words.siw) if words.siw else Here(run)
     environment = dict(os.environ, **dict(e.split("=", 1) for e in words.env))
     counts = {"pass": 0, "FAIL": 0, "skip": 0}
-    with tempfile.TemporaryDirectory() as scratch, open(os.path.join(HERE, "matrix.csv"), newline="", encoding="ascii") as f:
+    with tempfile.TemporaryDirectory() as scratch, open(words.table, newline="", encoding="ascii") as f:
         folder = words.keep or scratch
         os.makedirs(folder, exist_ok=True)
         for fields in csv.DictReader(f):
-            row = Row(fields, scratch)
+            row = Row(fields, scratch, where)
             if (words.quick and not row.quick) or (
                     words.patterns and not any(fnmatch.fnmatch(row.name, p) for p in words.patterns)):
                 continue
             missing = row.missing()
             began = time.monotonic()
-            wrong = None if missing else run_row(row, os.path.abspath(words.run), folder, environment)
+            wrong = None if missing else run_row(row, folder, environment)
             verdict = "skip" if missing else "FAIL" if wrong else "pass"
             counts[verdict] += 1
             why = f"  {missing} is not installed" if missing else f"  {wrong}" if wrong else ""

@@ -14,9 +14,9 @@ import harness
 STATIC = "int main(void) { return 0; }\n"
 
 
-def refused(run, *words, status=126):
+def refused(run, *words, status=126, environment=None):
     """The one line with which the launcher refuses."""
-    out = subprocess.run([run, *words], capture_output=True, text=True, check=False)
+    out = subprocess.run([run, *words], env=environment, capture_output=True, text=True, check=False)
     harness.equal(f"status of {words}", out.returncode, status)
     harness.equal(f"lines of {words}", len(out.stderr.splitlines()), 1)
     return out.stderr
@@ -42,6 +42,24 @@ def main(run):
                            capture_output=True, text=True, check=True).stdout.splitlines()
     harness.expect("the library is preloaded", shown[0].split(":")[0].endswith("/libibverbs.so.1"), shown)
     harness.equal("settings", shown[1], "crc=off,markers=off,rtr=on,trace=on,revision=2,mulpdu=200")
+    # A list of any length is kept; ":" alone names nothing.
+    long = ":" * 20000
+    shown = subprocess.run([run, "printenv", "LD_PRELOAD"], env=dict(os.environ, LD_PRELOAD=long), capture_output=True, text=True,
+                           check=True).stdout
+    harness.expect("a long LD_PRELOAD is kept", shown.endswith(f"/libibverbs.so.1:{long}\n"), len(shown))
+    longest = ":" * (131072 - len("LD_PRELOAD=") - 1)  # the kernel takes no longer string
+    with_it = dict(os.environ, LD_PRELOAD=longest)
+    harness.expect("one too long", "Argument list too long" in refused(run, "true", environment=with_it), run)
+    with tempfile.TemporaryDirectory(prefix="a b") as folder:
+        installed = os.path.join(folder, "bin", "iwarp-run")
+        library = os.path.join(os.path.dirname(run), "../lib/iwarp/libibverbs.so.1")
+        os.makedirs(os.path.join(folder, "lib", "iwarp"))
+        os.makedirs(os.path.join(folder, "bin"))
+        shutil.copy(run, installed)
+        harness.expect("no library", "libibverbs.so.1 is not in" in refused(installed, "true", status=70), installed)
+        shutil.copy(library, os.path.join(folder, "lib", "iwarp"))
+        harness.expect("a place that cannot be preloaded", "a space or a colon" in refused(installed, "true", status=70),
+                       installed)
     status = subprocess.run([run, "sh", "-c", "exit 7"], check=False).returncode
     harness.equal("the program's own status", status, 7)
     harness.conclude()

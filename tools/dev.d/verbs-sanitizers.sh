@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# usage: verbs-sanitizers.sh [PATTERN...]
+# Runs rows of stock programs on the verbs library built with ASan and UBSan, then with TSan. The programs are as they come, so
+# the sanitizer is preloaded. A report fails the run, also one of a server that is ended.
+set -euo pipefail
+# rping is left out: it ends beside a thread that may still ask for an event, and if that is slow, finds the channel closed.
+[ $# -gt 0 ] || set -- 'rdma-*' 'ucmatose*' cmtime cmtime-200 rcopy 'rstream*' 'riostream*' write-lat write-bw-inline \
+    'send-lat*' 'send-bw-[4s]*' read-lat read-bw-events atomic-bw qperf-rc-lat 'qperf-ver-*' 'fi-*'
+rows=("$@")
+status=0
+
+# usage: rows_under FOLDER SANITIZER NAME=OPTIONS
+rows_under() {
+    local folder=$1 library=$2 name=${3%%=*} options=${3#*=}
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    python3 -B tools/tests/verbs/matrix.py "$run" --env LD_PRELOAD="$library" --env "$name=$options:log_path=$PWD/$folder/report" "${rows[@]}" || status=$?
+    cat "$folder"/report.* 2>/dev/null && status=1
+    return 0
+}
+
+# The launcher of the build without sanitizers, beside the library with them: it takes no part.
+mkdir -p build-asan/verbs/bin
+cp build-gcc/bin/iwarp-run build-asan/verbs/bin
+ln -sfn "$PWD/build-asan/lib" build-asan/verbs/lib
+run=build-asan/verbs/bin/iwarp-run
+# Leaks are the programs' own.
+rows_under build-asan/verbs/reports "$(clang -print-file-name=libclang_rt.asan-x86_64.so)" ASAN_OPTIONS=detect_leaks=0:exitcode=66
+
+cmake --preset tsan && cmake --build --preset tsan --parallel "$JOBS" --target iw_verbs iwarp-run
+run=build-tsan/bin/iwarp-run
+rows_under build-tsan/verbs "$(gcc -print-file-name=libtsan.so)" \
+    TSAN_OPTIONS="exitcode=66:die_after_fork=0:suppressions=$PWD/proto/tests/verbs/tsan.supp"
+exit $status
