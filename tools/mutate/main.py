@@ -199,7 +199,9 @@ class Run:
 
     def done(self, edit, result, unsound):
         result["seconds"] = time.monotonic() - self.began.pop(edit)
-        for key, outcome, killed in result.pop("asked"):
+        asked = result.pop("asked")
+        result["asked"] = len(asked)
+        for key, outcome, killed in asked:
             self.history.record(edit.file, key, outcome, killed)
         self.history.save()
         self.report.unsound |= set(unsound)
