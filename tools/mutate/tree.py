@@ -162,8 +162,11 @@ class Tree:
 
     def build(self, build):
         folder = self.build_folder(build)
-        self.configure(build)
-        self._must(["ninja", "-C", str(folder)], self.folder / f"build-{build}.log")
+        # One tree after the other, each on all processors: what the first one compiles the others take from ccache.
+        with open(self.folder.parent / "building", "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.configure(build)
+            self._must(["ninja", "-C", str(folder)], self.folder / f"build-{build}.log")
         self.graphs[build] = Graph(folder)
         with open(folder / "compile_commands.json", encoding="utf-8") as file:
             entries = json.load(file)
