@@ -9,7 +9,6 @@ same seed draws the same edits from the same sources. Tests that need siw's kern
 
 import argparse
 import fnmatch
-import hashlib
 import json
 import multiprocessing
 import os
@@ -50,17 +49,6 @@ def edited_files():
 
 def fits(name, patterns):
     return not patterns or any(fnmatch.fnmatch(name, p) or fnmatch.fnmatch(name, p + "*") for p in patterns)
-
-
-def state_of_sources():
-    """A name for all sources as they are."""
-    state = hashlib.sha256()
-    for name in trees.sources():
-        path = trees.TOP / name
-        if name.startswith(("tools/mutate/", "tools/results/")):
-            continue  # no program is made of these
-        state.update(name.encode() + b"\0" + (os.readlink(path).encode() if path.is_symlink() else path.read_bytes()))
-    return state.hexdigest()[:16]
 
 
 class Parser(argparse.ArgumentParser):
@@ -132,7 +120,7 @@ class Run:
     def __init__(self, options, texts, edits):
         self.options = options
         self.probes = reach.Probes(edited_files())
-        self.store = reach.Store(FOLDER / "clean" / state_of_sources())
+        self.store = reach.Store(FOLDER / "clean")
         self.edits = edits  # a function: the next edit or None
         self.report = reports.Report(texts, reports.read_list(LIST))
         self.history = suite.History(FOLDER / "history.json")
@@ -155,24 +143,24 @@ class Run:
         print(f"{(time.monotonic() - self.start) / 60:5.1f} min: {text}", flush=True)
 
     def measure(self, pool):
-        """Runs each test once without an edit, unless that was done for these very sources."""
-        ready, left, running, keys = 0, None, 0, []
+        """Runs each test once without an edit, unless that was done for what it is made of now."""
+        ready, left, running, states = 0, None, 0, {}
         while ready < len(pool.pipes) or left or running:
             for pipe, message in pool.messages():
                 if message[0] == "ready":
                     ready += 1
-                    keys = [key for key in message[1] if ":" not in key]
+                    states = {key: state for key, state in message[1].items() if ":" not in key}
                     self.say(f"a tree is ready, {len(message[1])} tests")
                     if left is None:
-                        left = [key for key in keys if not self.store.has(key)] if not self.options.no_reach else []
+                        left = [key for key, state in states.items() if not self.store.has(key, state)] if not self.options.no_reach else []
                         left.sort(key=lambda key: self.history.cost.get(key, 0))
                 else:
                     running -= 1
                 if left:
                     pipe.send(("measure", left.pop()))
                     running += 1
-        for key in keys:
-            if self.store.has(key):
+        for key, state in states.items():
+            if self.store.has(key, state):
                 self.history.learn(key, self.store.get(key)[0])
         for pipe in pool.pipes:
             pipe.send(("learn",))

@@ -2,6 +2,7 @@
 """A private copy of the sources with builds of its own, and what its build files say: which source is in which program."""
 
 import fcntl
+import hashlib
 import itertools
 import json
 import os
@@ -19,6 +20,7 @@ BUILDS = {
     "plain": ["-O1 -g0"],
     "asan": ["-O1 -g1", "-DCMAKE_C_COMPILER=clang", "-DIW_SANITIZE=address,undefined"],
 }
+NO_PART = ("tools/mutate/", "tools/results/")  # no program is made of these, and no test that is asked reads them
 
 
 class Bad(Exception):
@@ -80,6 +82,7 @@ class Tree:
         self.tree = self.folder / "tree"
         self.work = self.folder / "work"
         self.reached = self.work / "reached"
+        self.names = []  # its files
         self.graphs = {}
         self.commands = {}
 
@@ -98,7 +101,7 @@ class Tree:
 
     def copy(self, texts):
         """Brings the tree up to date with the sources, of which some have another text; what has not changed keeps its time."""
-        wanted = sources()
+        self.names = wanted = sources()
         for name in wanted:
             source, target = TOP / name, self.tree / name
             if source.is_symlink():
@@ -124,6 +127,28 @@ class Tree:
         if not (self.tree / ".git").exists():
             subprocess.run(["git", "init", "-q"], cwd=self.tree, check=True)
         subprocess.run(["git", "add", "-A"], cwd=self.tree, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def states(self, wanted):
+        """A name for what each test is made of, from (key, files of its programs).
+
+        A C file matters to the programs that it is in, any other file to every test; prose and the data of results to none."""
+        digests, common = {}, hashlib.sha256()
+        for name in self.names:
+            path = self.tree / name
+            if name.startswith(NO_PART) or name.endswith(".md"):
+                continue
+            digest = hashlib.sha256(os.readlink(path).encode() if path.is_symlink() else path.read_bytes()).digest()
+            if name.endswith(".c"):
+                digests[name] = digest
+            else:
+                common.update(name.encode() + b"\0" + digest)
+        states = {}
+        for key, files in wanted:
+            state = common.copy()
+            for name in sorted(files & digests.keys()):
+                state.update(name.encode() + b"\0" + digests[name])
+            states[key] = state.hexdigest()[:16]
+        return states
 
     def build_folder(self, build):
         return self.tree / ("build" if build == "plain" else f"build-{build}")

@@ -46,6 +46,7 @@ class Worker:
         self.wanted = re.compile(tests)
         self.reached = {}  # the map of each test
         self.tests = []
+        self.states = {}  # what each test is made of
         self.sound = set()  # tests that passed without an edit
         self.unsound = set()
         self.clean_suite = {}
@@ -61,6 +62,7 @@ class Worker:
         for build in self.builds:
             self.tree.build(build)
             self.tests += [test for test in suite.listed(self.tree, build) if self.wanted.search(test.name)]
+        self.states = self.tree.states([(test.key, test.files) for test in self.tests])
 
     def measure(self, key):
         """Runs a test without an edit and keeps what it took and reached."""
@@ -69,14 +71,15 @@ class Worker:
         outcome, wrong = self.run(test, CLEAN)
         if wrong:
             outcome, wrong = self.run(test, CLEAN)
-        self.store.put(key, self.tree.reached, {"wall": outcome.wall, "cpu": outcome.cpu, "idle": outcome.idle, "wrong": wrong,
-                                                "output": outcome.output[-3000:].decode("utf-8", "replace") if wrong else "",
-                                                "verdicts": self.verdicts() if key == suite.SUITE else {}})
+        self.store.put(key, self.states[key], self.tree.reached,
+                       {"wall": outcome.wall, "cpu": outcome.cpu, "idle": outcome.idle, "wrong": wrong,
+                        "output": outcome.output[-3000:].decode("utf-8", "replace") if wrong else "",
+                        "verdicts": self.verdicts() if key == suite.SUITE else {}})
 
     def learn(self):
         """Takes over what all workers measured."""
         for test in self.tests:
-            if test.build != "plain" or not self.store.has(test.key):
+            if test.build != "plain" or not self.store.has(test.key, self.states[test.key]):
                 continue
             facts, self.reached[test.name] = self.store.get(test.key)
             (self.unsound if facts["wrong"] else self.sound).add(test.key)
@@ -308,7 +311,7 @@ def serve(pipe, *settings):
     try:
         worker = Worker(*settings)
         worker.prepare()
-        pipe.send(("ready", [test.key for test in worker.tests]))
+        pipe.send(("ready", worker.states))
         while (job := pipe.recv()) is not None:
             if job[0] == "measure":
                 worker.measure(job[1])

@@ -50,6 +50,26 @@ class Copy(unittest.TestCase):
         self.assertFalse((self.tree.tree / "two.c").exists())
         self.assertTrue((self.tree.tree / "build/kept").exists())
 
+    def states(self):
+        """Those of two tests: one's program holds one.c, the other's both."""
+        names = ["a/one.c", "two.c", "cases.lua", "README.md", "tools/results/figures.csv"]
+        self.copy(*names)
+        return self.tree.states([("one", {"a/one.c", "/usr/include/x.h"}), ("both", {"a/one.c", "two.c"})])
+
+    def test_what_a_test_is_made_of(self):
+        for name in ("cases.lua", "README.md", "tools/results/figures.csv"):
+            self.put(name, "before")
+        before = self.states()
+        self.put("two.c", "changed")
+        after = self.states()
+        self.assertEqual(before["one"], after["one"])
+        self.assertNotEqual(before["both"], after["both"])
+        for name in ("README.md", "tools/results/figures.csv"):
+            self.put(name, "after")
+        self.assertEqual(self.states(), after)
+        self.put("cases.lua", "after")
+        self.assertNotEqual(self.states()["one"], after["one"])
+
 
 class Build(unittest.TestCase):
     def test_one_tree_at_a_time(self):
