@@ -133,8 +133,7 @@ bool iw_verbs_bind(struct iw_verbs_request *r, uint64_t stream)
         return !second;
     }
     /* A window of type 2 is bound anew only after it has been invalidated. */
-    if (second && mw->stag != 0 && iw_domain_lookup(iw_verbs_domain(), mw->stag, &known) &&
-        known.valid)
+    if (second && iw_domain_lookup(iw_verbs_domain(), mw->stag, &known) && known.valid)
         return false;
     struct iw_region window = {.to = b->to,
                                .length = b->length,
