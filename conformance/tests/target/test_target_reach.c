@@ -241,6 +241,16 @@ static void a_started_peer_is_reached_once_it_listens(void **state)
     closed("");
 }
 
+/* Only a connection shows that a program ends with it, and nobody connects to this one. */
+static void a_program_without_a_port_does_not_end_with_a_connection(void **state)
+{
+    (void)state;
+    opened("connect = 'true', start = 'exit 0'");
+    assert_int_equal(iw_target_of(instance)->port, 0);
+    assert_false(iw_target_ends(instance));
+    closed("");
+}
+
 static void what_a_sanitizer_says_comes_out(void **state)
 {
     (void)state;
@@ -527,6 +537,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_started_peer_is_reached_once_it_listens, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_a_sanitizer_says_comes_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_program_without_a_port_does_not_end_with_a_connection,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(why_nothing_connected_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_person_who_does_nothing_is_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_program_that_crashes_has_ended_the_peer, set_up,
