@@ -81,6 +81,13 @@ def try_depths(tshark):
         expect(f"depths in private data {private.hex()}", found.replace("\t1\n", "\tTrue\n") == want, found)
 
 
+def try_preferences(home):
+    """The preferences and their defaults, as Wireshark saves them."""
+    found = re.findall(r"^#(iwarp\..*)$", run(["tshark", "-G", "currentprefs"], home), re.MULTILINE)
+    expect("preferences", found == ["iwarp.ports: 445,860,3260,4420,5445,9009", "iwarp.built_in: FALSE", "iwarp.keep: 1", "iwarp.mss: 0",
+                                    "iwarp.default_config: FALSE", "iwarp.quirks: TRUE"], found)
+
+
 def try_profile(home):
     """The configuration profile: its columns are shown, its filters are filters."""
     folder = home / ".config/wireshark/profiles/iWARP"
@@ -184,6 +191,7 @@ def main(plugins, version, _lint=""):
         expert = tshark(SIW.read_bytes(), "-q", "-z", "expert")
         expect("-z expert", "MPA-4.1-02" in expert, expert)
         try_depths(tshark)
+        try_preferences(home)
         try_profile(home)
         try_page(home)
     harness.conclude()
