@@ -4,8 +4,8 @@
 
 N edits that compile and change the program are made, one at a time: a comparison, a constant, a condition or a statement of
 any function. Each is run against the tests whose programs hold it, the likely and cheap ones first, until one fails: unit
-tests, the conformance suite against the embedded peer, the tests of the programs; then the same with AddressSanitizer. The
-same seed draws the same edits from the same sources. Tests that need siw's kernel or a browser are left out."""
+tests, the conformance suite against the embedded peer, the tests of the programs; then the first two with AddressSanitizer.
+The same seed draws the same edits from the same sources. Tests that need siw's kernel or a browser are left out."""
 
 import argparse
 import fnmatch
@@ -62,7 +62,8 @@ def arguments():
                     epilog="exit status: 0 if at least 95 % were noticed and at most 3 % are listed as equal, 1 if not, 64 usage")
     parser.add_argument("n", metavar="N", nargs="?", type=int, default=200, help="edits (200)")
     parser.add_argument("seed", metavar="SEED", nargs="?", type=int, help="what decides which (the date)")
-    parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count(), help="edits at a time, each in a tree of its own (CPUs)")
+    parser.add_argument("--jobs", "-j", type=int, default=2 * os.cpu_count(),
+                        help="edits at a time, each in a tree of its own (two for each CPU: tests wait half of their time)")
     parser.add_argument("--only", metavar="PATTERN", action="append", default=[], help="edit only these files: a glob or how they begin")
     parser.add_argument("--budget", metavar="MINUTES", type=float, help="begin no other edit after this time")
     parser.add_argument("--no-reach", action="store_true", help="do not first find out which tests reach which code (for few edits)")
