@@ -126,65 +126,71 @@ class Run:
         self.report = reports.Report(texts, reports.read_list(LIST))
         self.history = suite.History(FOLDER / "history.json")
         self.began = {}
-
-    def wanted(self, n):
-        return n is None or len(self.report.counted) + len(self.began) < n
+        self.free, self.learned = set(), set()  # workers
+        self.states, self.left, self.running = {}, None, set()  # tests to be run without an edit
+        self.measured = self.spent = False
 
     def go(self, n):
         """Tries n edits; None is all there are."""
         pool = Pool(self.options.jobs, ["plain"] + ([] if self.options.no_asan else ["asan"]), self.probes, self.store, self.options.tests)
         self.start = time.monotonic()
         try:
-            self.measure(pool)
-            self.try_edits(pool, n)
+            while self.give(n):
+                for pipe, message in pool.messages():
+                    self.take(pipe, *message)
         finally:
             pool.end()
 
     def say(self, text):
         print(f"{(time.monotonic() - self.start) / 60:5.1f} min: {text}", flush=True)
 
-    def measure(self, pool):
-        """Runs each test once without an edit, unless that was done for what it is made of now."""
-        ready, left, running, states = 0, None, 0, {}
-        while ready < len(pool.pipes) or left or running:
-            for pipe, message in pool.messages():
-                if message[0] == "ready":
-                    ready += 1
-                    states = {key: state for key, state in message[1].items() if ":" not in key}
-                    self.say(f"a tree is ready, {len(message[1])} tests")
-                    if left is None:
-                        left = [key for key, state in states.items() if not self.store.has(key, state)] if not self.options.no_reach else []
-                        left.sort(key=lambda key: self.history.cost.get(key, 0))
-                else:
-                    running -= 1
-                if left:
-                    pipe.send(("measure", left.pop()))
-                    running += 1
-        for key, state in states.items():
-            if self.store.has(key, state):
-                self.history.learn(key, self.store.get(key)[0])
-        for pipe in pool.pipes:
-            pipe.send(("learn",))
-        self.say("all tests were run without an edit")
+    def take(self, pipe, what, *said):
+        """Notes what a worker says, who is free now."""
+        self.free.add(pipe)
+        if what == "ready":
+            self.say(f"a tree is ready, {len(said[0])} tests")
+            if self.left is None:
+                self.states = {key: state for key, state in said[0].items() if ":" not in key}
+                self.left = [key for key, state in self.states.items() if not self.options.no_reach and not self.store.has(key, state)]
+                self.left.sort(key=lambda key: self.history.cost.get(key, 0))
+        elif what == "measured":
+            self.running.remove(said[0])
+        else:
+            self.done(*said)
 
-    def try_edits(self, pool, n):
-        free = set(pool.pipes)
-        left = True
-        while True:
-            while left and free and self.wanted(n):
-                if self.options.budget is not None and time.monotonic() - self.start > 60 * self.options.budget:
-                    left = False
-                    self.say("the budget is spent")
-                elif (edit := self.edits()) is None:
-                    left = False
-                else:
-                    self.began[edit] = time.monotonic()
-                    free.pop().send(("edit", edit, self.history))
-            if not self.began:
-                return
-            for pipe, message in pool.messages():
-                self.done(*message[1:])
-                free.add(pipe)
+    def give(self, n):
+        """Gives work to who is free: first each test once without an edit, unless that was done for what it is made of now.
+
+        Returns False once there is nothing to wait for."""
+        while self.left and self.free:
+            self.running.add(self.left[-1])
+            self.free.pop().send(("measure", self.left.pop()))
+        if self.left is None or self.left or self.running:
+            return True
+        if not self.measured:
+            self.measured = True
+            for key, state in self.states.items():
+                if self.store.has(key, state):
+                    self.history.learn(key, self.store.get(key)[0])
+            self.say("all tests were run without an edit")
+        while self.free and (edit := self.next(n)):
+            pipe = self.free.pop()
+            if pipe not in self.learned:
+                self.learned.add(pipe)
+                pipe.send(("learn",))
+            self.began[edit] = time.monotonic()
+            pipe.send(("edit", edit, self.history))
+        return bool(self.began)
+
+    def next(self, n):
+        """The next edit, or None if none is wanted or left."""
+        if self.spent or n is not None and len(self.report.counted) + len(self.began) >= n:
+            return None
+        if self.options.budget is not None and time.monotonic() - self.start > 60 * self.options.budget:
+            self.spent = True
+            self.say("the budget is spent")
+            return None
+        return self.edits()
 
     def done(self, edit, result, unsound):
         result["seconds"] = time.monotonic() - self.began.pop(edit)
