@@ -129,6 +129,25 @@ def try_mapping(home, page):
             expect(f"{command[-4]}: {name}", any(column), "not shown")
 
 
+CALLER = """
+local caller, iwarp = Proto("caller", "Caller"), Dissector.get("iwarp")
+function caller.dissector(tvb, pinfo, tree)
+    tree:add(caller, tvb(), "taken: " .. iwarp:call(tvb, pinfo, tree) .. " of " .. tvb:len())
+end
+register_postdissector(caller)
+"""
+
+
+def try_without_tcp(home):
+    """A script may call the dissector without what TCP knows of the segment: it takes nothing, and all is shown as data."""
+    if "with Lua" not in run(["tshark", "-v"], home):
+        return
+    (home / "caller.lua").write_text(CALLER, encoding="utf-8")
+    shown = run(["tshark", "-n", "-X", f"lua_script:{home / 'caller.lua'}", "-r", TERMINATE, "-V"], home)
+    found = re.findall(r"taken: (\d+) of (\d+)", shown)
+    expect("called without TCP", len(found) > 5 and all(int(length) > 1 and taken == length for taken, length in found), found)
+
+
 def try_page(home):
     """Every command of the page shows something."""
     shutil.copytree(PCAPS, home / "pcaps", ignore=shutil.ignore_patterns("builder", "scripts", "tests"))
@@ -192,6 +211,7 @@ def main(plugins, version, _lint=""):
         expect("-z expert", "MPA-4.1-02" in expert, expert)
         try_depths(tshark)
         try_preferences(home)
+        try_without_tcp(home)
         try_profile(home)
         try_page(home)
     harness.conclude()
