@@ -4,7 +4,7 @@
 
 N edits that compile and change the program are made, one at a time: a comparison, a constant, a condition or a statement of
 any function. Each is run against the tests whose programs hold it, the likely and cheap ones first, until one fails: unit
-tests, the conformance suite against the embedded peer, the tests of the programs; then the first two with AddressSanitizer.
+tests, the conformance suite against the embedded peer, the tests of the programs; the first two with AddressSanitizer, too.
 The same seed draws the same edits from the same sources. Tests that need siw's kernel or a browser are left out."""
 
 import argparse
@@ -261,10 +261,13 @@ def main():
         return 0
     began = time.monotonic()
     run = Run(options, texts, edits)
+    ended = None
     try:
         run.go(n)
     except KeyboardInterrupt:
-        return 130
+        ended = 130
+    except SystemExit as end:
+        ended = end.code
     report = run.report
     for edit in report.survivors():
         print("\n" + report.block(edit), end="")
@@ -272,7 +275,7 @@ def main():
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=trees.TOP, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
     report.write(options.result, {"commit": commit, "seed": options.seed, "wanted": n, "minutes": round((time.monotonic() - began) / 60, 1),
                                   "jobs": options.jobs})
-    return 0 if report.good() else 1
+    return ended if ended is not None else 0 if report.good() else 1
 
 
 if __name__ == "__main__":

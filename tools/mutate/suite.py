@@ -16,6 +16,7 @@ NOT_OK = re.compile(rb"^not ok \d+ - (\S+)", re.M)
 FAILED = re.compile(rb"^\[  FAILED  \] ([a-z]\w*)", re.M)
 BEGUN = re.compile(rb"^\[ RUN      \] (\w+)", re.M)
 LINK = 0.2  # seconds that a program takes to be linked, about
+MEMORY_ONLY = 0.3  # how likely a sanitizer is to notice what the same test without one did not, compared to another test
 DEFAULT = guard.Limits()
 
 
@@ -177,10 +178,11 @@ class History:
             at = f"{here} {test.key}"
             like = len(words & set(re.split(r"[_-]", test.name)))
             prior = 0.5 if like else 0.2 if file.split("/")[0] in test.name else 0.05
+            prior *= 1 if test.build == "plain" else MEMORY_ONLY
             chance = (self.killed.get(at, 0) + prior) / (self.asked.get(at, 0) + 1)
             guess = 1.0 if test.unit else 15.0
             slower = 1.0 if test.build == "plain" else 3.0
             cost = self.cost.get(test.key, self.cost.get(test.name, guess) * slower)
             return -chance / (cost + LINK * len(test.targets))
 
-        return sorted(tests, key=lambda test: (test.build != "plain", score(test)))
+        return sorted(tests, key=score)
