@@ -144,6 +144,7 @@ static void the_station_is_where_the_route_to_the_peer_begins(void **state)
         assert_null(target->control);
         assert_null(iw_target_version(instance));
         assert_int_equal(iw_target_group(instance), 0);
+        assert_string_equal(iw_target_program(instance), "the target");
         assert_false(iw_target_calling(instance));
         assert_null(iw_target_check(instance, error, sizeof(error)));
         assert_string_equal(target->name, "peer");
@@ -235,9 +236,10 @@ static void a_started_peer_gets_a_port_and_is_watched(void **state)
 static void a_started_peer_is_reached_once_it_listens(void **state)
 {
     (void)state;
-    opened("address = '127.0.0.1', start = [[exec " IW_BINARY_DIR "/bin/iwarp-peer listen "
-           "{host}:{port}]]");
+    opened("address = '127.0.0.1', start = [[" IW_BINARY_DIR "/bin/iwarp-peer listen "
+           "{host}:{port}; :]]");
     assert_null(iw_target_check(instance, error, sizeof(error)));
+    assert_string_equal(iw_target_program(instance), "iwarp-peer");
     closed("");
 }
 
