@@ -118,6 +118,8 @@ def _test(tree, build, name, command, properties, targets, unit):
     files = set()
     for target in targets:
         files |= {os.path.relpath(f, tree.tree) for f in graph.files(target) if f.startswith(str(tree.tree))}
+    scripts = [word for word in command if word.startswith(f"{tree.tree}/") and not word.startswith(f"{tree.build_folder(build)}/")]
+    files |= {os.path.relpath(script, tree.tree) for script in scripts}
     env = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
     return Test(build, name, command, properties.get("WORKING_DIRECTORY", str(tree.build_folder(build))), env, sorted(targets), files,
                 unit, properties.get("SKIP_RETURN_CODE"))

@@ -34,6 +34,12 @@ def sources():
     return [name for name in listed.decode().split("\0") if name and os.path.lexists(TOP / name)]
 
 
+def _tests(name):
+    """The folder of tests that a file is in, "" if it is in none."""
+    head, tests, _ = f"/{name}".partition("/tests/")
+    return head + tests if tests else ""
+
+
 class Graph:
     """build.ninja: which files each target is made from."""
 
@@ -131,8 +137,9 @@ class Tree:
     def states(self, wanted):
         """A name for what each test is made of, from (key, files of its programs).
 
-        A C file matters to the programs that it is in, any other file to every test; prose and the data of results to none."""
-        digests, common = {}, hashlib.sha256()
+        A C file matters to the programs that it is in, another file in ROOM/tests/ to the tests that are made of one from there,
+        any other file to every test; prose and the data of results to none."""
+        digests, rooms, common = {}, {}, hashlib.sha256()
         for name in self.names:
             path = self.tree / name
             if name.startswith(NO_PART) or name.endswith(".md"):
@@ -141,12 +148,14 @@ class Tree:
             if name.endswith(".c"):
                 digests[name] = digest
             else:
-                common.update(name.encode() + b"\0" + digest)
+                (rooms.setdefault(_tests(name), hashlib.sha256()) if _tests(name) else common).update(name.encode() + b"\0" + digest)
         states = {}
         for key, files in wanted:
             state = common.copy()
             for name in sorted(files & digests.keys()):
                 state.update(name.encode() + b"\0" + digests[name])
+            for room in sorted(rooms.keys() & {_tests(name) for name in files}):
+                state.update(rooms[room].digest())
             states[key] = state.hexdigest()[:16]
         return states
 

@@ -52,21 +52,24 @@ class Copy(unittest.TestCase):
 
     def states(self):
         """Those of two tests: one's program holds one.c, the other's both."""
-        names = ["a/one.c", "two.c", "cases.lua", "README.md", "tools/results/figures.csv"]
+        names = ["a/one.c", "two.c", "cases.lua", "a/tests/check.py", "b/tests/double.h", "README.md", "tools/results/figures.csv"]
         self.copy(*names)
-        return self.tree.states([("one", {"a/one.c", "/usr/include/x.h"}), ("both", {"a/one.c", "two.c"})])
+        return self.tree.states([("one", {"a/one.c", "/usr/include/x.h"}), ("both", {"a/one.c", "two.c", "a/tests/x/check_it.py"})])
 
     def test_what_a_test_is_made_of(self):
-        for name in ("cases.lua", "README.md", "tools/results/figures.csv"):
+        for name in ("cases.lua", "a/tests/check.py", "b/tests/double.h", "README.md", "tools/results/figures.csv"):
             self.put(name, "before")
         before = self.states()
         self.put("two.c", "changed")
         after = self.states()
         self.assertEqual(before["one"], after["one"])
         self.assertNotEqual(before["both"], after["both"])
-        for name in ("README.md", "tools/results/figures.csv"):
+        for name in ("b/tests/double.h", "README.md", "tools/results/figures.csv"):
             self.put(name, "after")
         self.assertEqual(self.states(), after)
+        self.put("a/tests/check.py", "after")
+        self.assertEqual(self.states()["one"], after["one"])
+        self.assertNotEqual(self.states()["both"], after["both"])
         self.put("cases.lua", "after")
         self.assertNotEqual(self.states()["one"], after["one"])
 
