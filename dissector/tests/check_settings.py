@@ -81,6 +81,13 @@ def try_depths(tshark):
         expect(f"depths in private data {private.hex()}", found.replace("\t1\n", "\tTrue\n") == want, found)
 
 
+def try_preferences(home):
+    """The preferences and their defaults, as Wireshark saves them."""
+    found = re.findall(r"^#(iwarp\..*)$", run(["tshark", "-G", "currentprefs"], home), re.MULTILINE)
+    expect("preferences", found == ["iwarp.ports: 445,860,3260,4420,5445,9009", "iwarp.built_in: FALSE", "iwarp.keep: 1", "iwarp.mss: 0",
+                                    "iwarp.default_config: FALSE", "iwarp.quirks: TRUE"], found)
+
+
 def try_profile(home):
     """The configuration profile: its columns are shown, its filters are filters."""
     folder = home / ".config/wireshark/profiles/iWARP"
@@ -120,6 +127,25 @@ def try_mapping(home, page):
         expect(group.splitlines()[0], len(columns) == len(names) > 5, len(columns))
         for name, column in zip(names, columns):
             expect(f"{command[-4]}: {name}", any(column), "not shown")
+
+
+CALLER = """
+local caller, iwarp = Proto("caller", "Caller"), Dissector.get("iwarp")
+function caller.dissector(tvb, pinfo, tree)
+    tree:add(caller, tvb(), "taken: " .. iwarp:call(tvb, pinfo, tree) .. " of " .. tvb:len())
+end
+register_postdissector(caller)
+"""
+
+
+def try_without_tcp(home):
+    """A script may call the dissector without what TCP knows of the segment: it takes nothing, and all is shown as data."""
+    if "with Lua" not in run(["tshark", "-v"], home):
+        return
+    (home / "caller.lua").write_text(CALLER, encoding="utf-8")
+    shown = run(["tshark", "-n", "-X", f"lua_script:{home / 'caller.lua'}", "-r", TERMINATE, "-V"], home)
+    found = re.findall(r"taken: (\d+) of (\d+)", shown)
+    expect("called without TCP", len(found) > 5 and all(int(length) > 1 and taken == length for taken, length in found), found)
 
 
 def try_page(home):
@@ -184,6 +210,8 @@ def main(plugins, version, _lint=""):
         expert = tshark(SIW.read_bytes(), "-q", "-z", "expert")
         expect("-z expert", "MPA-4.1-02" in expert, expert)
         try_depths(tshark)
+        try_preferences(home)
+        try_without_tcp(home)
         try_profile(home)
         try_page(home)
     harness.conclude()

@@ -33,7 +33,7 @@ RUNS = {
     "tree": ((READS,), ("-z", "iwarp,tree")),
     "conversations": ((READS,), ("-z", "conv,iwarp")),
     "endpoints": ((READS,), ("-z", "endpoints,iwarp")),
-    "atomics": (("golden/operations/rev2-crc-markers.pcapng",), ("-z", "iwarp,times", "-z", "iwarp,messages")),
+    "atomics": (("golden/operations/rev2-crc-markers.pcapng",), ("-z", "iwarp,times", "-z", "iwarp,messages", "-z", "iwarp,srt")),
     "connections": (STARTUPS, ("-z", "iwarp,connections")),
     "findings": (VIOLATIONS, ("-z", "iwarp,findings")),
     "flow": ((PING,), ("-z", "flow,iwarp,standard")),

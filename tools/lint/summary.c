@@ -97,8 +97,10 @@ static void print_counts(const struct iw_lint_side *s, FILE *out)
     }
 }
 
-/* "12.3 us" into `text`, 32 octets. */
-static const char *duration(char *text, uint64_t ns)
+enum { DURATION = 32 }; /* octets for a time in words */
+
+/* "12.3 us" into `text`. */
+static const char *duration(char text[DURATION], uint64_t ns)
 {
     static const char *const units[] = {"us", "ms", "s"};
     uint64_t unit = 1000;
@@ -106,7 +108,8 @@ static const char *duration(char *text, uint64_t ns)
 
     for (; i < 2 && ns >= 1000 * unit; i++)
         unit *= 1000;
-    snprintf(text, 32, "%" PRIu64 ".%" PRIu64 " %s", ns / unit, ns % unit * 10 / unit, units[i]);
+    snprintf(text, DURATION, "%" PRIu64 ".%" PRIu64 " %s", ns / unit, ns % unit * 10 / unit,
+             units[i]);
     return text;
 }
 
@@ -115,7 +118,7 @@ static void print_reads(const struct iw_lint_side *s, FILE *out)
     struct iw_lint_times t = iw_lint_times(s);
     if (t.outstanding)
         fprintf(out, "    reads and atomics: at most %" PRIu32 " outstanding", t.outstanding);
-    char p50[32], p90[32], p99[32], most[32];
+    char p50[DURATION], p90[DURATION], p99[DURATION], most[DURATION];
     if (t.answered)
         fprintf(out, "; %" PRIu64 " answered in (p50, p90, p99, most) %s, %s, %s, %s", t.answered,
                 duration(p50, t.p50), duration(p90, t.p90), duration(p99, t.p99),

@@ -4,12 +4,11 @@
 
 N edits that compile and change the program are made, one at a time: a comparison, a constant, a condition or a statement of
 any function. Each is run against the tests whose programs hold it, the likely and cheap ones first, until one fails: unit
-tests, the conformance suite against the embedded peer, the tests of the programs; then the same with AddressSanitizer. The
-same seed draws the same edits from the same sources. Tests that need siw's kernel or a browser are left out."""
+tests, the conformance suite against the embedded peer, the tests of the programs; the first two with AddressSanitizer, too.
+The same seed draws the same edits from the same sources. Tests that need siw's kernel or a browser are left out."""
 
 import argparse
 import fnmatch
-import hashlib
 import json
 import multiprocessing
 import os
@@ -52,17 +51,6 @@ def fits(name, patterns):
     return not patterns or any(fnmatch.fnmatch(name, p) or fnmatch.fnmatch(name, p + "*") for p in patterns)
 
 
-def state_of_sources():
-    """A name for all sources as they are."""
-    state = hashlib.sha256()
-    for name in trees.sources():
-        path = trees.TOP / name
-        if name.startswith(("tools/mutate/", "tools/results/")):
-            continue  # no program is made of these
-        state.update(name.encode() + b"\0" + (os.readlink(path).encode() if path.is_symlink() else path.read_bytes()))
-    return state.hexdigest()[:16]
-
-
 class Parser(argparse.ArgumentParser):
     def error(self, message):
         self.print_usage(sys.stderr)
@@ -74,7 +62,8 @@ def arguments():
                     epilog="exit status: 0 if at least 95 % were noticed and at most 3 % are listed as equal, 1 if not, 64 usage")
     parser.add_argument("n", metavar="N", nargs="?", type=int, default=200, help="edits (200)")
     parser.add_argument("seed", metavar="SEED", nargs="?", type=int, help="what decides which (the date)")
-    parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count(), help="edits at a time, each in a tree of its own (CPUs)")
+    parser.add_argument("--jobs", "-j", type=int, default=2 * os.cpu_count(),
+                        help="edits at a time, each in a tree of its own (two for each CPU: tests wait half of their time)")
     parser.add_argument("--only", metavar="PATTERN", action="append", default=[], help="edit only these files: a glob or how they begin")
     parser.add_argument("--budget", metavar="MINUTES", type=float, help="begin no other edit after this time")
     parser.add_argument("--no-reach", action="store_true", help="do not first find out which tests reach which code (for few edits)")
@@ -132,74 +121,82 @@ class Run:
     def __init__(self, options, texts, edits):
         self.options = options
         self.probes = reach.Probes(edited_files())
-        self.store = reach.Store(FOLDER / "clean" / state_of_sources())
+        self.store = reach.Store(FOLDER / "clean")
         self.edits = edits  # a function: the next edit or None
         self.report = reports.Report(texts, reports.read_list(LIST))
         self.history = suite.History(FOLDER / "history.json")
         self.began = {}
-
-    def wanted(self, n):
-        return n is None or len(self.report.counted) + len(self.began) < n
+        self.free, self.learned = set(), set()  # workers
+        self.states, self.left, self.running = {}, None, set()  # tests to be run without an edit
+        self.measured = self.spent = False
 
     def go(self, n):
         """Tries n edits; None is all there are."""
         pool = Pool(self.options.jobs, ["plain"] + ([] if self.options.no_asan else ["asan"]), self.probes, self.store, self.options.tests)
         self.start = time.monotonic()
         try:
-            self.measure(pool)
-            self.try_edits(pool, n)
+            while self.give(n):
+                for pipe, message in pool.messages():
+                    self.take(pipe, *message)
         finally:
             pool.end()
 
     def say(self, text):
         print(f"{(time.monotonic() - self.start) / 60:5.1f} min: {text}", flush=True)
 
-    def measure(self, pool):
-        """Runs each test once without an edit, unless that was done for these very sources."""
-        ready, left, running, keys = 0, None, 0, []
-        while ready < len(pool.pipes) or left or running:
-            for pipe, message in pool.messages():
-                if message[0] == "ready":
-                    ready += 1
-                    keys = [key for key in message[1] if ":" not in key]
-                    self.say(f"a tree is ready, {len(message[1])} tests")
-                    if left is None:
-                        left = [key for key in keys if not self.store.has(key)] if not self.options.no_reach else []
-                        left.sort(key=lambda key: self.history.cost.get(key, 0))
-                else:
-                    running -= 1
-                if left:
-                    pipe.send(("measure", left.pop()))
-                    running += 1
-        for key in keys:
-            if self.store.has(key):
-                self.history.learn(key, self.store.get(key)[0])
-        for pipe in pool.pipes:
-            pipe.send(("learn",))
-        self.say("all tests were run without an edit")
+    def take(self, pipe, what, *said):
+        """Notes what a worker says, who is free now."""
+        self.free.add(pipe)
+        if what == "ready":
+            self.say(f"a tree is ready, {len(said[0])} tests")
+            if self.left is None:
+                self.states = {key: state for key, state in said[0].items() if ":" not in key}
+                self.left = [key for key, state in self.states.items() if not self.options.no_reach and not self.store.has(key, state)]
+                self.left.sort(key=lambda key: self.history.cost.get(key, 0))
+        elif what == "measured":
+            self.running.remove(said[0])
+        else:
+            self.done(*said)
 
-    def try_edits(self, pool, n):
-        free = set(pool.pipes)
-        left = True
-        while True:
-            while left and free and self.wanted(n):
-                if self.options.budget is not None and time.monotonic() - self.start > 60 * self.options.budget:
-                    left = False
-                    self.say("the budget is spent")
-                elif (edit := self.edits()) is None:
-                    left = False
-                else:
-                    self.began[edit] = time.monotonic()
-                    free.pop().send(("edit", edit, self.history))
-            if not self.began:
-                return
-            for pipe, message in pool.messages():
-                self.done(*message[1:])
-                free.add(pipe)
+    def give(self, n):
+        """Gives work to who is free: first each test once without an edit, unless that was done for what it is made of now.
+
+        Returns False once there is nothing to wait for."""
+        while self.left and self.free:
+            self.running.add(self.left[-1])
+            self.free.pop().send(("measure", self.left.pop()))
+        if self.left is None or self.left or self.running:
+            return True
+        if not self.measured:
+            self.measured = True
+            for key, state in self.states.items():
+                if self.store.has(key, state):
+                    self.history.learn(key, self.store.get(key)[0])
+            self.say("all tests were run without an edit")
+        while self.free and (edit := self.next(n)):
+            pipe = self.free.pop()
+            if pipe not in self.learned:
+                self.learned.add(pipe)
+                pipe.send(("learn",))
+            self.began[edit] = time.monotonic()
+            pipe.send(("edit", edit, self.history))
+        return bool(self.began)
+
+    def next(self, n):
+        """The next edit, or None if none is wanted or left."""
+        if self.spent or n is not None and len(self.report.counted) + len(self.began) >= n:
+            return None
+        if self.options.budget is not None and time.monotonic() - self.start > 60 * self.options.budget:
+            self.spent = True
+            self.say("the budget is spent")
+            return None
+        return self.edits()
 
     def done(self, edit, result, unsound):
         result["seconds"] = time.monotonic() - self.began.pop(edit)
-        for key, outcome, killed in result.pop("asked"):
+        asked = result.pop("asked")
+        result["asked"] = len(asked)
+        for key, outcome, killed in asked:
             self.history.record(edit.file, key, outcome, killed)
         self.history.save()
         self.report.unsound |= set(unsound)
@@ -264,10 +261,13 @@ def main():
         return 0
     began = time.monotonic()
     run = Run(options, texts, edits)
+    ended = None
     try:
         run.go(n)
     except KeyboardInterrupt:
-        return 130
+        ended = 130
+    except SystemExit as end:
+        ended = end.code
     report = run.report
     for edit in report.survivors():
         print("\n" + report.block(edit), end="")
@@ -275,7 +275,7 @@ def main():
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=trees.TOP, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
     report.write(options.result, {"commit": commit, "seed": options.seed, "wanted": n, "minutes": round((time.monotonic() - began) / 60, 1),
                                   "jobs": options.jobs})
-    return 0 if report.good() else 1
+    return ended if ended is not None else 0 if report.good() else 1
 
 
 if __name__ == "__main__":

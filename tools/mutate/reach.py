@@ -194,8 +194,8 @@ def clear(path):
 
 
 class Store:
-    """What the tests did without an edit, in a folder for one state of the sources: what they took, whether they passed,
-    which blocks they reached."""
+    """What the tests did without an edit, in a folder: what they took, whether they passed, which blocks they reached; each
+    for one state of what the test is made of."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -204,13 +204,17 @@ class Store:
     def _path(self, key):
         return self.folder / re.sub(r"[^\w.-]", "_", key)
 
-    def has(self, key):
-        return self._path(key).exists()
+    def has(self, key, state):
+        try:
+            with open(self._path(key), "rb") as file:
+                return json.loads(file.readline())["state"] == state
+        except (FileNotFoundError, ValueError, KeyError):
+            return False
 
-    def put(self, key, map_path, facts):
+    def put(self, key, state, map_path, facts):
         new = self._path(key).with_suffix(".new")
         reached = pathlib.Path(map_path).read_bytes()
-        new.write_bytes(json.dumps(facts).encode() + b"\n" + zlib.compress(reached, 1))
+        new.write_bytes(json.dumps({**facts, "state": state}).encode() + b"\n" + zlib.compress(reached, 1))
         new.rename(self._path(key))
 
     def get(self, key):

@@ -38,9 +38,12 @@ class Report:
         self.uncompiled = 0
         self.same = 0
         self.unsound = set()
+        self.spent = {}  # kind of work -> seconds, of all workers
 
     def add(self, edit, result):
         """Notes a result; whether it counts."""
+        for work, seconds in result.get("spent", {}).items():
+            self.spent[work] = self.spent.get(work, 0) + seconds
         if result["state"] == "uncompiled":
             self.uncompiled += 1
             return False
@@ -105,6 +108,8 @@ class Report:
         lines.append(f"{len(self.counted)} edits, {self.count('killed')} killed, {self.count('equal')} equal, "
                      f"{self.count('survived')} alive: {100 * self.rate():.1f} %; besides, {self.uncompiled} did not compile "
                      f"and {self.same} changed no code")
+        if self.spent:
+            lines.append("minutes of all workers: " + ", ".join(f"{work} {seconds / 60:.1f}" for work, seconds in sorted(self.spent.items())))
         if self.unsound:
             lines.append(f"not asked, as they fail without an edit: {' '.join(sorted(self.unsound))}")
         return "\n".join(lines)
@@ -116,10 +121,12 @@ class Report:
             old, new = edit.lines(self.texts[edit.file])
             edits.append({"file": edit.file, "line": edit.line, "function": edit.function, "kind": edit.kind, "old": old, "new": new,
                           "state": result["state"], "killer": result.get("killer", ""), "why": result.get("why", ""),
-                          "seconds": round(result.get("seconds", 0), 1)})
+                          "seconds": round(result.get("seconds", 0), 1), "asked": result.get("asked", 0),
+                          "spent": {work: round(seconds, 1) for work, seconds in result.get("spent", {}).items()}})
         data = {**head, "edits": len(self.counted), "killed": self.count("killed"), "equal": self.count("equal"),
                 "survived": self.count("survived"), "uncompiled": self.uncompiled, "same_code": self.same, "rate": round(self.rate(), 4),
-                "good": self.good(), "unsound": sorted(self.unsound), "rooms": self.rooms(), "list": edits}
+                "good": self.good(), "spent": {work: round(seconds) for work, seconds in self.spent.items()},
+                "unsound": sorted(self.unsound), "rooms": self.rooms(), "list": edits}
         with open(path, "w", encoding="utf-8") as file:
             json.dump(data, file, indent=1)
             file.write("\n")

@@ -16,6 +16,7 @@ NOT_OK = re.compile(rb"^not ok \d+ - (\S+)", re.M)
 FAILED = re.compile(rb"^\[  FAILED  \] ([a-z]\w*)", re.M)
 BEGUN = re.compile(rb"^\[ RUN      \] (\w+)", re.M)
 LINK = 0.2  # seconds that a program takes to be linked, about
+MEMORY_ONLY = 0.3  # how likely a sanitizer is to notice what the same test without one did not, compared to another test
 DEFAULT = guard.Limits()
 
 
@@ -102,7 +103,12 @@ def listed(tree, build):
         command = [str(folder / "bin/iwarp-conform"), "run", "--tap", "--jobs", "4", "--results", str(results), "--json",
                    str(tree.work / "suite.json")]
         found.append(_test(tree, build, SUITE, command, {}, {"bin/iwarp-conform"}, False))
-    return [test for test in found if test.targets]
+    return [test for test in found if test.targets and (build == "plain" or sanitized(test))]
+
+
+def sanitized(test):
+    """Whether a test is asked under a sanitizer, too: scripts take minutes there, and their programs come up in the suite."""
+    return test.unit or test.name == SUITE
 
 
 def _test(tree, build, name, command, properties, targets, unit):
@@ -112,6 +118,8 @@ def _test(tree, build, name, command, properties, targets, unit):
     files = set()
     for target in targets:
         files |= {os.path.relpath(f, tree.tree) for f in graph.files(target) if f.startswith(str(tree.tree))}
+    scripts = [word for word in command if word.startswith(f"{tree.tree}/") and not word.startswith(f"{tree.build_folder(build)}/")]
+    files |= {os.path.relpath(script, tree.tree) for script in scripts}
     env = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
     return Test(build, name, command, properties.get("WORKING_DIRECTORY", str(tree.build_folder(build))), env, sorted(targets), files,
                 unit, properties.get("SKIP_RETURN_CODE"))
@@ -172,10 +180,11 @@ class History:
             at = f"{here} {test.key}"
             like = len(words & set(re.split(r"[_-]", test.name)))
             prior = 0.5 if like else 0.2 if file.split("/")[0] in test.name else 0.05
+            prior *= 1 if test.build == "plain" else MEMORY_ONLY
             chance = (self.killed.get(at, 0) + prior) / (self.asked.get(at, 0) + 1)
             guess = 1.0 if test.unit else 15.0
             slower = 1.0 if test.build == "plain" else 3.0
             cost = self.cost.get(test.key, self.cost.get(test.name, guess) * slower)
             return -chance / (cost + LINK * len(test.targets))
 
-        return sorted(tests, key=lambda test: (test.build != "plain", score(test)))
+        return sorted(tests, key=score)

@@ -2,6 +2,7 @@
 """A private copy of the sources with builds of its own, and what its build files say: which source is in which program."""
 
 import fcntl
+import hashlib
 import itertools
 import json
 import os
@@ -19,6 +20,7 @@ BUILDS = {
     "plain": ["-O1 -g0"],
     "asan": ["-O1 -g1", "-DCMAKE_C_COMPILER=clang", "-DIW_SANITIZE=address,undefined"],
 }
+NO_PART = ("tools/mutate/", "tools/results/")  # no program is made of these, and no test that is asked reads them
 
 
 class Bad(Exception):
@@ -30,6 +32,12 @@ def sources():
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=TOP, check=True,
                             stdout=subprocess.PIPE).stdout
     return [name for name in listed.decode().split("\0") if name and os.path.lexists(TOP / name)]
+
+
+def _tests(name):
+    """The folder of tests that a file is in, "" if it is in none."""
+    head, tests, _ = f"/{name}".partition("/tests/")
+    return head + tests if tests else ""
 
 
 class Graph:
@@ -80,6 +88,7 @@ class Tree:
         self.tree = self.folder / "tree"
         self.work = self.folder / "work"
         self.reached = self.work / "reached"
+        self.names = []  # its files
         self.graphs = {}
         self.commands = {}
 
@@ -98,7 +107,7 @@ class Tree:
 
     def copy(self, texts):
         """Brings the tree up to date with the sources, of which some have another text; what has not changed keeps its time."""
-        wanted = sources()
+        self.names = wanted = sources()
         for name in wanted:
             source, target = TOP / name, self.tree / name
             if source.is_symlink():
@@ -124,6 +133,31 @@ class Tree:
         if not (self.tree / ".git").exists():
             subprocess.run(["git", "init", "-q"], cwd=self.tree, check=True)
         subprocess.run(["git", "add", "-A"], cwd=self.tree, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def states(self, wanted):
+        """A name for what each test is made of, from (key, files of its programs).
+
+        A C file matters to the programs that it is in, another file in ROOM/tests/ to the tests that are made of one from there,
+        any other file to every test; prose and the data of results to none."""
+        digests, rooms, common = {}, {}, hashlib.sha256()
+        for name in self.names:
+            path = self.tree / name
+            if name.startswith(NO_PART) or name.endswith(".md"):
+                continue
+            digest = hashlib.sha256(os.readlink(path).encode() if path.is_symlink() else path.read_bytes()).digest()
+            if name.endswith(".c"):
+                digests[name] = digest
+            else:
+                (rooms.setdefault(_tests(name), hashlib.sha256()) if _tests(name) else common).update(name.encode() + b"\0" + digest)
+        states = {}
+        for key, files in wanted:
+            state = common.copy()
+            for name in sorted(files & digests.keys()):
+                state.update(name.encode() + b"\0" + digests[name])
+            for room in sorted(rooms.keys() & {_tests(name) for name in files}):
+                state.update(rooms[room].digest())
+            states[key] = state.hexdigest()[:16]
+        return states
 
     def build_folder(self, build):
         return self.tree / ("build" if build == "plain" else f"build-{build}")
@@ -162,8 +196,11 @@ class Tree:
 
     def build(self, build):
         folder = self.build_folder(build)
-        self.configure(build)
-        self._must(["ninja", "-C", str(folder)], self.folder / f"build-{build}.log")
+        # One tree after the other, each on all processors: what the first one compiles the others take from ccache.
+        with open(self.folder.parent / "building", "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.configure(build)
+            self._must(["ninja", "-C", str(folder)], self.folder / f"build-{build}.log")
         self.graphs[build] = Graph(folder)
         with open(folder / "compile_commands.json", encoding="utf-8") as file:
             entries = json.load(file)

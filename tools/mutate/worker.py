@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Applies one edit at a time to a tree of its own and asks the tests, until one notices."""
 
+import contextlib
+import ctypes
 import json
 import os
 import re
 import shutil
 import signal
-import ctypes
+import time
 import traceback
 
 import guard
@@ -20,6 +22,21 @@ PR_SET_PDEATHSIG = 1
 CLEAN = guard.Limits(cpu=3600, idle=900, wall=3600, memory=2 * guard.MEMORY)  # without an edit nothing hangs
 
 
+class Clock:
+    """How many seconds each kind of work took."""
+
+    def __init__(self):
+        self.spent = {}
+
+    @contextlib.contextmanager
+    def on(self, work):
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.spent[work] = self.spent.get(work, 0) + time.monotonic() - began
+
+
 class Worker:
     def __init__(self, folder, builds, probes, store, tests):
         self.tree = trees.Tree.free(folder)
@@ -29,10 +46,12 @@ class Worker:
         self.wanted = re.compile(tests)
         self.reached = {}  # the map of each test
         self.tests = []
+        self.states = {}  # what each test is made of
         self.sound = set()  # tests that passed without an edit
         self.unsound = set()
         self.clean_suite = {}
         self.original_code = {}
+        self.clock = Clock()
 
     def prepare(self):
         shutil.rmtree(self.tree.work, ignore_errors=True)
@@ -43,6 +62,7 @@ class Worker:
         for build in self.builds:
             self.tree.build(build)
             self.tests += [test for test in suite.listed(self.tree, build) if self.wanted.search(test.name)]
+        self.states = self.tree.states([(test.key, test.files) for test in self.tests])
 
     def measure(self, key):
         """Runs a test without an edit and keeps what it took and reached."""
@@ -51,14 +71,15 @@ class Worker:
         outcome, wrong = self.run(test, CLEAN)
         if wrong:
             outcome, wrong = self.run(test, CLEAN)
-        self.store.put(key, self.tree.reached, {"wall": outcome.wall, "cpu": outcome.cpu, "idle": outcome.idle, "wrong": wrong,
-                                                "output": outcome.output[-3000:].decode("utf-8", "replace") if wrong else "",
-                                                "verdicts": self.verdicts() if key == suite.SUITE else {}})
+        self.store.put(key, self.states[key], self.tree.reached,
+                       {"wall": outcome.wall, "cpu": outcome.cpu, "idle": outcome.idle, "wrong": wrong,
+                        "output": outcome.output[-3000:].decode("utf-8", "replace") if wrong else "",
+                        "verdicts": self.verdicts() if key == suite.SUITE else {}})
 
     def learn(self):
         """Takes over what all workers measured."""
         for test in self.tests:
-            if test.build != "plain" or not self.store.has(test.key):
+            if test.build != "plain" or not self.store.has(test.key, self.states[test.key]):
                 continue
             facts, self.reached[test.name] = self.store.get(test.key)
             (self.unsound if facts["wrong"] else self.sound).add(test.key)
@@ -179,15 +200,17 @@ class Worker:
             if not made.issuperset(wanted):
                 batch = [t for t in order[i:i + BATCH] if t.build == test.build]
                 targets = sorted({target for t in batch for target in t.targets})
-                if not self.tree.make(test.build, targets) and not self.tree.make(test.build, test.targets):
-                    return "", "does not compile", asked
+                with self.clock.on(f"build {test.build}"):
+                    if not self.tree.make(test.build, targets) and not self.tree.make(test.build, test.targets):
+                        return "", "does not compile", asked
                 made |= {(test.build, target) for target in targets}
             limits = history.limits(test)
-            outcome, wrong = self.run(test, limits)
-            if wrong and not outcome.why.startswith(("more", "asleep")):
-                # Once more: what only the machine's other work brought about is no verdict.
-                ids = [wrong] if test.name == suite.SUITE and " " not in wrong else []
-                outcome, wrong = self.run(test, limits, ids)
+            with self.clock.on(f"{'suite' if test.name == suite.SUITE else 'tests'} {test.build}"):
+                outcome, wrong = self.run(test, limits)
+                if wrong and not outcome.why.startswith(("more", "asleep")):
+                    # Once more: what only the machine's other work brought about is no verdict.
+                    ids = [wrong] if test.name == suite.SUITE and " " not in wrong else []
+                    outcome, wrong = self.run(test, limits, ids)
             if wrong and test.key not in self.sound:
                 self.restore(edit.file)
                 good = self.proven(test, limits)
@@ -204,9 +227,11 @@ class Worker:
         """What becomes of an edit, as a dictionary."""
         old = self.original(edit.file)
         new = edit.apply(old)
+        self.clock = Clock()
         try:
             self.put(edit.file, new)
-            same = self.same_code(edit.file, old, new)
+            with self.clock.on("compare code"):
+                same = self.same_code(edit.file, old, new)
             if same is None:
                 return {"state": "uncompiled", "asked": []}
             if same:
@@ -286,7 +311,7 @@ def serve(pipe, *settings):
     try:
         worker = Worker(*settings)
         worker.prepare()
-        pipe.send(("ready", [test.key for test in worker.tests]))
+        pipe.send(("ready", worker.states))
         while (job := pipe.recv()) is not None:
             if job[0] == "measure":
                 worker.measure(job[1])
@@ -297,7 +322,8 @@ def serve(pipe, *settings):
                 pipe.send(("planted", job[1], worker.plant(job[1])))
             else:
                 _, edit, history = job
-                pipe.send(("done", edit, worker.judge(edit, history), sorted(worker.unsound)))
+                result = worker.judge(edit, history)
+                pipe.send(("done", edit, {**result, "spent": worker.clock.spent}, sorted(worker.unsound)))
         pipe.send(("end",))
     except trees.Bad as error:
         pipe.send(("bad", str(error)))

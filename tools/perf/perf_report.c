@@ -61,7 +61,7 @@ static int possible(const char *path)
     struct stat there;
     if (stat(path, &there) == 0) {
         errno = EISDIR;
-        return !S_ISDIR(there.st_mode) && access(path, W_OK) == 0 ? 0 : unwritable(path);
+        return !S_ISDIR(there.st_mode) && !access(path, W_OK) ? 0 : unwritable(path);
     }
     if (errno == ENOENT && lstat(path, &there) == 0)
         return 0; /* a link to what is not there yet */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reports of a run with a baseline, of repeated runs, and of what is known of the suite. */
+/* The reports of a run with a baseline, of repeated runs, of facts, and of what is known of the
+ * suite. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include "report/report_json.h"
 #include "report/report_junit.h"
 #include "report/report_tap.h"
+#include "run/facts.h"
 #include "run/run_record.h"
 #include "suite/proof.h"
 #include "suite/suite.h"
@@ -452,6 +454,40 @@ static void rounds_of_the_first_case(void **state)
     has("t: \n1 PASS");
 }
 
+/* What was found of the target before the first case; what to do about it only where there is
+ * something. */
+static void facts_are_reported(void **state)
+{
+    struct iw_facts facts = {.count = 0};
+
+    (void)state;
+    iw_facts_add(&facts, "revision", "takes #2 only", "say revision=2");
+    iw_facts_add(&facts, "crc", "asks for CRCs", NULL);
+    begin();
+    record.facts = &facts;
+    iw_tap_facts(out, &record);
+    is("# fact revision: takes \\#2 only; say revision=2\n# fact crc: asks for CRCs\n");
+    begin();
+    record.facts = &facts;
+    iw_console_facts(out, &record);
+    is("target: takes #2 only\n  say revision=2\ntarget: asks for CRCs\n");
+    begin();
+    record.facts = &facts;
+    iw_junit_write(out, &record);
+    has("<property name=\"fact\" value=\"revision: takes #2 only; say revision=2\"/>\n");
+    begin();
+    record.facts = &facts;
+    iw_junit_write(out, &record);
+    has("<property name=\"fact\" value=\"crc: asks for CRCs\"/>\n");
+    begin();
+    record.facts = &facts;
+    iw_json_write(out, &record);
+    has("\"facts\": [\n  {\n   \"name\": \"revision\",\n   \"text\": \"takes #2 only\",\n   "
+        "\"advice\": \"say revision=2\"\n  },\n  {\n   \"name\": \"crc\",\n   \"text\": \"asks "
+        "for CRCs\",\n   \"advice\": null\n  }\n ],\n");
+    iw_facts_free(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -468,6 +504,7 @@ int main(void)
         cmocka_unit_test(the_console_has_more_to_say),
         cmocka_unit_test(every_rule_has_its_line),
         cmocka_unit_test(rounds_of_the_first_case),
+        cmocka_unit_test(facts_are_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

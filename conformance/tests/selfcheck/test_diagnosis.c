@@ -292,6 +292,77 @@ static void errors_are_counted(void **state)
     assert_int_equal(d.n_errors, 2);
 }
 
+/* ---- the report ---- */
+
+static void all_that_is_done_is_reported(void **state)
+{
+    struct iw_suite files = {.digest = "0123456789abcdef"};
+    struct iw_accusation list[2] = {{.rule = iw_rule_find("MPA-4.4-11"),
+                                     .verdict = IW_VERDICT_FAIL,
+                                     .n_cases = 3,
+                                     .belongs = true,
+                                     .id = (char[]){"one"},
+                                     .text = (char[]){"no CRC"}},
+                                    {.rule = iw_rule_find("DDP-4.3-08"),
+                                     .verdict = IW_VERDICT_NOTE,
+                                     .n_cases = 1,
+                                     .id = (char[]){"two"}}};
+    struct iw_bent bent[2] = {{.name = (char[]){"violate=mpa-crc"},
+                               .n_failed = 4,
+                               .n_observed = 5,
+                               .list = list,
+                               .n_findings = 2,
+                               .seconds = 1.123456789,
+                               .done = true},
+                              {.name = (char[]){"violate=ddp-msn"}}};
+    struct iw_diagnosis of = {.suite = &files,
+                              .n_cases = 9,
+                              .bent = bent,
+                              .count = 2,
+                              .n_errors = 6,
+                              .n_unclean = 7,
+                              .seconds = 2.5};
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    (void)state;
+    assert_non_null(out);
+    iw_diagnosis_json(out, &of);
+    fclose(out);
+    assert_string_equal(
+        text,
+        "{\n \"schema\": 1,\n \"tool\": {\n  \"name\": \"iwarp-conform\",\n  \"version\": "
+        "\"" IW_VERSION
+        "\"\n },\n \"suite\": {\n  \"version\": \"0123456789abcdef\"\n },\n \"cases\": 9,\n "
+        "\"seconds\": 2.5,\n \"summary\": {\n  \"switches\": 1,\n  \"noticed\": 1,\n  "
+        "\"observed\": 0,\n  \"right\": 1,\n  \"few\": 1,\n  \"belonging\": 0.5,\n  \"unclean\": "
+        "7,\n  \"errors\": 6\n },\n \"switches\": [\n  {\n   \"switch\": \"violate=mpa-crc\",\n   "
+        "\"first\": \"right\",\n   \"failed\": 4,\n   \"observed\": 5,\n   \"seconds\": "
+        "1.12345679,\n   \"findings\": [\n    {\n     \"number\": 1,\n     \"rule\": "
+        "\"MPA-4.4-11\",\n     \"verdict\": \"FAIL\",\n     \"belongs\": true,\n     \"count\": "
+        "3,\n"
+        "     \"case\": \"one\",\n     \"text\": \"no CRC\"\n    },\n    {\n     \"number\": 2,\n  "
+        "   "
+        "\"rule\": \"DDP-4.3-08\",\n     \"verdict\": \"NOTE\",\n     \"belongs\": false,\n     "
+        "\"count\": 1,\n     \"case\": \"two\",\n     \"text\": null\n    }\n   ]\n  }\n ]\n}\n");
+    free(text);
+    out = open_memstream(&text, &length);
+    assert_non_null(out);
+    iw_bent_print(out, &bent[0], true);
+    iw_diagnosis_print(out, &of);
+    fclose(out);
+    assert_string_equal(
+        text,
+        "violate=mpa-crc                              right       4 FAIL  2 findings   1.1 s  "
+        "MPA-4.4-11 DDP-4.3-08  (was right)\n"
+        "  1 FAIL MPA-4.4-11 belongs, 3 cases (one): no CRC\n"
+        "  2 NOTE DDP-4.3-08 is innocent, 1 case (two): \n"
+        "\ndiagnosis: 1 of 1 switches lead to findings, 0 to other observations only; the first "
+        "finding is right in 1 (100.0 %), at most 3 findings in 1 (100.0 %), of the rules accused "
+        "0.500 belong on average, 6 errors; 9 cases, 2.5 s\n");
+    free(text);
+}
+
 /* ---- the table ---- */
 
 static struct iw_bent outcome(const char *name, const char *rule, bool belongs, double seconds)
@@ -420,6 +491,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_part_is_every_nth, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_ends_a_run_ends_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_are_counted, set_up, tear_down),
+        cmocka_unit_test(all_that_is_done_is_reported),
         cmocka_unit_test_setup_teardown(a_table_keeps_other_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_bad_table_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_switch_breaks_rules_of_its_side, set_up, tear_down),

@@ -187,6 +187,9 @@ static void patterns_that_fit_nothing(void **state)
     selects_nothing((char[]){"other"}, "--select other: no case fits");
     selects_nothing((char[]){"rule:MPA-8-002"},
                     "--select rule:MPA-8-002: no case fits (did you mean 'MPA-8-02'?)");
+    /* As far from it as a word of its length may be. */
+    selects_nothing((char[]){"rule:MPA-8-0x2x"},
+                    "--select rule:MPA-8-0x2x: no case fits (did you mean 'MPA-8-02'?)");
     selects_nothing((char[]){"rule:MPA-4.1-02"},
                     "--select rule:MPA-4.1-02: no case names this rule");
     selects_nothing((char[]){"rule:mpa-4.1-02"},

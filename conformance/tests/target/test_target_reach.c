@@ -144,6 +144,7 @@ static void the_station_is_where_the_route_to_the_peer_begins(void **state)
         assert_null(target->control);
         assert_null(iw_target_version(instance));
         assert_int_equal(iw_target_group(instance), 0);
+        assert_string_equal(iw_target_program(instance), "the target");
         assert_false(iw_target_calling(instance));
         assert_null(iw_target_check(instance, error, sizeof(error)));
         assert_string_equal(target->name, "peer");
@@ -255,9 +256,20 @@ static void a_started_peer_gets_a_port_and_is_watched(void **state)
 static void a_started_peer_is_reached_once_it_listens(void **state)
 {
     (void)state;
-    opened("address = '127.0.0.1', start = [[exec " IW_BINARY_DIR "/bin/iwarp-peer listen "
-           "{host}:{port}]]");
+    opened("address = '127.0.0.1', start = [[" IW_BINARY_DIR "/bin/iwarp-peer listen "
+           "{host}:{port}; :]]");
     assert_null(iw_target_check(instance, error, sizeof(error)));
+    assert_string_equal(iw_target_program(instance), "iwarp-peer");
+    closed("");
+}
+
+/* Only a connection shows that a program ends with it, and nobody connects to this one. */
+static void a_program_without_a_port_does_not_end_with_a_connection(void **state)
+{
+    (void)state;
+    opened("connect = 'true', start = 'exit 0'");
+    assert_int_equal(iw_target_of(instance)->port, 0);
+    assert_false(iw_target_ends(instance));
     closed("");
 }
 
@@ -548,6 +560,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_started_peer_is_reached_once_it_listens, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_a_sanitizer_says_comes_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_program_without_a_port_does_not_end_with_a_connection,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(why_nothing_connected_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_person_who_does_nothing_is_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_program_that_crashes_has_ended_the_peer, set_up,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "board.h"
 #include "host/text.h"
 #include "iwarp/transport.h"
 
@@ -118,6 +119,22 @@ static void a_line_every_five_seconds(void **state)
     options.coverage = true;
     hunt.outside = true;
     shows(false, "17 s: 1001 sequences (59/s), 21 states, 22 edges, 24 places, 2 findings\n");
+}
+
+/* Two hunters, of which each has an examiner at work. */
+static void what_is_looked_into_is_counted(void **state)
+{
+    (void)state;
+    options.targets = 2;
+    hunt.board = iw_hunt_board_new();
+    assert_non_null(hunt.board);
+    *iw_hunt_board_examining(hunt.board, 0, 1) = (struct iw_hunt_examining){true, false, 30};
+    *iw_hunt_board_examining(hunt.board, 1, 0) = (struct iw_hunt_examining){true, true, 12};
+    shows(false, "");
+    now = 8000000000;
+    shows(false, "7 s: 1001 sequences (143/s), 3 states, 3 edges, 0 findings; looks into 2 "
+                 "(minimises 1), 42 tries\n");
+    iw_hunt_board_free(hunt.board);
 }
 
 static void before_any_time_has_passed(void **state)
@@ -360,6 +377,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_line_every_five_seconds, begin, finish),
+        cmocka_unit_test_setup_teardown(what_is_looked_into_is_counted, begin, finish),
         cmocka_unit_test_setup_teardown(before_any_time_has_passed, begin, finish),
         cmocka_unit_test_setup_teardown(a_screen_every_half_second, begin, finish),
         cmocka_unit_test_setup_teardown(progress_every_second, begin, finish),

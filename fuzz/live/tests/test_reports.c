@@ -112,6 +112,29 @@ static void no_more_than_there_is_room_for(void **state)
        "UndefinedBehaviorSanitizer: odd \xef\xbf\xbd (a.c:8)");
 }
 
+/* Octets that are no text become three each; what is too long ends before one of them. */
+static void a_long_cause_is_cut_between_characters(void **state)
+{
+    static const char before[] = "UndefinedBehaviorSanitizer: ";
+    struct iw_hunt_reports r;
+    char line[128] = "a.c:1:1: runtime error: ";
+    size_t length = strlen(line), n = strlen(before);
+
+    (void)state;
+    memset(line + length, 0xff, 90);
+    strcpy(line + length + 90, "\n");
+    iw_hunt_reports_begin(&r, path);
+    append(line);
+    iw_hunt_reports_read(&r, path);
+    assert_int_equal(r.n, 1);
+    assert_memory_equal(r.list[0].cause, before, n);
+    size_t room = IW_HUNT_CAUSE - 1 - n;
+    assert_int_not_equal(room % 3, 0); /* or there is nothing to see here */
+    assert_int_equal(strlen(r.list[0].cause), n + room - room % 3);
+    for (size_t i = 0; i < room / 3; i++)
+        assert_memory_equal(r.list[0].cause + n + 3 * i, "\xef\xbf\xbd", 3);
+}
+
 static void no_log(void **state)
 {
     struct iw_hunt_reports r;
@@ -131,6 +154,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_of_a_log, begin, end),
         cmocka_unit_test_setup_teardown(an_abort, begin, end),
         cmocka_unit_test_setup_teardown(no_more_than_there_is_room_for, begin, end),
+        cmocka_unit_test_setup_teardown(a_long_cause_is_cut_between_characters, begin, end),
         cmocka_unit_test_setup_teardown(no_log, begin, end),
     };
 

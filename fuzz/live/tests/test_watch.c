@@ -85,6 +85,8 @@ static void what_a_session_is_told(void **state)
 {
     static const struct act list[] = {
         WELL_DONE, {.stops = true, .progress = WELL(1), SESSION}, FAILED, NO_MORE};
+    static const struct act copied[] = {
+        WELL_DONE, {.stops = true, .progress = WELL(1), SESSION}, WELL_DONE, NO_MORE};
     static char graph[] = "a.dot";
 
     (void)state;
@@ -99,6 +101,11 @@ static void what_a_session_is_told(void **state)
     options.count = 7;
     options.graph = graph;
     watches(list, 70, "",
+            " | in: true #120 | FUZZ --resume --json D/session.json --seed 100 --time 0.1"
+            " --count 7 --graph D/graph #120D/progress.json | cp -- D/graph a.dot");
+    shell.stop = 0;
+    hunt.over = 0;
+    watches(copied, 0, "",
             " | in: true #120 | FUZZ --resume --json D/session.json --seed 100 --time 0.1"
             " --count 7 --graph D/graph #120D/progress.json | cp -- D/graph a.dot");
 }

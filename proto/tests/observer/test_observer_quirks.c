@@ -35,7 +35,8 @@ static const struct row rows[] = {
      false},
     /* Both: another start, and one counter. */
     {{REQUEST, REPLY, "I " SEND_2, "I " READ_3}, {IW_CHECK_DDP_MSN, IW_CHECK_DDP_MSN}, 2, false},
-    /* Another queue begins elsewhere. */
+    /* Another queue begins elsewhere, below the start of the first one, too. */
+    {{REQUEST, REPLY, "I " SEND_4, "I " READ_3}, {IW_CHECK_DDP_MSN, IW_CHECK_DDP_MSN}, 2, false},
     {{REQUEST, REPLY, "I " SEND_1, "I " READ_3}, {IW_CHECK_DDP_MSN}, 1, false},
     /* One counter for Sends and Reads. */
     {{REQUEST, REPLY, "I " SEND_1, "I " READ_2, "I " SEND_3, "I " READ_4},

@@ -50,6 +50,23 @@ static void connects_from_a_bound_socket(void **state)
     assert_int_equal(client.completions[IW_WORK_RECV], 3);
 }
 
+/* A program that was started without standard input gets descriptor 0. */
+static void listens_on_descriptor_0(void **state)
+{
+    struct world *w = *state;
+    struct sockaddr_in at;
+    socklen_t length = sizeof(at);
+    int input = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    struct iw_host_port to = listen_at(w, "127.0.0.1:0", 0);
+    assert_int_equal(getsockname(STDIN_FILENO, (struct sockaddr *)&at, &length), 0);
+    assert_int_equal(ntohs(at.sin_port), to.port);
+    iw_listener_destroy(w->listener);
+    w->listener = NULL;
+    assert_int_equal(dup2(input, STDIN_FILENO), input < 0 ? -1 : STDIN_FILENO);
+    close(input);
+}
+
 static void reports_why_a_socket_does_not_connect(void **state)
 {
     struct world *w = *state;
@@ -180,9 +197,13 @@ static void a_duplicate_outlives_its_listener(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(connects_from_a_bound_socket),    TEST(reports_why_a_socket_does_not_connect),
-        TEST(refuses_a_socket_that_is_none),   TEST(sends_without_a_step),
-        TEST(listens_on_a_socket_and_remakes), TEST(a_duplicate_outlives_its_listener),
+        TEST(connects_from_a_bound_socket),
+        TEST(listens_on_descriptor_0),
+        TEST(reports_why_a_socket_does_not_connect),
+        TEST(refuses_a_socket_that_is_none),
+        TEST(sends_without_a_step),
+        TEST(listens_on_a_socket_and_remakes),
+        TEST(a_duplicate_outlives_its_listener),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,10 +51,14 @@ static void connections_stay_the_parents(void **state)
     if (child == 0) {
         struct ibv_sge sge = sge_of(&w->a, 0, 8);
         struct ibv_send_wr wr = request(IBV_WR_SEND, &sge, NULL, 0), *bad;
+        struct ibv_qp_attr attr;
+        struct ibv_qp_init_attr init;
         struct ibv_wc wc;
         if (sockets() != 0)
             _exit(1);
         /* Its copy of a queue pair is in error. */
+        if (ibv_query_qp(w->a.qp, &attr, IBV_QP_STATE, &init) != 0 || attr.qp_state != IBV_QPS_ERR)
+            _exit(4);
         if (ibv_post_send(w->a.qp, &wr, &bad) != 0 || ibv_poll_cq(w->a.cq, 1, &wc) != 1 ||
             wc.status != IBV_WC_WR_FLUSH_ERR)
             _exit(2);

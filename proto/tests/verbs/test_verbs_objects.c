@@ -261,7 +261,7 @@ static void queues_are_resized(void **state)
     (void)state;
     assert_int_equal(ibv_modify_qp(qp, &error, IBV_QP_STATE), 0);
     for (unsigned i = 0; i < 4; i++) {
-        struct ibv_recv_wr recv = {.wr_id = i};
+        struct ibv_recv_wr recv = {.wr_id = 10 + i};
         assert_int_equal(ibv_post_recv(qp, &recv, &bad), 0);
         if (i == 1)
             assert_int_equal(ibv_resize_cq(cq, 4), 0);
@@ -270,7 +270,7 @@ static void queues_are_resized(void **state)
     assert_int_equal(ibv_resize_cq(cq, 3), EINVAL); /* four entries wait */
     assert_int_equal(ibv_poll_cq(cq, 5, wc), 4);
     for (unsigned i = 0; i < 4; i++)
-        assert_int_equal(wc[i].wr_id, i);
+        assert_int_equal(wc[i].wr_id, 10 + i);
     assert_int_equal(ibv_destroy_qp(qp), 0);
     assert_int_equal(ibv_destroy_cq(cq), 0);
     assert_int_equal(ibv_dealloc_pd(pd), 0);

@@ -2,6 +2,8 @@
 /* Requests between two queue pairs, and how they end when something is wrong with them. */
 #include "verbs_world.h"
 
+#include <poll.h>
+
 static void sends_are_received(void **state)
 {
     struct world *w = *state;
@@ -287,6 +289,29 @@ static void a_shared_queue_gives_many_at_once(void **state)
     assert_int_equal(ibv_dereg_mr(mr), 0);
 }
 
+/* A program that waits in poll() drives both sides meanwhile: it need not ask for entries. */
+static void waiting_in_poll_drives(void **state)
+{
+    struct world *w = *state;
+    struct ibv_mr *mr = ibv_reg_mr(w->srq->pd, w->b.memory, MEMORY, LOCAL);
+    struct ibv_srq_attr attr = {.srq_limit = 1};
+    struct pollfd fd = {.fd = w->b.id->verbs->async_fd, .events = POLLIN};
+    struct ibv_sge from = sge_of(&w->a, 0, 8), to = {(uintptr_t)w->b.memory, 8, mr->lkey};
+    struct ibv_send_wr wr = request(IBV_WR_SEND, &from, NULL, 0);
+    struct ibv_recv_wr recv = {.wr_id = 80, .sg_list = &to, .num_sge = 1}, *bad;
+    struct ibv_async_event event;
+    assert_int_equal(ibv_post_srq_recv(w->srq, &recv, &bad), 0);
+    assert_int_equal(ibv_modify_srq(w->srq, &attr, IBV_SRQ_LIMIT), 0);
+    assert_int_equal(poll(&fd, 1, 0), 0);
+    assert_int_equal(post(&w->a, &wr), 0);
+    assert_int_equal(poll(&fd, 1, -1), 1);
+    assert_int_equal(ibv_get_async_event(w->b.id->verbs, &event), 0);
+    assert_int_equal(event.event_type, IBV_EVENT_SRQ_LIMIT_REACHED);
+    ibv_ack_async_event(&event);
+    expect_status(&w->b, 80, IBV_WC_SUCCESS);
+    assert_int_equal(ibv_dereg_mr(mr), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -308,6 +333,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_shared_queue_gives_receives, set_up_shared, tear_down),
         cmocka_unit_test_setup_teardown(a_shared_queue_gives_many_at_once, set_up_shared,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(waiting_in_poll_drives, set_up_shared, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

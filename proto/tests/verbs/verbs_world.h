@@ -38,6 +38,7 @@ struct world {
     struct rdma_cm_id *listener;
     struct side a, b;    /* a connects */
     struct ibv_srq *srq; /* of b; NULL: none */
+    bool fields;         /* ibv_wr_* and ibv_cq_ex: requests and entries field by field */
     uint8_t said[256];
     uint8_t said_length;
 };
@@ -56,21 +57,43 @@ static inline struct rdma_cm_id *expect_event(struct world *w, enum rdma_cm_even
     return id;
 }
 
+static inline struct ibv_cq *make_queue(struct world *w, struct side *s)
+{
+    struct ibv_cq_init_attr_ex attr = {.cqe = 64,
+                                       .wc_flags = IBV_WC_STANDARD_FLAGS |
+                                                   IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+                                                   IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
+    if (!w->fields)
+        return ibv_create_cq(s->id->verbs, 64, NULL, NULL, 0);
+    struct ibv_cq_ex *cq = ibv_create_cq_ex(s->id->verbs, &attr);
+    return cq != NULL ? ibv_cq_ex_to_cq(cq) : NULL;
+}
+
 static inline void make_side(struct world *w, struct side *s)
 {
     s->pd = ibv_alloc_pd(s->id->verbs);
-    s->cq = ibv_create_cq(s->id->verbs, 64, NULL, NULL, 0);
+    s->cq = make_queue(w, s);
     assert_non_null(s->pd);
     assert_non_null(s->cq);
     s->mr = ibv_reg_mr(s->pd, s->memory, sizeof(s->memory), RIGHTS);
     assert_non_null(s->mr);
-    struct ibv_qp_init_attr attr = {
+    struct ibv_qp_init_attr_ex attr = {
         .send_cq = s->cq,
         .recv_cq = s->cq,
         .srq = s == &w->b ? w->srq : NULL,
         .cap = {.max_send_wr = 48, .max_recv_wr = 16, .max_send_sge = 4, .max_recv_sge = 4},
-        .qp_type = IBV_QPT_RC};
-    assert_int_equal(rdma_create_qp(s->id, s->pd, &attr), 0);
+        .qp_type = IBV_QPT_RC,
+        .comp_mask = IBV_QP_INIT_ATTR_PD,
+        .pd = s->pd};
+    if (w->fields) {
+        attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+        attr.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+                              IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_READ |
+                              IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+                              IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV |
+                              IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
+    }
+    assert_int_equal(rdma_create_qp_ex(s->id, &attr), 0);
     s->qp = s->id->qp;
 }
 
@@ -111,10 +134,11 @@ static inline void ask(struct world *w)
     assert_memory_equal(w->said, "hello", 5);
 }
 
-static inline int set_up_with(void **state, bool shared)
+static inline int set_up_world(void **state, bool shared, bool fields)
 {
     struct world *w = calloc(1, sizeof(*w));
     assert_non_null(w);
+    w->fields = fields;
     listen_now(w);
     ask(w);
     if (shared) {
@@ -136,6 +160,11 @@ static inline int set_up_with(void **state, bool shared)
         }
     *state = w;
     return 0;
+}
+
+static inline int set_up_with(void **state, bool shared)
+{
+    return set_up_world(state, shared, false);
 }
 
 static inline int set_up(void **state)

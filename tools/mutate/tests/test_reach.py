@@ -74,11 +74,12 @@ class Kept(unittest.TestCase):
             with open(path, "r+b") as file:
                 file.seek(77)
                 file.write(b"\1")
-            self.assertFalse(store.has("a:b"))
-            store.put("a:b", path, {"wall": 1.5})
-            self.assertTrue(store.has("a:b"))
+            self.assertFalse(store.has("a:b", "now"))
+            store.put("a:b", "now", path, {"wall": 1.5})
+            self.assertTrue(store.has("a:b", "now"))
+            self.assertFalse(store.has("a:b", "later"))
             facts, reached = store.get("a:b")
-            self.assertEqual((facts, reached[76:79]), ({"wall": 1.5}, b"\0\1\0"))
+            self.assertEqual((facts["wall"], reached[76:79]), (1.5, b"\0\1\0"))
 
 
 if __name__ == "__main__":

@@ -253,6 +253,8 @@ void ibv_free_device_list(struct ibv_device **list)
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
 {
     (void)context;
+    if (fails(FAULT_QUERY_DEVICE))
+        return errno;
     *attributes = doubles.attributes;
     return 0;
 }
@@ -449,7 +451,7 @@ void rdma_free_devices(struct ibv_context **list)
 
 struct rdma_event_channel *rdma_create_event_channel(void)
 {
-    return &own.channel;
+    return fails(FAULT_EVENT_CHANNEL) ? NULL : &own.channel;
 }
 
 struct rdma_cm_id *doubles_new_id(void)

@@ -22,8 +22,8 @@ static void find(const char *name, const char *expected)
     } else {
         assert_int_equal(status, 0);
         assert_string_equal(device.verbs->device->name, expected + 1);
-        free(device.parked);
     }
+    free(device.parked);
 }
 
 static void finds_its_device(void **state)
@@ -48,6 +48,11 @@ static void finds_its_device(void **state)
     find("rnic0", "--device rnic0: it speaks InfiniBand or RoCE; those with iWARP: none");
     doubles_fail(FAULT_GET_DEVICES, ENOENT, 1);
     find(NULL, "--backend verbs: librdmacm: No such file or directory (is rdma_ucm loaded?)");
+    doubles_begin();
+    doubles_fail(FAULT_EVENT_CHANNEL, EMFILE, 1);
+    find(NULL, "--backend verbs: cannot use rnic0: Too many open files");
+    doubles_fail(FAULT_QUERY_DEVICE, EIO, 1);
+    find(NULL, "--backend verbs: cannot use rnic0: Input/output error");
     /* As many names as a line has room for: 99 octets with the spaces before them. */
     doubles_begin();
     doubles.devices = 3;
