@@ -98,6 +98,10 @@ static const struct consequence consequences[] = {
     {"violate=mpa-marker-missing", "MPA-3-03 MPA-4.5-01",
      "The maximum ULPDU Length for a single ULPDU when Markers are present MUST be computed as: "
      "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4) (RFC 5044 §4.5)"},
+    /* One Marker elsewhere is octets of another kind where it belongs; two prove more. */
+    {"violate=mpa-marker-place", "MPA-4.3-03",
+     "FPDUPTR MUST contain the number of octets in the TCP stream from the beginning of the ULPDU "
+     "Length field to the first octet of the Marker (RFC 5044 §4.3)"},
     {"violate=mpa-marker-unasked", "MPA-4.5-05",
      "The maximum ULPDU Length for a single ULPDU when Markers are present MUST be computed as: "
      "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4) (RFC 5044 §4.5)"},
