@@ -5,10 +5,11 @@ local strict = iw.load("strict")
 local message = iw.load("message")
 local octets = iw.load("octets")
 local instruments = iw.load("instruments")
+local refusal = iw.load("refusal")
 
 local Conn = {}
 for name, method in pairs(iw.load("conn_segments")) do Conn[name] = method end
-local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends receives delivered failing deaf turned")) }
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first heard held ends receives delivered latest failing deaf turned")) }
 
 function Conn.new(t, raw)
   local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)
@@ -335,17 +336,6 @@ local function field_rule(patterns, item)
   return #list == 1 and FIELD_RULES[item.op][list[1]] or nil
 end
 
--- The rule that a target breaks which refuses a good message, by what its Terminate returns of it. Of a case that sends something odd
--- nobody knows that it was good.
-local function refused_rule(conn, item)
-  local segment = item and item.op == "terminate" and item.m and item.segment
-  if not segment or conn.t.odd then return nil end
-  if segment.op == "write" then return item.segment_length == 14 and "DDP-5.2-11" or nil end
-  if segment.op ~= "read-request" or not item.request then return nil end
-  if item.request.size > 0 then return "RDMAP-5.2.1-12" end
-  return item.layer == 0 and item.etype == 1 and "RDMAP-5.2.1-15" or "RDMAP-5.2.1-16"
-end
-
 local function reason_for(patterns, item)
   if not item then return "the target did not answer" end
   if item.kind == "fin" then return "the target closed the connection instead" end
@@ -439,7 +429,7 @@ function Conn:expect(...)
   if not item then unfinished(self, patterns) end
   local word = how(patterns, item)
   self.t:fail(reason_for(patterns, item), {
-    rule = field_rule(patterns, item) or word == "refused" and refused_rule(self, item) or options.rule, how = word, fault = fault_of(patterns, item, word),
+    rule = field_rule(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or options.rule, how = word, fault = fault_of(patterns, item, word),
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, options.within),
     item = item,
@@ -515,7 +505,7 @@ function Conn:fence(options)
   if done then return nil end
   self.t.asked = self
   self.t:fail(reason_for({}, item), {
-    rule = refused_rule(self, item) or options.rule,
+    rule = refusal.rule(self.t, item) or options.rule,
     how = item and instruments.ends(item) and "refused" or item and "another answer" or "unanswered",
     expected = rest.text, actual = item and item.text or nothing_text(self, options.within), item = item,
   })
@@ -582,6 +572,7 @@ function Conn:read(buffer, offset, size)
       expected = ("%d octets for %s"):format(size or buffer.length, sent.text), actual = item.text, item = item,
     })
   end
+  self.t.asked = self
   return item.payload
 end
 

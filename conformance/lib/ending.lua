@@ -127,6 +127,14 @@ local function cause_of(one, found)
   end
 end
 
+-- The finding that is about the very octet in which the target's are other ones than the case expects, and all others are right:
+-- they are one, whatever the case is about.
+local function same_octet(one, found)
+  for _, cause in ipairs(one.octet and found or {}) do
+    if cause.position == one.octet and cause.connection == one.connection then return cause end
+  end
+end
+
 -- The case's own deviation from which it follows that the target went on after an error.
 local function missed(one, own)
   if one.how ~= WENT_ON then return nil end
@@ -148,7 +156,7 @@ local function deviations(t, outcome)
   local found = of_their_own(findings(t))
   for _, one in ipairs(own) do
     one.time, one.rule = one.time or math.huge, one.rule or t.case.rules[1]
-    local cause = cause_of(one, found)
+    local cause = cause_of(one, found) or same_octet(one, found)
     if one.first == "early" and cause and cause.position < one.item.position then
       follows(t, one, cause)
     elseif one.first then

@@ -68,6 +68,7 @@ static const struct consequence consequences[] = {
     {"overstrict=rdmap-read-*", "RDMAP-5.2.1-12",
      "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
      "RDMA Read Response Message (RFC 5040 §5.2.1)"},
+    {"overstrict=rdmap-send-*", "RDMAP-7.2-02", "The RDMA OpCode MUST be valid (RFC 5040 §7.2)"},
     {"overstrict=rdmap-write-empty", "DDP-5.2-11",
      "A zero-length DDP Message is allowed and MUST consume exactly one DDP Segment. [...] The "
      "STag "
@@ -131,8 +132,12 @@ static const struct consequence consequences[] = {
     {"violate=rdmap-response-data", "RDMAP-5.2.1-12",
      "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
      "RDMA Read Response Message (RFC 5040 §5.2.1)"},
+    /* Who waits for the next request to answer that first leaves one alone without an answer. */
+    {"violate=rdmap-*response-order", "RDMAP-5.2.1-12 EXT-5.2.1-19",
+     "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
+     "RDMA Read Response Message (RFC 5040 §5.2.1)"},
     /* The second delivery takes the buffer of the next Send. */
-    {"violate=ddp-deliver-once", "RDMAP-5.3-02 DDP-3-14",
+    {"violate=ddp-deliver-once", "RDMAP-5.3-02 EXT-6.3-03 DDP-3-14",
      "MUST Deliver a DDP Message to the ULP at most once (RFC 5041 §5.3)"},
     /* RsvdULP is RDMAP's control octet, and the Invalidate STag after it. */
     {"violate=ddp-constant-untagged", "RDMAP-4.1-09 RDMAP-4.1-11",
