@@ -362,9 +362,16 @@ local function how(patterns, item)
   return not item and "unanswered" or ends and "refused" or "another answer"
 end
 
+-- Whether a target that connects has sent nothing but its start-up frame, and ends the connection now: it takes no Reply such as ours.
+local function refuses_reply(conn, item)
+  local peer = conn:state().peer
+  return conn.t.case.role == "initiator" and peer and item.position == 20 + peer.pd_length
+end
+
 -- The code of the Terminate that is expected first, "1/1/00", or with which the target refuses what is right; nil if there
 -- is none.
-local function fault_of(patterns, item, word)
+local function fault_of(conn, patterns, item, word)
+  if word == "refused" and item.op ~= "terminate" and (patterns[1].kind == "startup" or refuses_reply(conn, item)) then return refusal.CLOSE end
   local f = word == "refused" and item.op == "terminate" and item or patterns[1].name == "terminate" and patterns[1].fields
   return f and message.code_of(f) or nil
 end
@@ -429,7 +436,8 @@ function Conn:expect(...)
   if not item then unfinished(self, patterns) end
   local word = how(patterns, item)
   self.t:fail(reason_for(patterns, item), {
-    rule = field_rule(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or options.rule, how = word, fault = fault_of(patterns, item, word),
+    rule = field_rule(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or options.rule, how = word, fault = fault_of(self, patterns, item, word),
+    came = word == "closed" and refuses_reply(self, item) and refusal.CLOSE or nil,
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, options.within),
     item = item,

@@ -6,6 +6,7 @@
 local octets = iw.load("octets")
 local strict = iw.load("strict")
 local instruments = iw.load("instruments")
+local refusal = iw.load("refusal")
 
 local literal = {}
 
@@ -127,7 +128,10 @@ local function compared(conn, pattern, text)
       ("%s/%s/%s"):format(layer:sub(1, 1), layer:sub(2), code)
   end
   if code_in(text) then return "refused", code_in(text) end
-  return terminate and "refused" or text ~= "" and "another answer" or conn:state().ended and "refused" or "unanswered"
+  if terminate then return "refused" end
+  if text ~= "" then return "another answer" end
+  if not conn:state().ended then return "unanswered" end
+  return "refused", pattern:sub(1, #literal.REPLY) == literal.REPLY and refusal.CLOSE or nil
 end
 
 -- Returns where the octets that were heard last (all but a CRC field) are others than the pattern's, as a position in the target's stream, if they

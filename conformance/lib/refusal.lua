@@ -6,6 +6,9 @@ local message = iw.load("message")
 
 local refusal = {}
 
+-- In place of the code of a Terminate: the target has closed the connection in answer to a start-up frame (RFC 5044 §7.1).
+refusal.CLOSE = "close"
+
 local SENDS = strict.set("send send-se send-invalidate send-se-invalidate")
 local SEND_HEADER, WRITE_HEADER = 18, 14
 -- "The RDMA OpCode MUST be valid" (RFC 5040 §7.2): it is.

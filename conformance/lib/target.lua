@@ -31,7 +31,7 @@ end
 -- ---- verdicts ----
 
 local SEVERITY = { PASS = 0, SKIP = 1, INCONCLUSIVE = 2, NOTE = 3, FAIL = 4, ERROR = 5 }
-local WHY = strict.set("rule expected actual item first how fault conn octet")
+local WHY = strict.set("rule expected actual item first how fault came conn octet")
 
 local function verdict_of(t, rule)
   if not rule then return t.case.worst, t.case.rules[1] end
@@ -57,7 +57,8 @@ end
 
 -- A deviation of the target, after all that the observer has found so far. why.how: a word for what the target did, the
 -- same in all cases where it does that (the reason unless given). why.fault: the error that it should have reported, or with which it
--- "refused" what is right, as the code of a Terminate. why.octet: the one that is not as expected, if all others are.
+-- "refused" what is right, as the code of a Terminate. why.came: what came in place of a Terminate.
+-- why.octet: the one that is not as expected, if all others are.
 local function deviation(t, verdict, rule, reason, why)
   local conn = why.item and why.item.conn or t.asked
   local latest = conn or t.conns[#t.conns]
@@ -102,17 +103,19 @@ function Target:fail(reason, why)
     local broken = refusal.rule(self, item)
     if broken then verdict, rule = verdict_of(self, broken) end
   elseif not why.how and why.conn and why.conn:state().ended then
-    why.how = "refused"
+    why.how, why.fault = "refused", not why.conn.agreed and refusal.CLOSE or nil
   end
   local one = deviation(self, verdict, rule, reason, why)
-  one.came = one.came or code
+  one.came = one.came or code or why.came
   iw.raise(one)
 end
 
 -- The target no longer serves its peers: a FAIL, whatever the case is about.
 function Target:gone(reason, expected, item)
-  iw.raise(deviation(self, "FAIL", self.case.rules[1], reason,
-    { how = "gone", expected = expected, actual = item and item.text or "nothing", item = item }))
+  local one = deviation(self, "FAIL", self.case.rules[1], reason,
+    { how = "gone", expected = expected, actual = item and item.text or "nothing", item = item })
+  if item and item.kind ~= "message" and item.kind ~= "startup" then one.came = refusal.CLOSE end
+  iw.raise(one)
 end
 
 -- Ends the case if the target's process has died.

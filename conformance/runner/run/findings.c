@@ -16,12 +16,17 @@ static bool serves(const struct iw_check_info *info, const struct iw_rule *rule)
     return found;
 }
 
-/* Returns whether a failure of the check leads to this Terminate ("1/1/00"); any does for NULL. */
+/* That the target closes the connection in answer to a start-up frame, in place of a code. */
+#define CLOSES "close"
+
+/* Returns whether a failure of the check leads to this Terminate ("1/1/00"), or to CLOSES; any does
+ * for NULL. */
 static bool leads_to(const struct iw_check_info *info, const char *fault)
 {
     char code[16];
     snprintf(code, sizeof(code), "%x/%x/%02x", info->layer, info->etype, info->code);
-    return fault == NULL || (info->reaction == IW_REACTION_TERMINATE && strcmp(code, fault) == 0);
+    return fault == NULL || (info->reaction == IW_REACTION_TERMINATE && strcmp(code, fault) == 0) ||
+           (info->reaction == IW_REACTION_CLOSE && strcmp(CLOSES, fault) == 0);
 }
 
 /* The check that a deviation is about: one that names its rule first, or else any that serves it.
@@ -57,8 +62,8 @@ static bool same_text(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Returns whether the target reports an error where there is none. What it accuses us of is the
- * same whatever the case was about. */
+/* Returns whether the target reports an error where there is none, or closes. What it accuses us of
+ * is the same whatever the case was about. */
 static bool refusal(const struct iw_deviation *d)
 {
     return !d->wire && d->fault != NULL && strcmp(d->how, "refused") == 0;
@@ -265,7 +270,8 @@ static bool singled_out(const struct iw_entry *e, const struct iw_deviation *d)
 }
 
 /* The rule that most of its cases accuse; of equals, the first in the catalogue. Of a refusal: what
- * more than half of them have singled out, or else a rule of the error that it reports. */
+ * more than half of them have singled out by its Terminate, or else a rule of the error that it
+ * reports. */
 static const struct iw_rule *accused(const struct iw_finding *f, const struct iw_record *record)
 {
     const struct iw_deviation *model = iw_finding_deviation(f, record);
@@ -290,7 +296,7 @@ static const struct iw_rule *accused(const struct iw_finding *f, const struct iw
     }
     if (!refusal(model))
         return iw_rule_at(most);
-    if (2 * single[most_single] > alike)
+    if (2 * single[most_single] > alike && strcmp(model->fault, CLOSES) != 0)
         return iw_rule_at(most_single);
     const struct iw_rule *of_error = refused_most(f, record);
     return of_error != NULL ? of_error : iw_rule_at(single[most_single] > 0 ? most_single : most);

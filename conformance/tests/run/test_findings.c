@@ -222,6 +222,31 @@ static void misplaced_octets_follow_from_placing_wrongly(void **state)
     is(1, "DDP-5.2-05", IW_VERDICT_FAIL, 1, 2);
 }
 
+/* Start-up frames that are in order are answered by closing: one finding, of what is refused most,
+ * and so is a connection after the case that is. */
+static void closing_at_startup_is_one_finding(void **state)
+{
+    static const struct iw_rule *named[2], *one[1];
+    static struct iw_case refused, taken;
+    (void)state;
+    named[0] = iw_rule_find("MPA-7.1.1-15");
+    named[1] = iw_rule_find("EMPA-6-07");
+    one[0] = named[0];
+    refused = (struct iw_case){.id = (char[]){"x"}, .rules = named, .n_rules = 2};
+    taken = (struct iw_case){.id = (char[]){"y"}, .rules = one, .n_rules = 1};
+    struct iw_deviation gone = by_case("MPA-7.1.1-21", "gone", NULL);
+    gone.came = (char[]){"close"};
+    add(gone, 5);
+    add(by_case("MPA-7.1.1-15", "refused", "close"), 5);
+    add(by_case("MPA-7.1.1-03", "refused", "close"), 6);
+    add(by_case("MPA-7.1.1-20", "refused", NULL), 5);
+    entries[3].c = &taken;
+    entries[1].c = entries[2].c = &refused;
+    build(2);
+    is(0, "EMPA-6-07", IW_VERDICT_FAIL, 3, 1);
+    is(1, "MPA-7.1.1-20", IW_VERDICT_FAIL, 1, 3);
+}
+
 static void completions_follow_from_delivering_twice(void **state)
 {
     (void)state;
@@ -335,6 +360,7 @@ int main(void)
         TEST(a_refusal_is_of_what_most_cases_accuse),
         TEST(a_refusal_is_of_what_is_refused_most),
         TEST(misplaced_octets_follow_from_placing_wrongly),
+        TEST(closing_at_startup_is_one_finding),
         TEST(completions_follow_from_delivering_twice),
         TEST(misplaced_octets_alone_accuse_what_the_case_is_about),
         TEST(another_answer_is_another_finding),
