@@ -115,11 +115,15 @@ local function looked_through(t, one)
   return true
 end
 
+-- Where the target's stream ends, and not at an octet.
+local AT_END = "mpa-fin-inside"
+
 -- The finding from which a deviation follows: a MUST that the target broke before, on the same connection.
 local function cause_of(one, found)
   for _, cause in ipairs(found) do
     if cause.how == WENT_ON then goto continue end
-    local before = cause.time and cause.time < one.time or not cause.time and one.received and cause.position < one.received
+    local before = cause.time and cause.time < one.time or not cause.time and one.received
+      and (cause.position < one.received or cause.how == AT_END and cause.position == one.received)
     if cause.verdict == "FAIL" and before and not cause.quirk and (not one.connection or one.connection == cause.connection) then
       return cause
     end

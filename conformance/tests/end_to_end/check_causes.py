@@ -15,6 +15,8 @@ import harness
 BENT = (
     # Octets that are compared differ where the observer has found something: they are no finding of their own.
     ("--violate mpa-req-r", ("octets-reply-*", "octets-target-request-*", "octets-private-length*", "octets-enhanced-initiator-*"), ["MPA-7.1.1-11"], 0),
+    # What comes before the end of the stream, and is no FPDU, no case has caused.
+    ("--violate mpa-fin-inside", ("octets-reply-*", "octets-msn", "octets-immediate*", "rdmap-send-*"), ["MPA-4.1-01"], 1),
     # It refuses what is right: the error that it reports is the one it takes it for.
     ("--overstrict rdmap-send-se", ("octets-send-*", "rdmap-rsv-sends*", "rdmap-send-*", "ddp-msn-*"), ["RDMAP-7.2-02"], 1),
     ("--overstrict rdmap-send-empty", ("octets-msn", "octets-pad-*", "ddp-send-*", "rdmap-send-*"), ["RDMAP-5.3-11"], 1),
