@@ -109,17 +109,17 @@ end
 -- The DDP header of a Terminate: a Terminate on queue 2, with MSN 1 and MO 0, all of it.
 literal.TERMINATE = "4147 00000000 00000002 00000001 00000000"
 
--- The code of the Terminate among these octets, "1/1/00"; nil if there is none.
+-- The code of the Terminate among these octets, "1/1/00", and what follows it; nil if there is none.
 local function code_in(text)
   local _, ends = text:find(octets.hex(literal.TERMINATE), 1, true)
   if not ends or #text < ends + 2 then return nil end
-  return ("%x/%x/%02x"):format(text:byte(ends + 1) >> 4, text:byte(ends + 1) & 0xf, text:byte(ends + 2))
+  return ("%x/%x/%02x"):format(text:byte(ends + 1) >> 4, text:byte(ends + 1) & 0xf, text:byte(ends + 2)), text:sub(ends + 3)
 end
 
 -- Returns the code of the Terminate that has come and that nobody took; nil if there is none.
-function literal.terminated(conn) return code_in(rest(conn)) end
+function literal.terminated(conn) return (code_in(rest(conn))) end
 
--- As in conn.lua: a word for what came, and the code of the Terminate that was expected or came.
+-- As in conn.lua: a word for what came, the code of the Terminate that was expected or came, and the rule if what came shows it.
 local function compared(conn, pattern, text)
   local layer, code = pattern:match("^" .. literal.TERMINATE .. " (%x%x)(%x%x)$")
   local terminate = text:find(octets.hex(literal.TERMINATE):sub(1, 2), 1, true)
@@ -127,7 +127,8 @@ local function compared(conn, pattern, text)
     return not terminate and (conn:state().ended and "closed" or "missed") or "another Terminate",
       ("%s/%s/%s"):format(layer:sub(1, 1), layer:sub(2), code)
   end
-  if code_in(text) then return "refused", code_in(text) end
+  local came, returned = code_in(text)
+  if came then return "refused", came, refusal.rule_of_octets(conn.t, came, returned) end
   if terminate then return "refused" end
   if text ~= "" then return "another answer" end
   if not conn:state().ended then return "unanswered" end
@@ -160,7 +161,9 @@ local function unexpected(conn, patterns, options, text, whole)
   }
   if options.premise then conn.t:inconclusive(reason, why) end
   conn.t.asked = conn
-  why.how, why.fault = compared(conn, patterns[1], text)
+  local shown
+  why.how, why.fault, shown = compared(conn, patterns[1], text)
+  why.rule = shown or why.rule
   for _, pattern in ipairs(whole and patterns or {}) do why.octet = why.octet or sole_difference(conn, pattern, text) end
   conn.t:fail(reason, why)
 end
