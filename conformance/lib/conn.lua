@@ -5,10 +5,11 @@ local strict = iw.load("strict")
 local message = iw.load("message")
 local octets = iw.load("octets")
 local instruments = iw.load("instruments")
+local refusal = iw.load("refusal")
 
 local Conn = {}
 for name, method in pairs(iw.load("conn_segments")) do Conn[name] = method end
-local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first held ends receives delivered failing deaf turned")) }
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first heard held ends receives delivered latest failing deaf turned")) }
 
 function Conn.new(t, raw)
   local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)
@@ -335,17 +336,6 @@ local function field_rule(patterns, item)
   return #list == 1 and FIELD_RULES[item.op][list[1]] or nil
 end
 
--- The rule that a target breaks which refuses a good message, by what its Terminate returns of it. Of a case that sends something odd
--- nobody knows that it was good.
-local function refused_rule(conn, item)
-  local segment = item and item.op == "terminate" and item.m and item.segment
-  if not segment or conn.t.odd then return nil end
-  if segment.op == "write" then return item.segment_length == 14 and "DDP-5.2-11" or nil end
-  if segment.op ~= "read-request" or not item.request then return nil end
-  if item.request.size > 0 then return "RDMAP-5.2.1-12" end
-  return item.layer == 0 and item.etype == 1 and "RDMAP-5.2.1-15" or "RDMAP-5.2.1-16"
-end
-
 local function reason_for(patterns, item)
   if not item then return "the target did not answer" end
   if item.kind == "fin" then return "the target closed the connection instead" end
@@ -372,9 +362,16 @@ local function how(patterns, item)
   return not item and "unanswered" or ends and "refused" or "another answer"
 end
 
+-- Whether a target that connects has sent nothing but its start-up frame, and ends the connection now: it takes no Reply such as ours.
+local function refuses_reply(conn, item)
+  local peer = conn:state().peer
+  return conn.t.case.role == "initiator" and peer and item.position == 20 + peer.pd_length
+end
+
 -- The code of the Terminate that is expected first, "1/1/00", or with which the target refuses what is right; nil if there
 -- is none.
-local function fault_of(patterns, item, word)
+local function fault_of(conn, patterns, item, word)
+  if word == "refused" and item.op ~= "terminate" and (patterns[1].kind == "startup" or refuses_reply(conn, item)) then return refusal.CLOSE end
   local f = word == "refused" and item.op == "terminate" and item or patterns[1].name == "terminate" and patterns[1].fields
   return f and message.code_of(f) or nil
 end
@@ -439,7 +436,8 @@ function Conn:expect(...)
   if not item then unfinished(self, patterns) end
   local word = how(patterns, item)
   self.t:fail(reason_for(patterns, item), {
-    rule = field_rule(patterns, item) or word == "refused" and refused_rule(self, item) or options.rule, how = word, fault = fault_of(patterns, item, word),
+    rule = field_rule(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or options.rule, how = word, fault = fault_of(self, patterns, item, word),
+    came = word == "closed" and refuses_reply(self, item) and refusal.CLOSE or nil,
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, options.within),
     item = item,
@@ -515,7 +513,7 @@ function Conn:fence(options)
   if done then return nil end
   self.t.asked = self
   self.t:fail(reason_for({}, item), {
-    rule = refused_rule(self, item) or options.rule,
+    rule = refusal.rule(self.t, item) or options.rule,
     how = item and instruments.ends(item) and "refused" or item and "another answer" or "unanswered",
     expected = rest.text, actual = item and item.text or nothing_text(self, options.within), item = item,
   })
@@ -582,6 +580,7 @@ function Conn:read(buffer, offset, size)
       expected = ("%d octets for %s"):format(size or buffer.length, sent.text), actual = item.text, item = item,
     })
   end
+  self.t.asked = self
   return item.payload
 end
 

@@ -66,7 +66,6 @@ local FRAMING = strict.set("mpa-startup-cut mpa-crc mpa-marker-missing mpa-marke
 local RESPONSES = strict.set("rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past")
 local LEADS_TO = {
   ["mpa-initiator-early"] = FRAMING, ["mpa-reply-early"] = FRAMING, ["mpa-pd-length"] = FRAMING,
-  ["mpa-marker-place"] = FRAMING,
   ["rdmap-response-unsolicited"] = RESPONSES,
 }
 -- What is no message at all is no RTR either: the header of one FPDU shows both.
@@ -78,6 +77,14 @@ local function is_no_message(one, found)
     if NO_MESSAGE[other.how] and other.connection == one.connection and math.abs(other.position - one.position) <= HEADER then
       return true
     end
+  end
+end
+
+-- A Marker that was not at its place says no more than that; a second one proves that they stand elsewhere, and what the first was.
+local MARKER = strict.set("mpa-marker-pointer mpa-marker-rsvd mpa-marker-low")
+local function is_elsewhere(one, found)
+  for _, other in ipairs(MARKER[one.how] and found or {}) do
+    if other.how == "mpa-marker-place" and other.connection == one.connection and other.position > one.position then return true end
   end
 end
 
@@ -97,8 +104,6 @@ end
 -- the receive errors listed in this section, it MUST cease placing the remainder of the DDP Segment and report the error(s) to
 -- the ULP" (RFC 5041 §7.1). Who does not detect it never gets there.
 local WENT_ON = "rdmap-terminate-stop"
--- Markers at other places are looked through as far as they can be followed: what comes of it where they cannot is no other fault.
-local DRIFTS = "mpa-marker-place"
 
 -- A quirk of the target is charged, but is looked through where the case is about another rule: nothing follows from it, and it
 -- does not decide.
@@ -110,15 +115,27 @@ local function looked_through(t, one)
   return true
 end
 
+-- Where the target's stream ends, and not at an octet.
+local AT_END = "mpa-fin-inside"
+
 -- The finding from which a deviation follows: a MUST that the target broke before, on the same connection.
 local function cause_of(one, found)
   for _, cause in ipairs(found) do
     if cause.how == WENT_ON then goto continue end
-    local before = cause.time and cause.time < one.time or not cause.time and one.received and cause.position < one.received
-    if cause.verdict == "FAIL" and before and (not cause.quirk or cause.how == DRIFTS) and (not one.connection or one.connection == cause.connection) then
+    local before = cause.time and cause.time < one.time or not cause.time and one.received
+      and (cause.position < one.received or cause.how == AT_END and cause.position == one.received)
+    if cause.verdict == "FAIL" and before and not cause.quirk and (not one.connection or one.connection == cause.connection) then
       return cause
     end
     ::continue::
+  end
+end
+
+-- The finding that is about the very octet in which the target's are other ones than the case expects, and all others are right:
+-- they are one, whatever the case is about.
+local function same_octet(one, found)
+  for _, cause in ipairs(one.octet and found or {}) do
+    if cause.position == one.octet and cause.connection == one.connection then return cause end
   end
 end
 
@@ -143,7 +160,7 @@ local function deviations(t, outcome)
   local found = of_their_own(findings(t))
   for _, one in ipairs(own) do
     one.time, one.rule = one.time or math.huge, one.rule or t.case.rules[1]
-    local cause = cause_of(one, found)
+    local cause = cause_of(one, found) or same_octet(one, found)
     if one.first == "early" and cause and cause.position < one.item.position then
       follows(t, one, cause)
     elseif one.first then
@@ -161,7 +178,8 @@ local function deviations(t, outcome)
     local from = missed(one, own)
     if from then
       t:note(("follows from %s: %s"):format(from.reason, one.reason))
-    elseif (one.time or one.shown or one.quirk or #own == 0) and one.verdict ~= "PASS" and not seen[one.how] then
+    elseif (one.time or one.shown or one.quirk or #own == 0) and one.verdict ~= "PASS" and not seen[one.how]
+      and not is_elsewhere(one, found) then
       seen[one.how] = true
       list[#list + 1] = one
     end

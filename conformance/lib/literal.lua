@@ -6,6 +6,7 @@
 local octets = iw.load("octets")
 local strict = iw.load("strict")
 local instruments = iw.load("instruments")
+local refusal = iw.load("refusal")
 
 local literal = {}
 
@@ -88,11 +89,18 @@ end
 
 -- ---- expecting ----
 
+-- Takes octets of the target; nil if they do not come.
+local function hear(conn, size, seconds)
+  local text = conn.raw:streamed(size, seconds)
+  conn.heard = (conn.heard or 0) + #(text or "")
+  return text
+end
+
 -- Returns all octets that have come and that nobody took.
 local function rest(conn)
   local parts = {}
   repeat
-    local one = conn.raw:streamed(1, 0)
+    local one = hear(conn, 1, 0)
     parts[#parts + 1] = one
   until not one
   return table.concat(parts)
@@ -101,22 +109,51 @@ end
 -- The DDP header of a Terminate: a Terminate on queue 2, with MSN 1 and MO 0, all of it.
 literal.TERMINATE = "4147 00000000 00000002 00000001 00000000"
 
--- As in conn.lua: a word for what came, and the code of the Terminate that was expected or came.
+-- The code of the Terminate among these octets, "1/1/00", and what follows it; nil if there is none.
+local function code_in(text)
+  local _, ends = text:find(octets.hex(literal.TERMINATE), 1, true)
+  if not ends or #text < ends + 2 then return nil end
+  return ("%x/%x/%02x"):format(text:byte(ends + 1) >> 4, text:byte(ends + 1) & 0xf, text:byte(ends + 2)), text:sub(ends + 3)
+end
+
+-- Returns the code of the Terminate that has come and that nobody took; nil if there is none.
+function literal.terminated(conn) return (code_in(rest(conn))) end
+
+-- As in conn.lua: a word for what came, the code of the Terminate that was expected or came, and the rule if what came shows it.
 local function compared(conn, pattern, text)
   local layer, code = pattern:match("^" .. literal.TERMINATE .. " (%x%x)(%x%x)$")
   local terminate = text:find(octets.hex(literal.TERMINATE):sub(1, 2), 1, true)
-  local begins, ends = text:find(octets.hex(literal.TERMINATE), 1, true)
   if layer then
     return not terminate and (conn:state().ended and "closed" or "missed") or "another Terminate",
       ("%s/%s/%s"):format(layer:sub(1, 1), layer:sub(2), code)
   end
-  if begins and #text >= ends + 2 then
-    return "refused", ("%x/%x/%02x"):format(text:byte(ends + 1) >> 4, text:byte(ends + 1) & 0xf, text:byte(ends + 2))
-  end
-  return terminate and "refused" or text ~= "" and "another answer" or conn:state().ended and "refused" or "unanswered"
+  local came, returned = code_in(text)
+  if came then return "refused", came, refusal.rule_of_octets(conn.t, came, returned) end
+  if terminate then return "refused" end
+  if text ~= "" then return "another answer" end
+  if not conn:state().ended then return "unanswered" end
+  return "refused", pattern:sub(1, #literal.REPLY) == literal.REPLY and refusal.CLOSE or nil
 end
 
-local function unexpected(conn, patterns, options, text)
+-- Returns where the octets that were heard last (all but a CRC field) are others than the pattern's, as a position in the target's stream, if they
+-- are in one place only.
+local function sole_difference(conn, pattern, text)
+  local parts, size = parse(pattern)
+  local at, where = 0, nil
+  if size ~= #text then return nil end
+  for _, part in ipairs(parts) do
+    for i = 1, part.octets and part.size or 0 do
+      if part.octets:byte(i) ~= text:byte(at + i) then
+        if where then return nil end
+        where = at + i - 1
+      end
+    end
+    at = at + part.size
+  end
+  return where and conn.heard - #text + where
+end
+
+local function unexpected(conn, patterns, options, text, whole)
   local reason = options.reason or "the target sent other octets than expected"
   local why = {
     rule = options.rule, expected = table.concat(patterns, " or "),
@@ -124,13 +161,16 @@ local function unexpected(conn, patterns, options, text)
   }
   if options.premise then conn.t:inconclusive(reason, why) end
   conn.t.asked = conn
-  why.how, why.fault = compared(conn, patterns[1], text)
+  local shown
+  why.how, why.fault, shown = compared(conn, patterns[1], text)
+  why.rule = shown or why.rule
+  for _, pattern in ipairs(whole and patterns or {}) do why.octet = why.octet or sole_difference(conn, pattern, text) end
   conn.t:fail(reason, why)
 end
 
 local function take(conn, size, patterns, options, before)
   if size == 0 then return "" end
-  local text = conn.raw:streamed(size)
+  local text = hear(conn, size)
   if not text then unexpected(conn, patterns, options, (before or "") .. rest(conn)) end
   return text
 end
@@ -144,7 +184,7 @@ function literal.expect(conn, ...)
     local found = match(pattern, text)
     if found then return found end
   end
-  unexpected(conn, patterns, options, text)
+  unexpected(conn, patterns, options, text, true)
 end
 
 -- No MULPDU is below 128 (RFC 5044 §3). Above that a target may split a message smaller than its peers would: to fill its
@@ -175,7 +215,7 @@ function literal.expect_fpdu(conn, ...)
     local found = match(pattern, text)
     if found then return found, i end
   end
-  unexpected(conn, patterns, options, text)
+  unexpected(conn, patterns, options, text, true)
 end
 
 -- Returns the octets between ULPDU_Length, already taken, and pad.
@@ -265,7 +305,7 @@ function literal.expect_terminate(conn, codes, options)
   local t, patterns = conn.t, {}
   t:may_accuse(nil, options.of ~= nil)
   for i, code in ipairs(codes) do patterns[i] = literal.TERMINATE .. " " .. code end
-  local length = conn.raw:streamed(2)
+  local length = hear(conn, 2)
   if not length then
     local text, state = rest(conn), conn:state()
     local how = text == "" and options.dropped and (state.ended and "closed" or state.unacked > 0 and "dropped")

@@ -7,6 +7,8 @@ local Conn = iw.load("conn")
 local Agent = iw.load("agent")
 local duty = iw.load("duty")
 local instruments = iw.load("instruments")
+local literal = iw.load("literal")
+local refusal = iw.load("refusal")
 
 local Target = {}
 local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding asked odd readable writable")) }
@@ -29,7 +31,7 @@ end
 -- ---- verdicts ----
 
 local SEVERITY = { PASS = 0, SKIP = 1, INCONCLUSIVE = 2, NOTE = 3, FAIL = 4, ERROR = 5 }
-local WHY = strict.set("rule expected actual item first how fault conn")
+local WHY = strict.set("rule expected actual item first how fault came conn octet")
 
 local function verdict_of(t, rule)
   if not rule then return t.case.worst, t.case.rules[1] end
@@ -55,7 +57,8 @@ end
 
 -- A deviation of the target, after all that the observer has found so far. why.how: a word for what the target did, the
 -- same in all cases where it does that (the reason unless given). why.fault: the error that it should have reported, or with which it
--- "refused" what is right, as the code of a Terminate.
+-- "refused" what is right, as the code of a Terminate. why.came: what came in place of a Terminate.
+-- why.octet: the one that is not as expected, if all others are.
 local function deviation(t, verdict, rule, reason, why)
   local conn = why.item and why.item.conn or t.asked
   local latest = conn or t.conns[#t.conns]
@@ -63,16 +66,19 @@ local function deviation(t, verdict, rule, reason, why)
     verdict = verdict, rule = verdict ~= "PASS" and rule or nil, reason = reason, how = tostring(why.how or reason),
     expected = why.expected, actual = why.actual, item = why.item, first = why.first,
     time = #iw.findings(), connection = conn and conn.number, fault = why.fault, came = code_of(why.item),
-    received = latest and latest:state().received,
+    received = latest and latest:state().received, octet = why.octet,
   }
 end
 
--- A Terminate that nobody waits for, in a case in which the station does nothing wrong: why the target does not go on.
-local function refusal(t)
-  for _, conn in ipairs(not t.negative and t.conns or {}) do
+-- Returns a Terminate that nobody waits for, which is why the target does not go on, and its code; of a connection in literal octets
+-- the code alone.
+local function terminate(t)
+  for _, conn in ipairs(t.conns) do
+    local code = conn.literal and literal.terminated(conn)
+    if code then return nil, code end
     local item = not conn.literal and conn:next(0)
     while item do
-      if item.op == "terminate" and item.layer then return item end
+      if item.op == "terminate" and item.layer then return item, code_of(item) end
       item = conn:next(0)
     end
   end
@@ -86,19 +92,30 @@ function Target:fail(reason, why)
   instruments.check(conn, why.item, why)
   local verdict, rule = verdict_of(self, why.rule)
   if verdict == "PASS" then self:observe("otherwise", why.actual or reason) end
-  local item = not why.how and not why.item and refusal(self)
-  if item then
-    why.how, why.fault, why.item = "refused", code_of(item), item
-  elseif not why.how and why.conn and why.conn:state().ended then
-    why.how = "refused"
+  if (not why.how or why.how == "misplaced") and not why.item and self:delivers_twice() then
+    why.how = "delivered twice"
+    verdict, rule = verdict_of(self, "DDP-5.3-07")
   end
-  iw.raise(deviation(self, verdict, rule, reason, why))
+  local item, code
+  if not why.how and not why.item then item, code = terminate(self) end
+  if item and not self.negative then
+    why.how, why.fault, why.item = "refused", code, item
+    local broken = refusal.rule(self, item)
+    if broken then verdict, rule = verdict_of(self, broken) end
+  elseif not why.how and why.conn and why.conn:state().ended then
+    why.how, why.fault = "refused", not why.conn.agreed and refusal.CLOSE or nil
+  end
+  local one = deviation(self, verdict, rule, reason, why)
+  one.came = one.came or code or why.came
+  iw.raise(one)
 end
 
 -- The target no longer serves its peers: a FAIL, whatever the case is about.
 function Target:gone(reason, expected, item)
-  iw.raise(deviation(self, "FAIL", self.case.rules[1], reason,
-    { how = "gone", expected = expected, actual = item and item.text or "nothing", item = item }))
+  local one = deviation(self, "FAIL", self.case.rules[1], reason,
+    { how = "gone", expected = expected, actual = item and item.text or "nothing", item = item })
+  if item and item.kind ~= "message" and item.kind ~= "startup" then one.came = refusal.CLOSE end
+  iw.raise(one)
 end
 
 -- Ends the case if the target's process has died.

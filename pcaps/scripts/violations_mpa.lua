@@ -313,13 +313,14 @@ end, { "MPA-7.1.1-06", "MPA-7.1.2-20", "MPA-4.3-08" })
 marked("mpa-marker-unasked", "mpa-marker-unasked", "Markers although nobody asked for them", {}, function(conn, bad)
   conn:send(send { payload = "hello" }, { markers = bad })
 end, { "MPA-7.1.1-05", "MPA-7.1.2-20" })
-marked("mpa-marker-place", "mpa-marker-place", "the second Marker stands 4 octets too late, in its place are zeros", BOTH, function(conn, bad)
-  local ulpdu = conn:encode(send { payload = bytes(600, 0) })[1].ulpdu
-  local body = "\0\0\0\0" .. unsealed(ulpdu)
-  local place = bad and 516 or 512
-  body = body:sub(1, place) .. pack(">I2I2", 0, place - 4) .. body:sub(place + 1)
+marked("mpa-marker-place", "mpa-marker-place", "a Marker every 516 octets, in place of one every 512", BOTH, function(conn, bad)
+  local ulpdu = conn:encode(send { payload = bytes(1200) })[1].ulpdu
+  local body, period = "\0\0\0\0" .. unsealed(ulpdu), bad and 516 or 512
+  for place = period, 2 * period, period do
+    body = body:sub(1, place) .. pack(">I2I2", 0, place - 4) .. body:sub(place + 1)
+  end
   sealed(conn, body, body)
-end, { "MPA-4.3-02" })
+end, { "MPA-4.3-02" }, true)
 
 marked("mpa-marker-pointer", "mpa-marker-pointer", "the Marker inside an FPDU points 4 octets too far", BOTH,
   function(conn, bad) conn:send(send { payload = bytes(600) }, { marker = { which = 1, add = bad and 4 or 0 } }) end, { "MPA-4.3-03", "MPA-4.3-10" })

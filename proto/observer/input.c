@@ -32,13 +32,16 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
         if (!iw_observer_first_marker(o, s, octets.base, octets.length))
             break;
         size_t size = iw_deframer_measure(&s->deframer, &octets, 1);
-        if (size == 0 || size > octets.length)
-            break;
-        struct iw_iov piece = {octets.base, size};
-        o->scratch->n_pending = 0;
         s->redo = s->retake = false;
         o->raw = octets.base;
         o->raw_length = octets.length;
+        bool waits = false;
+        if (iw_observer_lacks_marker(o, s, size > octets.length, &waits))
+            continue;
+        if (size == 0 || size > octets.length || waits)
+            break;
+        struct iw_iov piece = {octets.base, size};
+        o->scratch->n_pending = 0;
         (void)iw_deframer_input(&s->deframer, s->next, &piece, 1);
         if (s->retake) {
             iw_deframer_move(&s->deframer, s->next);

@@ -181,6 +181,9 @@ struct iw_observed_side {
     iw_quirks marker_quirk;       /* what explains the places of its Markers */
     struct iw_fault marker_fault; /* found with it; IW_CHECK_NONE: none */
     bool retake;                  /* its Markers stand elsewhere: frame it once more */
+    uint64_t marker_retaken;      /* where the last such FPDU begins */
+    uint64_t marker_elsewhere;    /* the last Marker seen where none belongs, unproven; 0: none */
+    size_t marker_elsewhere_at;   /* its offset in its FPDU */
     iw_quirks found;              /* quirks of this side: found once */
     uint32_t msn_start;           /* what its MSNs begin with */
     uint32_t untagged;            /* messages that have begun, of all queues */
@@ -247,13 +250,19 @@ bool iw_observer_may_begin(const uint8_t *octets);
 bool iw_observer_first_marker(struct iw_observer *o, struct iw_observed_side *s,
                               const uint8_t *octets, size_t length);
 enum iw_marker_places {
-    IW_MARKERS_IN_PLACE, /* or nobody can tell */
+    IW_MARKERS_IN_PLACE, /* or nothing is proven */
+    IW_MARKERS_UNSURE,   /* nor is it certain what the header says */
     IW_MARKERS_FOUND,    /* framing goes on by their places */
-    IW_MARKERS_ELSEWHERE /* at places from which nothing follows */
+    IW_MARKERS_LOST      /* they stand elsewhere, and framing cannot follow them */
 };
 /* Looks for the Markers of the FPDU at s->next, which does not fit. */
 enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_observed_side *s,
-                                               const uint8_t *octets, size_t length);
+                                               bool crc_failed);
+/* Looks for the end of the FPDU at s->next, from which octets seem to be `missing`: it may lack a
+ * Marker that belongs into it, or before it. Returns whether to frame it once more; *waits: not
+ * before more octets are there. */
+bool iw_observer_lacks_marker(struct iw_observer *o, struct iw_observed_side *s, bool missing,
+                              bool *waits);
 /* Framing is not known any more at s->next. */
 void iw_observer_unframe(struct iw_observer *o, struct iw_observed_side *s);
 
@@ -288,6 +297,8 @@ void iw_observer_note_input(struct iw_observer *o, enum iw_side side, uint64_t p
 void iw_observer_check_size(struct iw_observer *o);
 
 /* segment.c */
+/* Finds that Markers stand where framing cannot follow them: it ends. */
+void iw_observer_lose_markers(struct iw_observer *o, struct iw_observed_side *s);
 int iw_observer_fpdu(void *side, const struct iw_fpdu *fpdu);
 int iw_observer_framing_fault(void *side, const struct iw_fault *fault);
 /* The FPDU at s->next, of which only the first `length` octets are here. */

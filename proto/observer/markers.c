@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Markers that stand elsewhere than the start-up frames say: at no place, at any, at others. */
+#include "iwarp/crc32c.h"
 #include "iwarp/octets.h"
 #include "observer/internal.h"
 
@@ -48,51 +49,252 @@ bool iw_observer_first_marker(struct iw_observer *o, struct iw_observed_side *s,
     return verdict != IW_PROBE_CUT;
 }
 
-/* Returns whether the FPDU at s->next fits if its first Marker stands `at` octets after its first
- * one. */
-static bool fits_with(const struct iw_observer *o, const struct iw_observed_side *s, size_t at,
-                      const uint8_t *octets, size_t length)
-{
-    struct iw_deframer other = s->deframer;
-    uint32_t size;
+/* ---- Markers at other places ---- */
 
-    other.start = s->next + at;
-    return iw_observer_probe_header(o, &other, s->next, octets, length, &size) == IW_PROBE_GOOD &&
-           iw_deframer_probe(&other, s->next, octets, length) == IW_PROBE_GOOD;
+/* A guess where the Markers of the FPDU at s->next stand. Offsets count from its first octet. */
+struct places {
+    size_t at;       /* the first of them; IW_MPA_MARKER_PERIOD or more: none is in the FPDU */
+    uint32_t period; /* of 512 octets, or of 512 without the Marker itself */
+    size_t lead;     /* octets of Markers before ULPDU_Length */
+    size_t size;     /* of the FPDU with them */
+    size_t elsewhere, due; /* the first Marker where none belongs; the first place that lacks one */
+    unsigned displaced;    /* Markers where none belongs */
+};
+
+enum { HEADER = IW_MPA_MARKER + IW_MPA_LENGTH_FIELD + IW_DDP_UNTAGGED_HEADER };
+
+/* What all guesses share. */
+struct sought {
+    const uint8_t *octets;
+    size_t length;
+    size_t first;     /* where the first Marker belongs, in the FPDU or after it */
+    bool crc;         /* CRCs are in force */
+    size_t summed;    /* the size whose CRC was computed last; 0: none */
+    bool summed_good; /* it was right */
+    iw_crc32c_fn sum;
+};
+
+/* Whether a Marker stands there: its FPDUPTR is right. */
+static bool is_marker(const struct sought *k, const struct places *p, size_t at)
+{
+    return at + IW_MPA_MARKER <= k->length && iw_get16(k->octets + at) == 0 &&
+           iw_get16(k->octets + at + IW_MPA_MARKER / 2) == (at > p->lead ? at - p->lead : 0);
 }
 
-/* Whether a Marker stands there: its FPDUPTR is right. `lead`: octets of one before ULPDU_Length.
- */
-static bool is_marker(const uint8_t *octets, size_t length, size_t at, size_t lead)
+/* Whether a Marker may be meant there, with a wrong value of its reserved bits. */
+static bool may_be_marker(const struct sought *k, const struct places *p, size_t at)
 {
-    return at + IW_MPA_MARKER <= length && iw_get16(octets + at) == 0 &&
-           iw_get16(octets + at + IW_MPA_MARKER / 2) == (at > lead ? at - lead : 0);
+    return at + IW_MPA_MARKER <= k->length && at >= p->lead &&
+           (iw_get16(k->octets + at + IW_MPA_MARKER / 2) & ~3u) == at - p->lead;
+}
+
+/* Whether a Marker belongs at an offset: by what was agreed, by the guess. */
+static bool agreed(const struct sought *k, size_t at)
+{
+    return at % IW_MPA_MARKER_PERIOD == k->first;
+}
+
+static bool guessed(const struct places *p, size_t at)
+{
+    return at >= p->at && (at - p->at) % p->period == 0;
+}
+
+static bool crc_right(struct sought *k, size_t size)
+{
+    size_t end = size - IW_MPA_CRC_FIELD;
+
+    if (k->summed != size) {
+        uint32_t crc = k->sum(IW_CRC32C_INIT, k->octets, end);
+        k->summed = size;
+        k->summed_good = iw_crc32c_finish(crc) == iw_crc32c_get(k->octets + end);
+    }
+    return k->summed_good;
+}
+
+/* Completes a guess. Returns whether the FPDU fits it, and not what was agreed: each Marker of the
+ * guess is right, at a place where one belongs there is none, and so is the CRC, if in force. */
+static bool fits_with(const struct iw_observer *o, const struct iw_observed_side *s,
+                      struct sought *k, struct places *p)
+{
+    struct iw_deframer other = s->deframer;
+    bool lacks = false;
+    uint32_t size;
+
+    p->lead = p->at == 0 ? IW_MPA_MARKER : 0;
+    if (p->lead + IW_MPA_LENGTH_FIELD > k->length)
+        return false;
+    /* A Marker after the last octet of the CRC belongs to the next FPDU. */
+    p->size = p->lead + iw_wire_fpdu_size(iw_get16(k->octets + p->lead));
+    for (size_t at = p->lead > 0 ? p->period : p->at; at < p->size; at += p->period)
+        p->size += IW_MPA_MARKER;
+    if (p->size > k->length)
+        return false;
+    p->displaced = 0;
+    for (size_t at = p->at; at < p->size; at += p->period) {
+        if (!is_marker(k, p, at))
+            return false;
+        if (!agreed(k, at) && p->displaced++ == 0)
+            p->elsewhere = at;
+    }
+    for (size_t at = k->first; at < p->size; at += IW_MPA_MARKER_PERIOD) {
+        if (guessed(p, at))
+            continue;
+        if (may_be_marker(k, p, at))
+            return false;
+        if (!lacks)
+            p->due = at;
+        lacks = true;
+    }
+    other.start = s->next + (p->at < p->size ? p->at : p->size);
+    return lacks &&
+           iw_observer_probe_header(o, &other, s->next, k->octets, k->length, &size) ==
+               IW_PROBE_GOOD &&
+           (!k->crc || crc_right(k, p->size));
+}
+
+/* Tries all guesses. Returns how many fit; *best is the one of them with the least shift. */
+static unsigned guess(const struct iw_observer *o, const struct iw_observed_side *s,
+                      struct sought *k, struct places *best)
+{
+    static const uint32_t periods[] = {IW_MPA_MARKER_PERIOD, IW_MPA_MARKER_PERIOD + IW_MPA_MARKER};
+    unsigned found = 0;
+    size_t least = SIZE_MAX;
+
+    for (size_t i = 0; i < 2; i++) {
+        /* The last one: none inside, which only a CRC can show. */
+        for (size_t at = 0; at <= IW_MPA_MARKER_PERIOD; at += IW_MPA_MARKER) {
+            struct places p = {.at = at, .period = periods[i]};
+            size_t shift = at > k->first ? at - k->first : k->first - at;
+            if (!fits_with(o, s, k, &p))
+                continue;
+            if (at >= p.size && (i > 0 || !k->crc || at < IW_MPA_MARKER_PERIOD))
+                continue;
+            if (i > 0 && at + periods[0] >= p.size)
+                continue; /* the period makes no difference */
+            found++;
+            if (shift < least) {
+                *best = p;
+                least = shift;
+            }
+        }
+    }
+    return found;
+}
+
+/* Returns whether the Marker at offset `at`, where none belongs, is the second of its kind: the
+ * one before was in another FPDU, a multiple of a period before, and had another FPDUPTR, so that
+ * no payload that is sent again looks like both. */
+static bool is_second(const struct iw_observed_side *s, size_t at)
+{
+    uint64_t distance = s->next + at - s->marker_elsewhere;
+
+    return s->marker_elsewhere > 0 && s->marker_elsewhere_at != at &&
+           (distance % IW_MPA_MARKER_PERIOD == 0 ||
+            distance % (IW_MPA_MARKER_PERIOD + IW_MPA_MARKER) == 0);
+}
+
+/* Returns whether it is proven that the Markers stand elsewhere. Payload may look like a Marker,
+ * but not like two of them; nor does a CRC that is wrong over the FPDU as agreed match by chance
+ * over the FPDU as guessed. */
+static bool proven(struct iw_observed_side *s, const struct places *p, bool alone, bool crc_failed)
+{
+    if (crc_failed)
+        return true; /* the guess has the right one */
+    if (!alone)
+        return false;
+    if (p->displaced > 1 || is_second(s, p->elsewhere))
+        return true;
+    s->marker_elsewhere = s->next + p->elsewhere;
+    s->marker_elsewhere_at = p->elsewhere;
+    return false;
+}
+
+static struct sought seek(const struct iw_observer *o, const struct iw_observed_side *s)
+{
+    return (struct sought){.octets = o->raw,
+                           .length = o->raw_length,
+                           .first = (size_t)((s->deframer.start - s->next) % IW_MPA_MARKER_PERIOD),
+                           .crc = s->deframer.crc,
+                           .sum = s->deframer.crc32c};
+}
+
+/* Takes a proven guess, the best of `found`. Returns whether framing can follow it; else the fault
+ * is found again, as nothing is looked through. */
+static bool follow(struct iw_observed_side *s, const struct places *p, unsigned found)
+{
+    bool none = p->displaced == 0;
+    const struct iw_fault fault = {.check = IW_CHECK_MPA_MARKER_PLACE,
+                                   .pos = s->next + (none ? p->due : p->elsewhere),
+                                   .got = none ? p->size : p->elsewhere,
+                                   .want = p->due};
+
+    if (found > 1 ||
+        (p->period != IW_MPA_MARKER_PERIOD && p->at + IW_MPA_MARKER_PERIOD < p->size)) {
+        s->marker_fault = fault;
+        return false;
+    }
+    owe(s, IW_QUIRK_MARKERS_PLACE, fault.pos, fault.got, fault.want);
+    s->deframer.start = s->next + (none ? p->size : p->at);
+    s->marker_retaken = s->next;
+    return true;
+}
+
+/* Returns whether a Marker in the header of the FPDU is wrong. */
+static bool in_header(const struct iw_observer *o, const struct iw_observed_side *s)
+{
+    for (size_t i = 0; i < o->scratch->n_pending; i++) {
+        const struct iw_fault *f = &o->scratch->pending[i];
+        if (f->check != IW_CHECK_MPA_CRC && f->pos - s->next < HEADER)
+            return true;
+    }
+    return false;
 }
 
 enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_observed_side *s,
-                                               const uint8_t *octets, size_t length)
+                                               bool crc_failed)
 {
-    enum { FARTHEST = 2 * IW_MPA_MARKER_PERIOD };
-    const size_t first = (size_t)((s->deframer.start - s->next) % IW_MPA_MARKER_PERIOD);
-    const size_t lead = first == 0 ? IW_MPA_MARKER : 0;
-    const size_t expected = first == 0 ? IW_MPA_MARKER_PERIOD : first;
-    enum iw_marker_places places = IW_MARKERS_IN_PLACE;
+    bool known = iw_quirk_in(s->found, IW_QUIRK_MARKERS_PLACE);
+    struct sought k = seek(o, s);
+    struct places p = {0};
 
     if (!s->deframer.markers || !certain(o, s))
-        return places;
-    for (size_t at = 0; at < FARTHEST; at += IW_MPA_MARKER) {
-        if (at == first || at == expected || !is_marker(octets, length, at, lead))
-            continue;
-        if (lead == 0 && at < IW_MPA_MARKER_PERIOD && fits_with(o, s, at, octets, length)) {
-            owe(s, IW_QUIRK_MARKERS_PLACE, s->next + at, at, expected);
-            s->deframer.start = s->next + at;
-            return IW_MARKERS_FOUND;
-        }
-        if (at == 0 || places != IW_MARKERS_IN_PLACE || is_marker(octets, length, expected, lead))
-            continue;
-        places = IW_MARKERS_ELSEWHERE;
-        s->marker_fault = (struct iw_fault){
-            .check = IW_CHECK_MPA_MARKER_PLACE, .pos = s->next + at, .got = at, .want = expected};
+        return IW_MARKERS_IN_PLACE;
+    unsigned found = s->marker_retaken == s->next ? 0 : guess(o, s, &k, &p);
+    if (found > 0 && (known || proven(s, &p, found == 1, crc_failed)))
+        return follow(s, &p, found) ? IW_MARKERS_FOUND : IW_MARKERS_LOST;
+    /* It may be the header's octets that were taken for a Marker, or a Marker for some of them. */
+    return known || in_header(o, s) || (found > 0 && p.elsewhere < HEADER) ? IW_MARKERS_UNSURE
+                                                                           : IW_MARKERS_IN_PLACE;
+}
+
+bool iw_observer_lacks_marker(struct iw_observer *o, struct iw_observed_side *s, bool missing,
+                              bool *waits)
+{
+    struct sought k = seek(o, s);
+    struct places p = {0};
+
+    if (!s->deframer.markers || !k.crc || k.length < 2 * IW_MPA_MARKER || !certain(o, s) ||
+        s->marker_retaken == s->next)
+        return false;
+    /* Of a side whose Markers drift, one may stand before an FPDU that should not, or the reverse.
+     */
+    bool leads = is_marker(&k, &(struct places){.lead = IW_MPA_MARKER}, 0);
+    bool odd = leads != (k.first == 0) && iw_quirk_in(s->found, IW_QUIRK_MARKERS_PLACE);
+    size_t lead = (k.first == 0) != odd ? IW_MPA_MARKER : 0;
+    size_t content = iw_wire_fpdu_size(iw_get16(k.octets + lead));
+    size_t most = content + IW_MPA_MARKER * (2 + content / IW_MPA_MARKER_PERIOD);
+    if ((!missing && !odd) || k.length < content) {
+        *waits = odd;
+        return false;
     }
-    return places;
+    unsigned found = guess(o, s, &k, &p);
+    if (found == 0) {
+        *waits = odd && k.length < most;
+        return false;
+    }
+    if (follow(s, &p, found))
+        iw_deframer_move(&s->deframer, s->next);
+    else
+        iw_observer_lose_markers(o, s);
+    return true;
 }

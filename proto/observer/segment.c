@@ -72,12 +72,27 @@ int iw_observer_framing_fault(void *side, const struct iw_fault *fault)
     return 0;
 }
 
+/* Returns whether the fault is of octets whose FPDUPTR is wrong as well: they are no Marker at all,
+ * and are charged with that alone. */
+static bool of_no_marker(const struct iw_observer *o, const struct iw_fault *fault)
+{
+    if (fault->check != IW_CHECK_MPA_MARKER_RSVD && fault->check != IW_CHECK_MPA_MARKER_LOW)
+        return false;
+    for (size_t i = 0; i < o->scratch->n_pending; i++) {
+        const struct iw_fault *f = &o->scratch->pending[i];
+        if (f->check == IW_CHECK_MPA_MARKER_POINTER &&
+            fault->pos + IW_AT_MARKER_FPDUPTR - f->pos < IW_MPA_MARKER)
+            return true;
+    }
+    return false;
+}
+
 /* If the CRC is wrong, so may be everything else that framing found. */
 static void find_pending(struct iw_observer *o, bool crc_failed)
 {
     for (size_t i = 0; i < o->scratch->n_pending; i++) {
         const struct iw_fault *f = &o->scratch->pending[i];
-        if (!crc_failed || f->check == IW_CHECK_MPA_CRC)
+        if (crc_failed ? f->check == IW_CHECK_MPA_CRC : !of_no_marker(o, f))
             iw_observer_find(o, f->check, f->pos, f->got, f->want);
     }
 }
@@ -201,24 +216,53 @@ static iw_quirks crc_quirk(const struct iw_observer *o, const struct iw_observed
     return quirk;
 }
 
-/* Takes back what framing found: Markers at other places explain it, which is found once. */
-static void blame_places(struct iw_observer *o, struct iw_observed_side *s)
+void iw_observer_lose_markers(struct iw_observer *o, struct iw_observed_side *s)
 {
-    o->scratch->n_pending = 0;
-    if (iw_quirk_in(s->found, IW_QUIRK_MARKERS_PLACE))
-        s->marker_fault.check = IW_CHECK_NONE;
-    s->found |= iw_quirk_bit(IW_QUIRK_MARKERS_PLACE);
+    struct iw_fault why = {.check = IW_CHECK_MPA_MARKER_PLACE, .pos = s->next};
+
+    iw_observer_begin(o, IW_OBSERVED_SEGMENT, s->self, s->next, s->next);
+    find_marker_fault(o, s);
+    iw_observer_lose(o, s->self, &why);
 }
 
-/* Takes back the fault of the CRC. */
-static void forgive_crc(struct iw_observer *o)
+/* Takes back the faults of these checks. */
+static void forgive(struct iw_observer *o, const enum iw_check *checks, size_t count)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < o->scratch->n_pending; i++)
-        if (o->scratch->pending[i].check != IW_CHECK_MPA_CRC)
+    for (size_t i = 0; i < o->scratch->n_pending; i++) {
+        bool forgiven = false;
+        for (size_t k = 0; k < count; k++)
+            forgiven |= o->scratch->pending[i].check == checks[k];
+        if (!forgiven)
             o->scratch->pending[kept++] = o->scratch->pending[i];
+    }
     o->scratch->n_pending = kept;
+}
+
+static void forgive_crc(struct iw_observer *o)
+{
+    static const enum iw_check crc[] = {IW_CHECK_MPA_CRC};
+
+    forgive(o, crc, 1);
+}
+
+/* Of a side whose Markers are known to stand elsewhere, nothing more is found where none is. */
+static void forgive_markers(struct iw_observer *o, const struct iw_observed_side *s)
+{
+    static const enum iw_check markers[] = {IW_CHECK_MPA_MARKER_POINTER, IW_CHECK_MPA_MARKER_RSVD,
+                                            IW_CHECK_MPA_MARKER_LOW};
+
+    if (iw_quirk_in(s->found, IW_QUIRK_MARKERS_PLACE))
+        forgive(o, markers, 3);
+}
+
+/* Returns whether a Marker of the FPDU is wrong. */
+static bool marker_wrong(const struct iw_observer *o, const struct iw_observed_side *s)
+{
+    return pending(o, IW_CHECK_MPA_MARKER_POINTER) ||
+           (iw_quirk_in(s->found, IW_QUIRK_MARKERS_PLACE) &&
+            (pending(o, IW_CHECK_MPA_MARKER_RSVD) || pending(o, IW_CHECK_MPA_MARKER_LOW)));
 }
 
 int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
@@ -231,6 +275,19 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
     bool crc_failed = fpdu->crc_checked && !fpdu->crc_good;
     struct iw_ddp_header h;
     bool header = iw_wire_get_ddp(ulpdu, fpdu->length, &h) > 0;
+    enum iw_marker_places places = IW_MARKERS_IN_PLACE;
+    bool wrong = marker_wrong(o, s);
+    if (crc_failed || wrong)
+        places = iw_observer_seek_markers(o, s, crc_failed);
+    if (places == IW_MARKERS_FOUND) {
+        s->retake = true;
+        return 0;
+    }
+    if (places == IW_MARKERS_LOST) {
+        iw_observer_lose_markers(o, s);
+        return -1;
+    }
+    forgive_markers(o, s);
     if (fpdu->crc_checked && fpdu->crc_good)
         find_right_crc(o, s);
     s->crc_quirk = crc_failed ? crc_quirk(o, s, fpdu, header ? &h : NULL) : 0;
@@ -239,13 +296,6 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
         crc_failed = false;
         if ((s->found & s->crc_quirk) != 0)
             forgive_crc(o);
-    }
-    enum iw_marker_places places = IW_MARKERS_IN_PLACE;
-    if (crc_failed || pending(o, IW_CHECK_MPA_MARKER_POINTER))
-        places = iw_observer_seek_markers(o, s, o->raw, o->raw_length);
-    if (places == IW_MARKERS_FOUND) {
-        s->retake = true;
-        return 0;
     }
     if (!fits(o, s, &h, header, crc_failed)) {
         s->redo = true;
@@ -256,13 +306,10 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
         iw_observer_lose(o, s->self, &why);
         return -1;
     }
-    if (places == IW_MARKERS_ELSEWHERE) {
-        blame_places(o, s);
-        crc_failed = true;
-    }
-    if (!crc_failed && header)
+    bool content = !crc_failed && !(wrong && places == IW_MARKERS_UNSURE);
+    if (content && header)
         trust(o, s, fpdu, &h);
-    iw_observer_segment(o, s->self, ulpdu, fpdu->length, fpdu->length, fpdu, !crc_failed);
+    iw_observer_segment(o, s->self, ulpdu, fpdu->length, fpdu->length, fpdu, content);
     return 0;
 }
 
@@ -480,7 +527,7 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     iw_observer_show(o);
     if (fpdu != NULL) {
         find_marker_fault(o, s);
-        find_pending(o, !content);
+        find_pending(o, fpdu->crc_checked && !fpdu->crc_good);
     }
     if (!content || (!header && captured < length)) {
         if (s->told)

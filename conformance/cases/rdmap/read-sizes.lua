@@ -12,7 +12,7 @@ end
 
 local function check(t, got, wanted, what)
   t:check(got == wanted, "the RDMA Read of " .. what .. " returned other octets than the buffer holds",
-    { rule = "RDMAP-5.2-01", expected = show(wanted, 32), actual = show(got, 32) })
+    { rule = "RDMAP-5.2.1-12", how = "another answer", expected = show(wanted, 32), actual = show(got, 32) })
 end
 
 return family {

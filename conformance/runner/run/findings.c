@@ -17,12 +17,17 @@ static bool serves(const struct iw_check_info *info, const struct iw_rule *rule)
     return found;
 }
 
-/* Returns whether a failure of the check leads to this Terminate ("1/1/00"); any does for NULL. */
+/* That the target closes the connection in answer to a start-up frame, in place of a code. */
+#define CLOSES "close"
+
+/* Returns whether a failure of the check leads to this Terminate ("1/1/00"), or to CLOSES; any does
+ * for NULL. */
 static bool leads_to(const struct iw_check_info *info, const char *fault)
 {
     char code[16];
     snprintf(code, sizeof(code), "%x/%x/%02x", info->layer, info->etype, info->code);
-    return fault == NULL || (info->reaction == IW_REACTION_TERMINATE && strcmp(code, fault) == 0);
+    return fault == NULL || (info->reaction == IW_REACTION_TERMINATE && strcmp(code, fault) == 0) ||
+           (info->reaction == IW_REACTION_CLOSE && strcmp(CLOSES, fault) == 0);
 }
 
 /* The check that a deviation is about: one that names its rule first, or else any that serves it.
@@ -58,8 +63,8 @@ static bool same_text(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Returns whether the target reports an error where there is none. What it accuses us of is the
- * same whatever the case was about. */
+/* Returns whether the target reports an error where there is none, or closes. What it accuses us of
+ * is the same whatever the case was about. */
 static bool refusal(const struct iw_deviation *d)
 {
     return !d->wire && d->fault != NULL && strcmp(d->how, "refused") == 0;
@@ -82,10 +87,10 @@ bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation
            (check == check_of(b) || (a->fault != NULL && one_check(a->rule, b->rule, a->fault)));
 }
 
-/* Returns whether the target reports another error than it should. */
+/* Returns whether the target reports an error in place of what it should do. */
 static bool other_error(const struct iw_deviation *d)
 {
-    return !d->wire && d->came != NULL && strcmp(d->how, "another Terminate") == 0;
+    return !d->wire && d->came != NULL && !refusal(d);
 }
 
 /* Returns whether `d` follows from what a finding shows although another rule is accused: no check
@@ -103,8 +108,8 @@ static bool follows(const struct iw_deviation *d, const struct iw_deviation *fro
            check_of(from) != IW_CHECK_NONE;
 }
 
-/* Returns whether the target reports another error than it should, with which it refuses what is
- * right as well: it does not get to the error that the case is about. */
+/* Returns whether the target reports an error with which it refuses what is right as well: it does
+ * not get to what the case is about. */
 static bool refused_first(const struct iw_deviation *d, const struct iw_deviation *from)
 {
     return other_error(d) && refusal(from) && strcmp(d->came, from->fault) == 0;
@@ -123,6 +128,19 @@ static bool misplaced(const struct iw_deviation *d)
 static bool places_wrongly(const struct iw_deviation *d)
 {
     return misplaced(d) && strcmp(d->rule->id, "DDP-5.2-05") == 0;
+}
+
+/* Returns whether the target completed a receive that it should not have. That follows from
+ * delivering messages twice, against "MUST Deliver a DDP Message to the ULP at most once" (RFC 5041
+ * §5.3), and so does that the next message is in another buffer. */
+static bool completes(const struct iw_deviation *d)
+{
+    return !d->wire && strcmp(d->how, "completed") == 0;
+}
+
+static bool delivers_twice(const struct iw_deviation *d)
+{
+    return !d->wire && strcmp(d->how, "delivered twice") == 0;
 }
 
 /* ---- grouping ---- */
@@ -158,7 +176,8 @@ static struct iw_finding *find(struct iw_findings *all, const struct iw_record *
         if (iw_deviations_alike(model, d))
             return f;
         if ((follows(d, model) || refused_first(d, model) ||
-             (misplaced(d) && places_wrongly(model))) &&
+             (misplaced(d) && places_wrongly(model)) ||
+             ((completes(d) || misplaced(d)) && delivers_twice(model))) &&
             (cause == NULL || f->n_cases > cause->n_cases))
             cause = f;
     }
@@ -211,40 +230,77 @@ static bool misapplied(const struct iw_rule *rule, const struct iw_finding *f, c
            one_check(rule, rule, fault);
 }
 
-/* Counts the rules of the error that the cases of a refusal name, or have accused. */
-static void count_misapplied(size_t counts[IW_RULE_COUNT], const struct iw_finding *f,
-                             const struct iw_record *record)
+/* Counts the cases that name each rule, of those that have asked their question. */
+static void count_asked(size_t counts[IW_RULE_COUNT], const struct iw_record *record)
 {
-    const char *fault = iw_finding_deviation(f, record)->fault;
-    for (size_t i = 0; i < f->n_cases; i++) {
-        const struct iw_case *c = record->entries[f->cases[i]].c;
-        for (size_t k = 0; c != NULL && k < c->n_rules; k++)
-            counts[iw_rule_index(c->rules[k])] += misapplied(c->rules[k], f, fault);
+    for (size_t i = 0; i < record->count; i++) {
+        const struct iw_entry *e = &record->entries[i];
+        enum iw_verdict v = e->result.verdict;
+        if (!e->done || e->c == NULL || v == IW_VERDICT_SKIP || v == IW_VERDICT_INCONCLUSIVE)
+            continue;
+        for (size_t k = 0; k < e->c->n_rules; k++)
+            counts[iw_rule_index(e->c->rules[k])]++;
     }
 }
 
-/* The rule that most of its cases accuse; of equals, the first in the catalogue. Of a refusal: the
- * rule of the error that most of its cases are about, if no fewer are about such a rule. */
+/* The rule of the error that a refusal reports of which the largest part of the cases are refused:
+ * those that are about it and are not speak for the target. NULL: none of them is about that error.
+ */
+static const struct iw_rule *refused_most(const struct iw_finding *f,
+                                          const struct iw_record *record)
+{
+    const char *fault = iw_finding_deviation(f, record)->fault;
+    size_t asked[IW_RULE_COUNT] = {0}, refused[IW_RULE_COUNT] = {0}, most = 0;
+    count_asked(asked, record);
+    for (size_t i = 0; i < f->n_cases; i++) {
+        const struct iw_case *c = record->entries[f->cases[i]].c;
+        for (size_t k = 0; c != NULL && k < c->n_rules; k++)
+            refused[iw_rule_index(c->rules[k])] += misapplied(c->rules[k], f, fault);
+    }
+    for (size_t i = 1; i < IW_RULE_COUNT; i++) /* few cases say less than many */
+        if (refused[i] * (asked[most] + 2) > refused[most] * (asked[i] + 2))
+            most = i;
+    return refused[most] > 0 ? iw_rule_at(most) : NULL;
+}
+
+/* Returns whether a case charges a rule that it is not about, since what came shows which one it
+ * is. */
+static bool singled_out(const struct iw_entry *e, const struct iw_deviation *d)
+{
+    return e->c == NULL || e->c->n_rules == 0 || e->c->rules[0] != d->rule;
+}
+
+/* The rule that most of its cases accuse; of equals, the first in the catalogue. Of a refusal: what
+ * more than half of them have singled out by its Terminate, or else a rule of the error that it
+ * reports. */
 static const struct iw_rule *accused(const struct iw_finding *f, const struct iw_record *record)
 {
     const struct iw_deviation *model = iw_finding_deviation(f, record);
     if (model->rule == NULL)
         return NULL;
-    size_t counts[IW_RULE_COUNT] = {0}, most = iw_rule_index(model->rule);
-    if (refusal(model))
-        count_misapplied(counts, f, record);
-    size_t accusing[IW_RULE_COUNT] = {0}, other = most;
+    size_t all[IW_RULE_COUNT] = {0}, single[IW_RULE_COUNT] = {0};
+    size_t most = iw_rule_index(model->rule), most_single = most, alike = 0;
     for (size_t i = 0; i < f->n_cases; i++) {
-        const struct iw_result *r = &record->entries[f->cases[i]].result;
-        for (size_t k = 0; k < r->n_deviations; k++)
-            if (iw_deviations_alike(&r->deviations[k], model))
-                accusing[iw_rule_index(r->deviations[k].rule)]++;
+        const struct iw_entry *e = &record->entries[f->cases[i]];
+        for (size_t k = 0; k < e->result.n_deviations; k++) {
+            const struct iw_deviation *d = &e->result.deviations[k];
+            if (!iw_deviations_alike(d, model))
+                continue;
+            alike++;
+            all[iw_rule_index(d->rule)]++;
+            single[iw_rule_index(d->rule)] += singled_out(e, d);
+        }
     }
     for (size_t i = 0; i < IW_RULE_COUNT; i++) {
-        most = counts[i] > counts[most] ? i : most;
-        other = accusing[i] > accusing[other] ? i : other;
+        most = all[i] > all[most] ? i : most;
+        most_single = single[i] > single[most_single] ? i : most_single;
     }
-    return iw_rule_at(counts[most] > 0 && counts[most] >= accusing[other] ? most : other);
+    if (!refusal(model))
+        return iw_rule_at(most);
+    if (2 * single[most_single] > alike && strcmp(model->fault, CLOSES) != 0)
+        return iw_rule_at(most_single);
+    const struct iw_rule *of_error = refused_most(f, record);
+    return of_error != NULL ? of_error : iw_rule_at(single[most_single] > 0 ? most_single : most);
 }
 
 static int compare(const void *left, const void *right)
@@ -269,7 +325,7 @@ static void add_all(struct iw_findings *all, const struct iw_record *record, boo
             const struct iw_deviation *d = &r->deviations[k];
             bool follows_perhaps =
                 (!d->wire && d->fault != NULL && check_of(d) == IW_CHECK_NONE && !refusal(d)) ||
-                (misplaced(d) && !places_wrongly(d)) || other_error(d);
+                (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d);
             if (follows_perhaps == may_follow)
                 add(all, record, i, k);
         }

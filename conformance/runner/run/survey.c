@@ -40,7 +40,7 @@ static bool next(void *context, unsigned worker, struct iw_job *job)
         t->next++;
     if (t->next == t->count)
         return false;
-    *job = (struct iw_job){.c = &t->cases[t->next++]};
+    *job = (struct iw_job){.c = &t->cases[t->next++], .option = t->survey->option};
     return true;
 }
 
@@ -86,7 +86,7 @@ int iw_survey_take(struct iw_survey *out, struct iw_pool *pool,
 {
     struct taking t = {.survey = out};
     struct iw_case *cases = NULL;
-    *out = (struct iw_survey){0};
+    *out = (struct iw_survey){.option = out->option};
     for (size_t i = 0; i < n_selected; i++)
         if (can_have(pool->target, selected[i]->role))
             t.wanted[selected[i]->role] = true;

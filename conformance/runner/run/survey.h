@@ -12,8 +12,9 @@
 
 struct iw_survey {
     struct iw_instruments instruments;
-    char *gone;     /* why the target no longer serves anybody; NULL: it does */
-    char *notes[2]; /* all lines that the survey wrote of a target in this role; NULL: none */
+    char *gone;         /* why the target no longer serves anybody; NULL: it does */
+    char *notes[2];     /* all lines that the survey wrote of a target in this role; NULL: none */
+    const char *option; /* given: for the embedded agent, as in struct iw_job */
 };
 
 /* Takes what is needed of a pool that is about to be run on `selected` cases, and surveys its

@@ -513,6 +513,8 @@ static void found(void *context, const struct iw_fault *fault, enum iw_quirk qui
     if (i == j->n)
         j->list[j->n++] = (struct iw_station_finding){.fault = *fault, .quirk = quirk};
     j->list[i].count++;
+    if (quirk == IW_QUIRK_COUNT) /* not all of it is looked through */
+        j->list[i].quirk = quirk;
 }
 
 /* conn:judge(): as iw.findings(), about a connection that the observer has not followed. */

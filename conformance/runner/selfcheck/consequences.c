@@ -68,6 +68,7 @@ static const struct consequence consequences[] = {
     {"overstrict=rdmap-read-*", "RDMAP-5.2.1-12",
      "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
      "RDMA Read Response Message (RFC 5040 §5.2.1)"},
+    {"overstrict=rdmap-send-*", "RDMAP-7.2-02", "The RDMA OpCode MUST be valid (RFC 5040 §7.2)"},
     {"overstrict=rdmap-write-empty", "DDP-5.2-11",
      "A zero-length DDP Message is allowed and MUST consume exactly one DDP Segment. [...] The "
      "STag "
@@ -98,6 +99,10 @@ static const struct consequence consequences[] = {
     {"violate=mpa-marker-missing", "MPA-3-03 MPA-4.5-01",
      "The maximum ULPDU Length for a single ULPDU when Markers are present MUST be computed as: "
      "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4) (RFC 5044 §4.5)"},
+    /* One Marker elsewhere is octets of another kind where it belongs; two prove more. */
+    {"violate=mpa-marker-place", "MPA-4.3-03",
+     "FPDUPTR MUST contain the number of octets in the TCP stream from the beginning of the ULPDU "
+     "Length field to the first octet of the Marker (RFC 5044 §4.3)"},
     {"violate=mpa-marker-unasked", "MPA-4.5-05",
      "The maximum ULPDU Length for a single ULPDU when Markers are present MUST be computed as: "
      "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4) (RFC 5044 §4.5)"},
@@ -127,8 +132,12 @@ static const struct consequence consequences[] = {
     {"violate=rdmap-response-data", "RDMAP-5.2.1-12",
      "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
      "RDMA Read Response Message (RFC 5040 §5.2.1)"},
+    /* Who waits for the next request to answer that first leaves one alone without an answer. */
+    {"violate=rdmap-*response-order", "RDMAP-5.2.1-12 EXT-5.2.1-19",
+     "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
+     "RDMA Read Response Message (RFC 5040 §5.2.1)"},
     /* The second delivery takes the buffer of the next Send. */
-    {"violate=ddp-deliver-once", "RDMAP-5.3-02 DDP-3-14",
+    {"violate=ddp-deliver-once", "RDMAP-5.3-02 EXT-6.3-03 DDP-3-14",
      "MUST Deliver a DDP Message to the ULP at most once (RFC 5041 §5.3)"},
     /* RsvdULP is RDMAP's control octet, and the Invalidate STag after it. */
     {"violate=ddp-constant-untagged", "RDMAP-4.1-09 RDMAP-4.1-11",

@@ -10,24 +10,24 @@
 #include "host/text.h"
 #include "iwarp/transport.h"
 #include "run/baseline.h"
+#include "run/survey.h"
 
 /* As self-check: a peer on the same host needs no 3 s to answer. */
 #define PATIENCE 1.0
 
-enum { FEW = 3 /* findings */, WORKERS = 256 };
+enum { FEW = 3 /* findings */ };
 
-/* A bent peer while its cases run. */
+/* A peer while its cases run: a bent one, or the clean one. */
 struct trial {
     struct iw_bent *bent;
     struct iw_record record;
-    uint64_t began; /* 0: not yet */
+    uint64_t began;
 };
 
 struct diagnosis_run {
     struct iw_diagnosis *d;
-    struct trial *trials; /* the clean one alone, or one for each bent peer */
-    size_t count, next;   /* the one of which cases are being handed out */
-    size_t at[WORKERS];   /* what each worker is about */
+    struct trial *trial;
+    size_t number, count; /* of the bent peers, from 1; the clean one is 0 */
     bool progress;
 };
 
@@ -156,22 +156,15 @@ static void begin_trial(const struct iw_diagnosis *d, struct trial *trial)
 static bool next(void *context, unsigned worker, struct iw_job *job)
 {
     struct diagnosis_run *run = context;
-    while (run->next < run->count) {
-        struct trial *trial = &run->trials[run->next];
-        unsigned round = 0;
-        if (trial->began == 0)
-            begin_trial(run->d, trial);
-        const struct iw_entry *entry = iw_record_next(&trial->record, &round);
-        if (entry != NULL) {
-            run->at[worker] = run->next;
-            *job = (struct iw_job){.c = entry->c,
-                                   .round = round,
-                                   .option = trial->bent != NULL ? trial->bent->option : NULL};
-            return true;
-        }
-        run->next++;
-    }
-    return false;
+    struct trial *trial = run->trial;
+    unsigned round = 0;
+    const struct iw_entry *entry = iw_record_next(&trial->record, &round);
+    (void)worker;
+    if (entry == NULL)
+        return false;
+    *job = (struct iw_job){
+        .c = entry->c, .round = round, .option = trial->bent != NULL ? trial->bent->option : NULL};
+    return true;
 }
 
 static void wipe(const struct diagnosis_run *run)
@@ -203,9 +196,10 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
 {
     static const struct iw_baseline nothing;
     struct diagnosis_run *run = context;
-    struct trial *trial = &run->trials[run->at[worker]];
+    struct trial *trial = run->trial;
     struct iw_record *r = &trial->record;
     const char *name = trial->bent != NULL ? trial->bent->name : "no switch";
+    (void)worker;
     if (result->verdict == IW_VERDICT_ERROR) {
         wipe(run);
         iw_complain("%s, case %s: %s", name, job->c->id, or_empty(result->reason));
@@ -214,8 +208,8 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
     iw_record_take(r, &nothing, iw_record_entry(r, job->c->id), result);
     size_t played = iw_record_done(r);
     if (run->progress)
-        fprintf(stderr, "\r\033[K[%zu/%zu] %s: %zu of %zu cases", run->at[worker] + 1, run->count,
-                name, played, r->count);
+        fprintf(stderr, "\r\033[K[%zu/%zu] %s: %zu of %zu cases", run->number, run->count, name,
+                played, r->count);
     if (played == r->count)
         end_trial(run, trial);
 }
@@ -230,32 +224,39 @@ static void trouble(void *context, const char *line)
 
 /* ---- all of it ---- */
 
-/* Plays all cases against each of `trials`. */
-static int play(struct iw_diagnosis *d, struct iw_pool *pool, struct trial *trials, size_t count)
+/* Plays all cases against the peer of a trial, after it was surveyed, as in a run. */
+static int play(struct iw_diagnosis *d, struct iw_pool *pool, struct iw_run_options *options,
+                struct trial *trial, size_t number)
 {
     struct diagnosis_run run = {
-        .d = d, .trials = trials, .count = count, .progress = isatty(2) != 0};
+        .d = d, .trial = trial, .number = number, .count = d->count, .progress = isatty(2) != 0};
+    struct iw_survey survey = {.option = trial->bent != NULL ? trial->bent->option : NULL};
     char error[256];
+    begin_trial(d, trial);
+    options->instruments = NULL;
+    bool good = !iw_survey_take(&survey, pool, d->cases, d->n_cases, error, sizeof(error));
+    options->instruments = &survey.instruments;
     pool->context = &run;
     pool->unreached = 0;
-    bool good = !iw_pool_run(pool, error, sizeof(error));
+    good = good && (pool->interrupted || !iw_pool_run(pool, error, sizeof(error)));
     wipe(&run);
     if (!good)
         iw_complain("%s", error);
     if (good && pool->interrupted)
         iw_complain("interrupted");
+    iw_survey_free(&survey);
+    options->instruments = NULL;
     return !good ? IW_EXIT_TESTER : pool->interrupted ? 128 + pool->interrupted : 0;
 }
 
-static int play_bent(struct iw_diagnosis *d, struct iw_pool *pool)
+static int play_bent(struct iw_diagnosis *d, struct iw_pool *pool, struct iw_run_options *options)
 {
-    struct trial *trials = iw_got(calloc(d->count + 1, sizeof(*trials)));
-    for (size_t i = 0; i < d->count; i++)
-        trials[i].bent = &d->bent[i];
-    int status = play(d, pool, trials, d->count);
-    for (size_t i = 0; i < d->count; i++) /* those that were interrupted */
-        iw_record_free(&trials[i].record);
-    free(trials);
+    int status = 0;
+    for (size_t i = 0; i < d->count && !status; i++) {
+        struct trial trial = {.bent = &d->bent[i]};
+        status = play(d, pool, options, &trial, i + 1);
+        iw_record_free(&trial.record); /* one that was interrupted */
+    }
     return status;
 }
 
@@ -274,10 +275,10 @@ int iw_diagnosis_play(struct iw_diagnosis *d, const struct iw_target_spec *targe
     struct trial clean = {0};
     uint64_t began = iw_transport_now();
     hasty.patience = PATIENCE;
-    int status = play(d, &pool, &clean, 1);
+    int status = play(d, &pool, &hasty, &clean, 0);
     d->clean = clean.record;
     if (!status)
-        status = play_bent(d, &pool);
+        status = play_bent(d, &pool, &hasty);
     free(pool.version);
     d->seconds = (double)(iw_transport_now() - began) / 1e9;
     return status;

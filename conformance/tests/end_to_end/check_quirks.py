@@ -142,6 +142,31 @@ def check_markers(bench):
             harness.expect(switch + ": in the capture", b"looked through: " + text in harness.octets(case["pcap"]))
 
 
+LATE = """-- SPDX-License-Identifier: BSD-3-Clause
+return { case {
+  id = "late", purpose = "A Write with an STag that the target never gave out, after Markers of the target", rules = { "DDP-7.1-10" },
+  role = "responder",
+  run = function(t)
+    local conn = t:session { markers = true }
+    local buf = t:memory { length = 488, remote = "read" }
+    for _ = 1, 2 do conn:read(buf) end
+    local sent = conn:send(write { stag = 0x5bad57a6, to = 0x1000, payload = bytes(8, 0xee) })
+    conn:expect_terminate { fault.invalid_stag, of = sent }
+  end,
+} }
+"""
+
+
+def check_behind_markers(bench):
+    """Markers at other places that are looked through excuse nothing that comes after them."""
+    harness.write(os.path.join(bench.scratch, "late", "late.lua"), LATE)
+    for switches, expected in (("--violate mpa-marker-place", ["MPA-4.3-02"]),
+                               ("--violate mpa-marker-place --ignore ddp-stag", ["DDP-7.1-10", "MPA-4.3-02"])):
+        report = bench.play(switches, "--cases", os.path.join(bench.scratch, "late"))
+        harness.equal(switches, sorted(rules(report)), expected)
+        harness.expect(switches + ": looked through", b"looked through: Markers stand at other places" in harness.octets(report["cases"][0]["pcap"]))
+
+
 def answers_reads(turn):
     """A responder that answers empty Reads, with fields of its headers turned: turn(stag, to) gives them."""
     def act(wire):
@@ -226,6 +251,7 @@ def main(conform, agent, lint, pcaps):
         check_msn(bench)
         check_wrong_crc(bench)
         check_markers(bench)
+        check_behind_markers(bench)
         check_order(bench)
         check_crc(bench, pcaps)
         check_named(bench)

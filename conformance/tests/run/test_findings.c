@@ -156,6 +156,21 @@ static void another_terminate_follows_from_a_refusal(void **state)
     is(1, "DDP-7.1-12", IW_VERDICT_FAIL, 1, 2);
 }
 
+/* Nor does it go on where a case waits for something else, whatever the case calls that. */
+static void what_a_refusal_keeps_from_happening_follows_from_it(void **state)
+{
+    (void)state;
+    struct iw_deviation waits = by_case("RDMAP-4.1-10", "no completion", NULL);
+    waits.came = (char[]){"0/2/06"};
+    add(waits, 5);
+    add(by_case("RDMAP-7.2-02", "refused", "0/2/06"), 5);
+    waits.came = (char[]){"0/2/05"};
+    add(waits, 5);
+    build(2);
+    is(0, "RDMAP-7.2-02", IW_VERDICT_FAIL, 2, 1);
+    is(1, "RDMAP-4.1-10", IW_VERDICT_FAIL, 1, 2);
+}
+
 /* Of a refusal the rule of the error counts only where as many cases are about it. */
 static void a_refusal_is_of_what_most_cases_accuse(void **state)
 {
@@ -171,6 +186,30 @@ static void a_refusal_is_of_what_most_cases_accuse(void **state)
     is(0, "DDP-5.2-11", IW_VERDICT_FAIL, 3, 0);
 }
 
+/* Both rules are about the error; those that are about one of them and are not refused speak for
+ * it.
+ */
+static void a_refusal_is_of_what_is_refused_most(void **state)
+{
+    static const struct iw_rule *both[3], *one[1];
+    static struct iw_case refused, taken;
+    (void)state;
+    both[0] = iw_rule_find("DDP-5.2-05");
+    both[1] = one[0] = iw_rule_find("RDMAP-5.2.1-16");
+    both[2] = iw_rule_find("RDMAP-5.3-11");
+    refused = (struct iw_case){.id = (char[]){"x"}, .rules = both, .n_rules = 3};
+    taken = (struct iw_case){.id = (char[]){"y"}, .rules = one, .n_rules = 1};
+    for (size_t i = 0; i < 4; i++) {
+        add(by_case("DDP-5.2-05", "refused", "0/2/ff"), 5);
+        entries[i].c = i < 2 ? &refused : &taken;
+        if (i >= 2)
+            entries[i].result =
+                (struct iw_result){.verdict = i == 2 ? IW_VERDICT_PASS : IW_VERDICT_SKIP};
+    }
+    build(1);
+    is(0, "RDMAP-5.3-11", IW_VERDICT_FAIL, 2, 0);
+}
+
 /* Who does not place what is valid shows that in every case that compares memory. */
 static void misplaced_octets_follow_from_placing_wrongly(void **state)
 {
@@ -181,6 +220,43 @@ static void misplaced_octets_follow_from_placing_wrongly(void **state)
     build(2);
     is(0, "DDP-5.2-05", IW_VERDICT_FAIL, 2, 1);
     is(1, "DDP-5.2-05", IW_VERDICT_FAIL, 1, 2);
+}
+
+/* Start-up frames that are in order are answered by closing: one finding, of what is refused most,
+ * and so is a connection after the case that is. */
+static void closing_at_startup_is_one_finding(void **state)
+{
+    static const struct iw_rule *named[2], *one[1];
+    static struct iw_case refused, taken;
+    (void)state;
+    named[0] = iw_rule_find("MPA-7.1.1-15");
+    named[1] = iw_rule_find("EMPA-6-07");
+    one[0] = named[0];
+    refused = (struct iw_case){.id = (char[]){"x"}, .rules = named, .n_rules = 2};
+    taken = (struct iw_case){.id = (char[]){"y"}, .rules = one, .n_rules = 1};
+    struct iw_deviation gone = by_case("MPA-7.1.1-21", "gone", NULL);
+    gone.came = (char[]){"close"};
+    add(gone, 5);
+    add(by_case("MPA-7.1.1-15", "refused", "close"), 5);
+    add(by_case("MPA-7.1.1-03", "refused", "close"), 6);
+    add(by_case("MPA-7.1.1-20", "refused", NULL), 5);
+    entries[3].c = &taken;
+    entries[1].c = entries[2].c = &refused;
+    build(2);
+    is(0, "EMPA-6-07", IW_VERDICT_FAIL, 3, 1);
+    is(1, "MPA-7.1.1-20", IW_VERDICT_FAIL, 1, 3);
+}
+
+static void completions_follow_from_delivering_twice(void **state)
+{
+    (void)state;
+    add(by_case("EXT-8.2-02", "completed", NULL), 5);
+    add(by_case("MPA-8-02", "missed", NULL), 5);
+    add(by_case("DDP-5.3-07", "delivered twice", NULL), 5);
+    add(by_case("RDMAP-5.3-05", "misplaced", NULL), 5);
+    build(2);
+    is(0, "DDP-5.3-07", IW_VERDICT_FAIL, 3, 2);
+    is(1, "MPA-8-02", IW_VERDICT_FAIL, 1, 1);
 }
 
 static void misplaced_octets_alone_accuse_what_the_case_is_about(void **state)
@@ -280,8 +356,12 @@ int main(void)
         TEST(rules_of_one_check_are_one_finding),
         TEST(a_refusal_is_one_finding),
         TEST(another_terminate_follows_from_a_refusal),
+        TEST(what_a_refusal_keeps_from_happening_follows_from_it),
         TEST(a_refusal_is_of_what_most_cases_accuse),
+        TEST(a_refusal_is_of_what_is_refused_most),
         TEST(misplaced_octets_follow_from_placing_wrongly),
+        TEST(closing_at_startup_is_one_finding),
+        TEST(completions_follow_from_delivering_twice),
         TEST(misplaced_octets_alone_accuse_what_the_case_is_about),
         TEST(another_answer_is_another_finding),
         TEST(what_is_due_after_an_error_follows_from_its_detection),

@@ -13,6 +13,7 @@
 
 #include "folder.h"
 #include "host/text.h"
+#include "run/survey.h"
 #include "selfcheck/diagnosis.h"
 
 /* ---- the pool ---- */
@@ -66,6 +67,34 @@ static void play_job(const struct iw_pool *pool, unsigned worker, const struct i
     pool->done(pool->context, worker, job, &r);
 }
 
+/* What the survey of the peer has found out is what its cases know; nothing of the one before. */
+static char *surveyed;
+static struct iw_instruments known;
+
+int __wrap_iw_survey_take(/* NOLINT(bugprone-reserved-identifier) */
+                          struct iw_survey *out, struct iw_pool *pool,
+                          const struct iw_case *const *selected, size_t n_selected, char *error,
+                          size_t room);
+
+int __wrap_iw_survey_take(/* NOLINT(bugprone-reserved-identifier) */
+                          struct iw_survey *out, struct iw_pool *pool,
+                          const struct iw_case *const *selected, size_t n_selected, char *error,
+                          size_t room)
+{
+    (void)selected;
+    (void)error;
+    (void)room;
+    assert_int_equal(n_selected, 3);
+    assert_null(pool->options->instruments);
+    char *longer = iw_text_format("%s%s ", surveyed != NULL ? surveyed : "",
+                                  out->option != NULL ? out->option : "clean");
+    free(surveyed);
+    surveyed = longer;
+    out->instruments.of[0][IW_INSTRUMENT_READ] =
+        out->option != NULL ? IW_ABILITY_SILENT : IW_ABILITY_WORKS;
+    return 0;
+}
+
 int __wrap_iw_pool_run(struct iw_pool *pool, char *error, /* NOLINT(bugprone-reserved-identifier) */
                        size_t room);
 
@@ -75,6 +104,7 @@ int __wrap_iw_pool_run(struct iw_pool *pool, char *error, /* NOLINT(bugprone-res
     struct iw_job jobs[2];
     bool has[2] = {true, true};
     patience = pool->options->patience;
+    known = *pool->options->instruments;
     pool->unreached = 3;
     if (++runs == failing) {
         snprintf(error, room, "no process");
@@ -145,7 +175,8 @@ static int tear_down(void **state)
     iw_diagnosis_free(&d);
     free(played);
     free(reported);
-    played = reported = NULL;
+    free(surveyed);
+    played = reported = surveyed = NULL;
     folder_remove(&folder);
     return 0;
 }
@@ -165,8 +196,10 @@ static void every_case_is_played_with_every_switch(void **state)
     (void)state;
     diagnoses("[iv]*=mpa-crc", NULL, "ignore=mpa-crc none [] []; violate=mpa-crc none [] []; ");
     assert_string_equal(played, "two one three two-ignore=mpa-crc one-ignore=mpa-crc "
-                                "one-violate=mpa-crc three-ignore=mpa-crc three-violate=mpa-crc "
-                                "two-violate=mpa-crc ");
+                                "three-ignore=mpa-crc two-violate=mpa-crc one-violate=mpa-crc "
+                                "three-violate=mpa-crc ");
+    assert_string_equal(surveyed, "clean --ignore=mpa-crc --violate=mpa-crc ");
+    assert_int_equal(known.of[0][IW_INSTRUMENT_READ], IW_ABILITY_SILENT);
     assert_true(patience == 1);
     assert_int_equal(d.bent[0].n_failed, 0);
     assert_true(d.bent[0].seconds >= 0);

@@ -37,7 +37,8 @@ enum iw_quirk {
      * §7.1.1), or sends some that nobody asked for. */
     IW_QUIRK_MARKERS_MISSING,
     IW_QUIRK_MARKERS_UNASKED,
-    /* Markers stand every 512 octets, but not where they should (RFC 5044 §4.3). */
+    /* Markers stand every 512 octets, or every 516, but not where they should (RFC 5044 §4.3). Two
+     * of them prove it, or a CRC that is right with them only. */
     IW_QUIRK_MARKERS_PLACE,
     /* A field of the DDP header is in reversed octet order (RFC 5041 §4), as a little-endian host
      * has it that forgets to turn it. Known where another value than the expected one is that,

@@ -122,7 +122,7 @@ static const struct row rows[] = {
     /* No Markers, though both ask for them. */
     {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, "R " SEND_1, "I " SEND_3},
      {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_DDP_MSN},
-     12,
+     8,
      false},
     /* Markers that nobody asked for: only the first stands before its FPDU here. */
     {{REQUEST_PLAIN, REPLY_PLAIN, "M " SEND_1, "I " SEND_3},

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Markers at other places than the start-up frames say: what proves that, and what does not. */
+#include "observer_support.h"
+
+/* Revision 1 with CRCs, each side wants Markers. */
+#define REQUEST_BOTH "i " REQUEST_KEY "c0010000"
+#define REPLY_BOTH "r " REPLY_KEY "c0010000"
+#define SEND_5 "4143 00000000 00000000 00000005 00000000"
+/* Octets of payload that look like no Marker. */
+#define FILL_4 "aaaaaaaa"
+#define FILL_16 FILL_4 FILL_4 FILL_4 FILL_4
+#define FILL_64 FILL_16 FILL_16 FILL_16 FILL_16
+#define FILL_256 FILL_64 FILL_64 FILL_64 FILL_64
+
+enum { STEPS = 10, EXPECTED = 3 };
+
+/* After SEND_1 an FPDU begins at octet 28 of the initiator's, and a Marker belongs 484 octets after
+ * its first one. */
+static const struct row {
+    const char *steps[STEPS];
+    enum iw_check found[EXPECTED];
+    unsigned lost, messages;
+} rows[] = {
+    /* One word of the payload looks like a Marker, and FPDUPTR is wrong. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1,
+      "i 02064143 00000000 00000000 00000002 00000000 " FILL_16 FILL_4
+      "00000028 " FILL_256 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4
+      "000001e8 " FILL_16 FILL_16 FILL_4 "00000000"},
+     {IW_CHECK_MPA_MARKER_POINTER},
+     0,
+     2},
+    /* A payload of numbers, each of which is its own place: a wrong FPDUPTR */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1,
+      "i 02064143 00000000 00000000 00000002 00000000 00000014 00000018 0000001c 00000020 00000024 "
+      "00000028 0000002c 00000030 00000034 00000038 0000003c 00000040 00000044 00000048 0000004c "
+      "00000050 00000054 00000058 0000005c 00000060 00000064 00000068 0000006c 00000070 "
+      "00000074 " FILL_256 FILL_64 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4
+      "000001e8 " FILL_16 FILL_16 FILL_4 "00000000"},
+     {IW_CHECK_MPA_MARKER_POINTER},
+     0,
+     2},
+    /* One word of the payload looks like a Marker, and FPDUPTR is wrong, under a right CRC. */
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 02064143 00000000 00000000 00000002 00000000 " FILL_16 FILL_4
+      "00000028 " FILL_256 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4
+      "000001e8 " FILL_16 FILL_16 FILL_4 "c6c39e1f"},
+     {IW_CHECK_MPA_MARKER_POINTER},
+     0,
+     2},
+    /* A payload of numbers, each of which is its own place: a wrong FPDUPTR */
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 02064143 00000000 00000000 00000002 00000000 00000014 00000018 0000001c 00000020 00000024 "
+      "00000028 0000002c 00000030 00000034 00000038 0000003c 00000040 00000044 00000048 0000004c "
+      "00000050 00000054 00000058 0000005c 00000060 00000064 00000068 0000006c 00000070 "
+      "00000074 " FILL_256 FILL_64 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4
+      "000001e8 " FILL_16 FILL_16 FILL_4 "4404e458"},
+     {IW_CHECK_MPA_MARKER_POINTER},
+     0,
+     2},
+    /* The CRC is wrong where no Marker belongs. */
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 00764143 00000000 00000000 00000002 00000000 " FILL_16 FILL_4
+      "00000028 " FILL_64 FILL_4 FILL_4 FILL_4 "189c2ebe"},
+     {IW_CHECK_MPA_CRC},
+     0,
+     1},
+    /* A wrong CRC, and the Marker is right. */
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 02064143 00000000 00000000 00000002 00000000 " FILL_16 FILL_4
+      "00000028 " FILL_256 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4
+      "000001e4 " FILL_16 FILL_16 FILL_4 "9b53910e"},
+     {IW_CHECK_MPA_CRC},
+     0,
+     1},
+    /* Sent again, the same payload is no second Marker. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1,
+      "i 01f64143 00000000 00000000 00000002 00000000 " FILL_16 FILL_4
+      "00000028 " FILL_256 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4
+      "000001e8 " FILL_16 FILL_4 "00000000",
+      "i 01f64143 00000000 00000000 00000003 00000000 " FILL_16 FILL_4
+      "00000028 " FILL_256 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4
+      "000001e8 " FILL_16 FILL_4 "00000000"},
+     {IW_CHECK_MPA_MARKER_POINTER, IW_CHECK_MPA_MARKER_POINTER},
+     0,
+     3},
+    /* ULPDU_Length counts the Marker, whose FPDUPTR is right: the CRC matches as if there were
+       none. */
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 01f64143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+      "000001e4 " FILL_16 "bdb24f45",
+      "I " SEND_3},
+     {IW_CHECK_MPA_CRC},
+     1,
+     1},
+    /* ULPDU_Length is too small. */
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 02024143 00000000 00000000 00000002 00000000 " FILL_16 FILL_4
+      "00000028 " FILL_256 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4
+      "000001e4 " FILL_16 FILL_16 FILL_4 "c0ef31f7"},
+     {IW_CHECK_MPA_CRC},
+     0,
+     1},
+    /* Reserved bits of a Marker in its place, and a payload that looks like one. */
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 02064143 00000000 00000000 00000002 00000000 " FILL_16 FILL_4
+      "00000028 " FILL_256 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4
+      "000101e4 " FILL_16 FILL_16 FILL_4 "e4526f2e"},
+     {IW_CHECK_MPA_MARKER_RSVD},
+     0,
+     2},
+    /* Two Markers four octets late. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1,
+      "i 04c24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+          FILL_4
+      "000001e8 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4
+      "000003e8 " FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 "00000000",
+      "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     3},
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 04c24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+          FILL_4
+      "000001e8 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4
+      "000003e8 " FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 "25ba1ba1",
+      "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     3},
+    /* What comes after them is judged. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1,
+      "i 04c24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+          FILL_4
+      "000001e8 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4
+      "000003e8 " FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 "00000000",
+      "I " SEND_3, "I " SEND_5},
+     {IW_CHECK_MPA_MARKER_PLACE, IW_CHECK_DDP_MSN},
+     0,
+     4},
+    /* One in each of two FPDUs: not proven by the first. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1,
+      "i 02064143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+          FILL_4 "000001e8 " FILL_16 FILL_16 "00000000",
+      "i 02064143 00000000 00000000 00000003 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_4
+      "000001d8 " FILL_16 FILL_16 FILL_16 "00000000"},
+     {IW_CHECK_MPA_MARKER_POINTER, IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     3},
+    /* At no period. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1,
+      "i 02064143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+          FILL_4 "000001e8 " FILL_16 FILL_16 "00000000",
+      "i 02064143 00000000 00000000 00000003 00000000 " FILL_256 FILL_64 FILL_64 FILL_16 FILL_16
+          FILL_16 FILL_4 FILL_4 FILL_4 "000001d0 " FILL_16 FILL_16 FILL_16 FILL_4 FILL_4
+      "00000000"},
+     {IW_CHECK_MPA_MARKER_POINTER, IW_CHECK_MPA_MARKER_POINTER},
+     0,
+     3},
+    /* A CRC that is right without the Marker. */
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 01e24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+      "465bb34e 00000000 00124143 00000000 00000000 00000003 00000000 d01ef48c"},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     3},
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 01e24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+      "465bb34e",
+      "i 00000000 00124143 00000000 00000000 00000003 00000000 d01ef48c"},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     3},
+    /* Nothing comes after it. */
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 01e24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+      "465bb34e"},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     2},
+    /* They drift: framing cannot follow them. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1,
+      "i 04c24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+          FILL_4 "000001e8 " FILL_256 FILL_256
+      "000003ec " FILL_64 FILL_64 FILL_64 FILL_16 FILL_4 FILL_4 FILL_4 "00000000",
+      "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     1,
+     1},
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 04c24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+          FILL_4 "000001e8 " FILL_256 FILL_256
+      "000003ec " FILL_64 FILL_64 FILL_64 FILL_16 FILL_4 FILL_4 FILL_4 "d5790107",
+      "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     1,
+     1},
+    {{REQUEST_BOTH, REPLY_BOTH,
+      "i 00000000 04c24143 00000000 00000000 00000001 00000000 " FILL_256 FILL_64 FILL_64 FILL_64
+          FILL_16 FILL_16 FILL_4 FILL_4 FILL_4 "00000200 " FILL_256 FILL_256
+      "00000404 " FILL_64 FILL_64 FILL_64 FILL_4 "10733bfc"},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     1,
+     0},
+    /* One of them is no proof. */
+    {{REQUEST_BOTH, REPLY_BOTH,
+      "i 00000000 026a4143 00000000 00000000 00000001 00000000 " FILL_256 FILL_64 FILL_64 FILL_64
+          FILL_16 FILL_16 FILL_4 FILL_4 FILL_4
+      "00000200 " FILL_64 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4 "65f68e41"},
+     {IW_CHECK_MPA_MARKER_POINTER},
+     0,
+     1},
+    /* Of such a sender no other Marker is found wrong, and where one is, nothing is certain; a CRC
+       is. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1,
+      "i 04c24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+          FILL_4
+      "000001e8 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4
+      "000003e8 " FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 "00000000",
+      "i 02064143 00000000 00000000 00000003 00000000 " FILL_256 FILL_4
+      "00000000 " FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 "00000000",
+      "I " SEND_5},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     3},
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 04c24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+          FILL_4
+      "000001e8 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4
+      "000003e8 " FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 "25ba1ba1",
+      "i 02064143 00000000 00000000 00000003 00000000 " FILL_256 FILL_4
+      "00000118 " FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 "4e6f944a"},
+     {IW_CHECK_MPA_MARKER_PLACE, IW_CHECK_MPA_CRC},
+     0,
+     2},
+    /* What is taken for a Marker may be part of the header, which says nothing then. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1,
+      "i 01ca4143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_16 FILL_16
+          FILL_16 FILL_4 FILL_4 "00000000",
+      "i 004e4143 00000000 00000000 00000005 00000000 00000018 " FILL_16 FILL_16 FILL_16 FILL_4
+          FILL_4 FILL_4 "00000000"},
+     {IW_CHECK_MPA_MARKER_POINTER},
+     0,
+     2},
+    /* The next one stands in the header of its FPDU. */
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 01e24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16
+      "465bb34e",
+      "i 00000000 01f64143 00000000 00000000 00000003 00000000 " FILL_256 FILL_64 FILL_64 FILL_64
+          FILL_16 FILL_16 FILL_4 "0a2d1025",
+      "i 00764143 00000004 00000000",
+      "i 00000000 00000004 00000000 " FILL_64 FILL_16 FILL_16 FILL_4 "1b264e9d"},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     4},
+    /* They drift from FPDU to FPDU. */
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 01a24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_16 "5657a35d",
+      "i 01a24143 00000000 00000000 00000003 00000000 " FILL_16 FILL_16 FILL_4 FILL_4 FILL_4
+      "00000040 " FILL_256 FILL_64 FILL_16 FILL_16 FILL_4 "23817650",
+      "i 01a24143 00000000 00000000 00000004 00000000 " FILL_64 FILL_64 FILL_4
+      "00000098 " FILL_256 FILL_4 FILL_4 FILL_4 "b07068dd",
+      "i 01a24143 00000000 00000000 00000005 00000000 " FILL_64 FILL_64 FILL_64 FILL_16 FILL_4
+          FILL_4 FILL_4 "000000f0 " FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 "ebd98d56",
+      "i 01a24143 00000000 00000000 00000006 00000000 " FILL_256 FILL_16 FILL_16 FILL_16 FILL_4
+      "00000148 " FILL_64 FILL_16 FILL_4 FILL_4 FILL_4 "550ce7e7",
+      "i 01a24143 00000000 00000000 00000007 00000000 " FILL_256 FILL_64 FILL_64 FILL_4 FILL_4
+          FILL_4 "000001a0 " FILL_4 "f31ae9ea"},
+     {IW_CHECK_MPA_MARKER_POINTER, IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     7},
+};
+
+static void play(const struct row *row, struct rig *rig, size_t i)
+{
+    size_t steps = 0, findings = 0;
+
+    while (steps < STEPS && row->steps[steps] != NULL)
+        steps++;
+    while (findings < EXPECTED && row->found[findings] != IW_CHECK_NONE)
+        findings++;
+    rig_play(rig, row->steps, steps);
+    for (size_t k = 0; k < rig_count(rig, IW_OBSERVED_FINDING); k++) {
+        enum iw_check check = rig_get(rig, IW_OBSERVED_FINDING, k)->fault.check;
+        if (k >= findings || check != row->found[k])
+            fail_msg("row %zu: finding %zu is %s", i, k, iw_check_info(check)->name);
+    }
+    if (rig_count(rig, IW_OBSERVED_FINDING) != findings ||
+        rig_count(rig, IW_OBSERVED_LOST) != row->lost ||
+        rig_count(rig, IW_OBSERVED_MESSAGE) != row->messages)
+        fail_msg("row %zu: %zu findings, lost %zu times, %zu messages", i,
+                 rig_count(rig, IW_OBSERVED_FINDING), rig_count(rig, IW_OBSERVED_LOST),
+                 rig_count(rig, IW_OBSERVED_MESSAGE));
+    rig_free(rig);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        play(&rows[i], rig_new(false, false), i);
+        play(&rows[i], rig_new_intact(), i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
