@@ -63,7 +63,10 @@ fails "it is no program" 'the kernel did not start' "$siw" up
 unset IW_SIW_KERNEL
 expected=64
 fails "no such mend" '^mend: 1,99: expected .all., .none., or numbers of 1,2,3' "$siw" up --mend 1,99
+fails "no version" '^siw: --kernel 6: expected a version of Linux, like 6.1.176 or 6.12$' "$siw" up --kernel 6
 expected=3
+fails "no such version" '^siw: there is no package linux-source-5.99 of Linux 5.99.1 here; apt-cache policy linux-source-5.99 shows them$' \
+    "$siw" build --mend none --kernel 5.99.1
 
 if in_namespace true 2>/dev/null; then
     # shellcheck disable=SC2016
