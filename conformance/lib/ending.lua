@@ -123,7 +123,7 @@ local function cause_of(one, found)
   for _, cause in ipairs(found) do
     if cause.how == WENT_ON then goto continue end
     local before = cause.time and cause.time < one.time or not cause.time and one.received
-      and (cause.position < one.received or cause.how == AT_END and cause.position == one.received)
+      and (cause.position < one.received or cause.how == AT_END and one.ended and cause.position == one.received)
     if cause.verdict == "FAIL" and before and not cause.quirk and (not one.connection or one.connection == cause.connection) then
       return cause
     end

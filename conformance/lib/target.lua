@@ -66,7 +66,7 @@ local function deviation(t, verdict, rule, reason, why)
     verdict = verdict, rule = verdict ~= "PASS" and rule or nil, reason = reason, how = tostring(why.how or reason),
     expected = why.expected, actual = why.actual, item = why.item, first = why.first,
     time = #iw.findings(), connection = conn and conn.number, fault = why.fault, came = code_of(why.item),
-    received = latest and latest:state().received, octet = why.octet,
+    received = latest and latest:state().received, ended = latest and latest:state().ended, octet = why.octet,
   }
 end
 
