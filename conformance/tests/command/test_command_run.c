@@ -103,7 +103,7 @@ static void every_report_has_its_file(void **state)
     begins("j", "{");
     begins("h", "<!doctype html>");
     begins("c", "rule,");
-    assert_non_null(strstr(file("b"), "bad FAIL \"not good\"\n"));
+    assert_non_null(strstr(file("b"), "bad FAIL MPA-4.1-02 \"not good\" \"not good\"\n"));
     conform_says("run --cases cases --baseline b --results r", 0, NULL, "");
     assert_non_null(strstr(file("r/run.json"), "\"baseline\":"));
     conform_says("run --cases cases --baseline b --tap --results r", 0, NULL, NULL);
