@@ -179,7 +179,7 @@ class Check:
         harness.write(path, INSIDE % {"dead": self.scratch + "/dead", "pid": self.scratch + "/pid",
                                       "peer": self.scratch + "/iwarp-peer-planted"})
         done, report = self.run("--target", path, "--seed", "1", "--findings", "1", "--count", "100000",
-                                results="kernel")
+                                "--minimise", "120", results="kernel")
         assert done.returncode == 1, done
         finding = report["findings"][0]
         assert finding["kind"] == "crash" and finding["key"].startswith(
