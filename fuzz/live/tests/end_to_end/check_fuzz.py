@@ -127,7 +127,7 @@ class Check:
     def finds_what_was_planted(self):
         target = self.target("tests/iwarp-peer-planted")
         done, report = self.run("--target", target, "--seed", "1", "--findings", "1", "--count", "100000",
-                                results="planted")
+                                "--minimise", "120", results="planted")
         assert done.returncode == 1, done
         finding = report["findings"][0]
         assert finding["kind"] == "crash" and "signal 6" in finding["text"], finding
