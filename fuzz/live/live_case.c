@@ -342,27 +342,11 @@ static bool write_file(struct iw_hunt *h, struct iw_hunt_finding *f, const char 
 
 /* ---- played ---- */
 
-/* What a case has shown. */
-struct shown {
-    struct iw_hunt_reports reports; /* of the target */
-    bool broken;                    /* it has ended, or a sanitizer stopped it */
-    bool check;                     /* the observer saw the finding's check fail */
-};
-
-static bool shows_check(const struct iw_result *r, const struct iw_hunt_event *e)
+/* Returns the verdict that iwarp-conform would give, in words; NULL without one. Leaves what the
+ * target has reported in *reports. */
+static char *play(struct iw_hunt *h, const char *path, const char *folder, char **pcap,
+                  struct iw_hunt_reports *reports)
 {
-    for (size_t i = 0; e->kind == IW_HUNT_RULE && i < r->n_deviations; i++)
-        if (r->deviations[i].wire &&
-            strcmp(r->deviations[i].how, iw_check_info(e->check)->name) == 0)
-            return true;
-    return false;
-}
-
-/* Returns the verdict that iwarp-conform would give, in words; NULL without one. */
-static char *play(struct iw_hunt *h, struct iw_hunt_finding *f, const char *folder,
-                  struct shown *shown)
-{
-    struct iw_hunt_reports *reports = &shown->reports;
     char *library = iw_library(), *text = NULL;
     struct iw_run_options options = {
         .library = library, .pcap_dir = folder, .time_scale = h->world.scale, .hazards = true};
@@ -372,7 +356,7 @@ static char *play(struct iw_hunt *h, struct iw_hunt_finding *f, const char *fold
     char error[1024], trouble[512] = "", late[512];
     size_t n = 0;
     iw_hunt_reports_begin(reports, h->world.log);
-    if (iw_case_load(f->file, &options, &cases, &n, error, sizeof(error)) ||
+    if (iw_case_load(path, &options, &cases, &n, error, sizeof(error)) ||
         iw_target_open(h->spec, NULL, h->world.log, h->world.scale, &instance, error,
                        sizeof(error)) != IW_TARGET_OPENED) {
         iw_complain("%s", error);
@@ -384,9 +368,7 @@ static char *play(struct iw_hunt *h, struct iw_hunt_finding *f, const char *fold
                    ? iw_text_format("FAIL the target ended: %s", how)
                    : iw_text_format("%s%s%s", iw_verdict_name(r.verdict),
                                     r.reason != NULL ? " " : "", r.reason != NULL ? r.reason : "");
-        f->pcap = iw_text_copy(r.pcap);
-        shown->broken = how != NULL;
-        shown->check = shows_check(&r, &f->event);
+        *pcap = iw_text_copy(r.pcap);
         iw_result_free(&r);
     }
     if (instance != NULL)
@@ -394,7 +376,6 @@ static char *play(struct iw_hunt *h, struct iw_hunt_finding *f, const char *fold
     iw_hunt_reports_read(reports, h->world.log);
     if (text != NULL && reports->n)
         snprintf(trouble, sizeof(trouble), "%s", reports->list[reports->last].text);
-    shown->broken = shown->broken || *trouble;
     if (text != NULL && *trouble) {
         free(text);
         text = iw_text_format("%s: %s",
@@ -407,28 +388,18 @@ static char *play(struct iw_hunt *h, struct iw_hunt_finding *f, const char *fold
     return text;
 }
 
-/* Returns whether what the case showed is the finding. Another kernel reports a verdict only. */
+/* Returns whether what the case showed is the finding. */
 static bool is_own(const struct iw_hunt *h, const struct iw_hunt_finding *f,
-                   const struct shown *shown)
+                   const struct iw_hunt_reports *reports)
 {
-    bool fails = strncmp(f->verdict, "FAIL", 4) == 0;
-    if (h->outside)
-        return fails || strncmp(f->verdict, "ERROR a san", 11) == 0;
-    if (*f->event.cause && f->event.kind != IW_HUNT_HANG)
-        return iw_hunt_reports_find(&shown->reports, f->event.cause) != NULL;
-    switch (f->event.kind) {
-    case IW_HUNT_RULE:
-        return shown->check;
-    case IW_HUNT_CRASH:
-        return shown->broken;
-    default:
-        return fails && !shown->broken;
-    }
+    if (*f->event.cause && f->event.kind != IW_HUNT_HANG && !h->outside)
+        return iw_hunt_reports_find(reports, f->event.cause) != NULL;
+    return strncmp(f->verdict, "FAIL", 4) == 0 || strncmp(f->verdict, "ERROR a san", 11) == 0;
 }
 
 bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number)
 {
-    struct shown shown = {.broken = false};
+    struct iw_hunt_reports reports = {.n = 0};
     /* Run them again to see which Requests are accepted. */
     iw_hunt_try(h, f->inputs, f->n_inputs, &f->event, f->requested);
     if (!h->outside && iw_hunt_open(h)) {
@@ -445,11 +416,11 @@ bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned n
         f->verdict = iw_hunt_play_inside(h, f->file, folder, &f->pcap);
     } else if (f->file != NULL) {
         iw_hunt_close(h); /* the case has the target for itself */
-        f->verdict = play(h, f, folder, &shown);
+        f->verdict = play(h, f->file, folder, &f->pcap, &reports);
     }
     free(id);
     free(folder);
-    return f->verdict != NULL && is_own(h, f, &shown);
+    return f->verdict != NULL && is_own(h, f, &reports);
 }
 
 unsigned iw_hunt_number(struct iw_hunt *h)
