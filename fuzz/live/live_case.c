@@ -342,11 +342,39 @@ static bool write_file(struct iw_hunt *h, struct iw_hunt_finding *f, const char 
 
 /* ---- played ---- */
 
-/* Returns the verdict that iwarp-conform would give, in words; NULL without one. Leaves what the
- * target has reported in *reports. */
-static char *play(struct iw_hunt *h, const char *path, const char *folder, char **pcap,
-                  struct iw_hunt_reports *reports)
+/* What a case has shown. */
+struct shown {
+    struct iw_hunt_reports reports; /* of the target */
+    bool broken;                    /* it has ended, or a sanitizer stopped it */
+    bool check;                     /* the observer saw the finding's check fail */
+};
+
+static bool shows_check(const struct iw_result *r, const struct iw_hunt_event *e)
 {
+    for (size_t i = 0; e->kind == IW_HUNT_RULE && i < r->n_deviations; i++)
+        if (r->deviations[i].wire &&
+            strcmp(r->deviations[i].how, iw_check_info(e->check)->name) == 0)
+            return true;
+    return false;
+}
+
+/* Returns how the target ended, or NULL. An end that was found before may take a moment: of a
+ * program that a shell has started, the shell's is the one that is seen. */
+static const char *ending(struct iw_target_instance *t, const struct iw_hunt_event *e,
+                          char *trouble, size_t room)
+{
+    const char *how = iw_target_check(t, trouble, room);
+    if (how == NULL && !*trouble && e->kind == IW_HUNT_CRASH && iw_target_askable(t) &&
+        iw_target_ask(t) == IW_ALIVE_ENDED)
+        how = iw_target_check(t, trouble, room);
+    return how;
+}
+
+/* Returns the verdict that iwarp-conform would give, in words; NULL without one. */
+static char *play(struct iw_hunt *h, struct iw_hunt_finding *f, const char *folder,
+                  struct shown *shown)
+{
+    struct iw_hunt_reports *reports = &shown->reports;
     char *library = iw_library(), *text = NULL;
     struct iw_run_options options = {
         .library = library, .pcap_dir = folder, .time_scale = h->world.scale, .hazards = true};
@@ -356,19 +384,21 @@ static char *play(struct iw_hunt *h, const char *path, const char *folder, char 
     char error[1024], trouble[512] = "", late[512];
     size_t n = 0;
     iw_hunt_reports_begin(reports, h->world.log);
-    if (iw_case_load(path, &options, &cases, &n, error, sizeof(error)) ||
+    if (iw_case_load(f->file, &options, &cases, &n, error, sizeof(error)) ||
         iw_target_open(h->spec, NULL, h->world.log, h->world.scale, &instance, error,
                        sizeof(error)) != IW_TARGET_OPENED) {
         iw_complain("%s", error);
     } else {
         iw_script_run_case(&cases[0], iw_target_of(instance), &options, &r);
-        const char *how = iw_target_check(instance, trouble, sizeof(trouble));
+        const char *how = ending(instance, &f->event, trouble, sizeof(trouble));
 
         text = how != NULL
                    ? iw_text_format("FAIL the target ended: %s", how)
                    : iw_text_format("%s%s%s", iw_verdict_name(r.verdict),
                                     r.reason != NULL ? " " : "", r.reason != NULL ? r.reason : "");
-        *pcap = iw_text_copy(r.pcap);
+        f->pcap = iw_text_copy(r.pcap);
+        shown->broken = how != NULL;
+        shown->check = shows_check(&r, &f->event);
         iw_result_free(&r);
     }
     if (instance != NULL)
@@ -376,6 +406,7 @@ static char *play(struct iw_hunt *h, const char *path, const char *folder, char 
     iw_hunt_reports_read(reports, h->world.log);
     if (text != NULL && reports->n)
         snprintf(trouble, sizeof(trouble), "%s", reports->list[reports->last].text);
+    shown->broken = shown->broken || *trouble;
     if (text != NULL && *trouble) {
         free(text);
         text = iw_text_format("%s: %s",
@@ -388,18 +419,28 @@ static char *play(struct iw_hunt *h, const char *path, const char *folder, char 
     return text;
 }
 
-/* Returns whether what the case showed is the finding. */
+/* Returns whether what the case showed is the finding. Another kernel reports a verdict only. */
 static bool is_own(const struct iw_hunt *h, const struct iw_hunt_finding *f,
-                   const struct iw_hunt_reports *reports)
+                   const struct shown *shown)
 {
-    if (*f->event.cause && f->event.kind != IW_HUNT_HANG && !h->outside)
-        return iw_hunt_reports_find(reports, f->event.cause) != NULL;
-    return strncmp(f->verdict, "FAIL", 4) == 0 || strncmp(f->verdict, "ERROR a san", 11) == 0;
+    bool fails = strncmp(f->verdict, "FAIL", 4) == 0;
+    if (h->outside)
+        return fails || strncmp(f->verdict, "ERROR a san", 11) == 0;
+    if (*f->event.cause && f->event.kind != IW_HUNT_HANG)
+        return iw_hunt_reports_find(&shown->reports, f->event.cause) != NULL;
+    switch (f->event.kind) {
+    case IW_HUNT_RULE:
+        return shown->check;
+    case IW_HUNT_CRASH:
+        return shown->broken;
+    default:
+        return fails && !shown->broken;
+    }
 }
 
 bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number)
 {
-    struct iw_hunt_reports reports = {.n = 0};
+    struct shown shown = {.broken = false};
     /* Run them again to see which Requests are accepted. */
     iw_hunt_try(h, f->inputs, f->n_inputs, &f->event, f->requested);
     if (!h->outside && iw_hunt_open(h)) {
@@ -416,11 +457,11 @@ bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned n
         f->verdict = iw_hunt_play_inside(h, f->file, folder, &f->pcap);
     } else if (f->file != NULL) {
         iw_hunt_close(h); /* the case has the target for itself */
-        f->verdict = play(h, f->file, folder, &f->pcap, &reports);
+        f->verdict = play(h, f, folder, &shown);
     }
     free(id);
     free(folder);
-    return f->verdict != NULL && is_own(h, f, &reports);
+    return f->verdict != NULL && is_own(h, f, &shown);
 }
 
 unsigned iw_hunt_number(struct iw_hunt *h)

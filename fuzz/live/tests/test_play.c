@@ -17,6 +17,11 @@ static char noted[512];
 static bool bad_load, bad_open;
 static const char *checked, *trouble, *reason, *pcap;
 static enum iw_verdict verdict;
+static const char *ends_late; /* how, once it is asked */
+static bool askable;
+static enum iw_hunt_kind kind;
+static const char *seen; /* the check of a deviation, */
+static bool wire;        /* which the observer saw */
 static struct iw_case cases[1];
 
 static void note(const char *text)
@@ -40,6 +45,8 @@ enum iw_target_opened __wrap_iw_target_open(const struct iw_target_spec *s, cons
                                             size_t room);
 struct iw_target *__wrap_iw_target_of(struct iw_target_instance *t);
 const char *__wrap_iw_target_check(struct iw_target_instance *t, char *text, size_t room);
+bool __wrap_iw_target_askable(const struct iw_target_instance *t);
+enum iw_alive __wrap_iw_target_ask(struct iw_target_instance *t);
 void __wrap_iw_target_close(struct iw_target_instance *t, char *text, size_t room);
 int __wrap_iw_script_run_case(const struct iw_case *c, struct iw_target *t,
                               const struct iw_run_options *o, struct iw_result *out);
@@ -72,10 +79,11 @@ void __wrap_iw_hunt_close(struct iw_hunt *h)
 int __wrap_iw_case_load(const char *file, const struct iw_run_options *o, struct iw_case **out,
                         size_t *count, char *error, size_t room)
 {
-    char *path = iw_text_format("%s/findings/fuzz-1-crash.lua", folder_of);
+    char *path = iw_text_format("%s/findings/fuzz-1-%s%s.lua", folder_of, iw_hunt_kind_name(kind),
+                                kind == IW_HUNT_RULE ? "-mpa-crc" : "");
 
     assert_string_equal(file, path);
-    path[strlen(path) - strlen("/fuzz-1-crash.lua")] = 0;
+    *strrchr(path, '/') = 0;
     assert_string_equal(o->pcap_dir, path);
     assert_true(o->hazards);
     assert_true(o->time_scale >= 3 && o->time_scale <= 3);
@@ -125,6 +133,20 @@ const char *__wrap_iw_target_check(struct iw_target_instance *t, char *text, siz
     return checked;
 }
 
+bool __wrap_iw_target_askable(const struct iw_target_instance *t)
+{
+    assert_true((const char *)t == &instance);
+    return askable;
+}
+
+enum iw_alive __wrap_iw_target_ask(struct iw_target_instance *t)
+{
+    assert_true((char *)t == &instance);
+    note("ask");
+    checked = ends_late;
+    return ends_late != NULL ? IW_ALIVE_ENDED : IW_ALIVE_ANSWERS;
+}
+
 void __wrap_iw_target_close(struct iw_target_instance *t, char *text, size_t room)
 {
     assert_true((char *)t == &instance);
@@ -142,6 +164,9 @@ int __wrap_iw_script_run_case(const struct iw_case *c, struct iw_target *t,
     note("run");
     *out = (struct iw_result){
         .verdict = verdict, .reason = iw_text_copy(reason), .pcap = iw_text_copy(pcap)};
+    if (seen != NULL)
+        iw_result_add_deviation(
+            out, &(struct iw_deviation){.how = iw_text_copy(seen), .wire = wire, .connection = -1});
     return 0;
 }
 
@@ -158,6 +183,11 @@ static int begin(void **state)
     trouble = "";
     pcap = "a.pcap";
     verdict = IW_VERDICT_PASS;
+    ends_late = NULL;
+    askable = false;
+    kind = IW_HUNT_CRASH;
+    seen = NULL;
+    wire = false;
     return 0;
 }
 
@@ -178,7 +208,7 @@ static void plays(const char *said, bool good, const char *printed, const char *
 {
     struct iw_hunt_input *in = support_input("a01");
     bool requested[1] = {false};
-    struct written w = {.f = {.event = {.kind = IW_HUNT_CRASH, .text = "x"},
+    struct written w = {.f = {.event = {.kind = kind, .check = IW_CHECK_MPA_CRC, .text = "x"},
                               .inputs = &in,
                               .n_inputs = 1,
                               .requested = requested}};
@@ -209,9 +239,9 @@ static void verdicts(void **state)
     (void)state;
     plays("PASS", false, "", all);
     verdict = IW_VERDICT_FAIL;
-    plays("FAIL", true, "", all);
+    plays("FAIL", false, "", all);
     reason = "no Reply";
-    plays("FAIL no Reply", true, "", all);
+    plays("FAIL no Reply", false, "", all);
     checked = "signal 6";
     plays("FAIL the target ended: signal 6", true, "", all);
     trouble = "a report";
@@ -219,6 +249,47 @@ static void verdicts(void **state)
     spec.embedded = true;
     checked = NULL;
     plays("ERROR a sanitizer stopped the target: a report", true, "", all);
+}
+
+/* What was found to end gets the time to do so. */
+static void a_late_end(void **state)
+{
+    (void)state;
+    askable = true;
+    verdict = IW_VERDICT_FAIL;
+    plays("FAIL", false, "", " try open close load target run check ask end free");
+    ends_late = "signal 6";
+    plays("FAIL the target ended: signal 6", true, "",
+          " try open close load target run check ask check end free");
+    checked = "signal 6";
+    plays("FAIL the target ended: signal 6", true, "",
+          " try open close load target run check end free");
+    checked = NULL;
+    kind = IW_HUNT_HANG;
+    plays("FAIL", true, "", " try open close load target run check end free");
+}
+
+/* A target that broke shows no hang, and no other rule the one that was found. */
+static void what_is_the_finding_itself(void **state)
+{
+    static const char all[] = " try open close load target run check end free";
+
+    (void)state;
+    kind = IW_HUNT_HANG;
+    plays("PASS", false, "", all);
+    verdict = IW_VERDICT_FAIL;
+    plays("FAIL", true, "", all);
+    checked = "signal 6";
+    plays("FAIL the target ended: signal 6", false, "", all);
+    checked = NULL;
+    kind = IW_HUNT_RULE;
+    plays("FAIL", false, "", all);
+    seen = iw_check_info(IW_CHECK_MPA_CRC)->name;
+    plays("FAIL", false, "", all); /* the case saw that, not the observer */
+    wire = true;
+    plays("FAIL", true, "", all);
+    seen = "another";
+    plays("FAIL", false, "", all);
 }
 
 static void cases_that_cannot_be_played(void **state)
@@ -235,6 +306,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(verdicts, begin, support_clean),
+        cmocka_unit_test_setup_teardown(a_late_end, begin, support_clean),
+        cmocka_unit_test_setup_teardown(what_is_the_finding_itself, begin, support_clean),
         cmocka_unit_test_setup_teardown(cases_that_cannot_be_played, begin, support_clean),
     };
 
