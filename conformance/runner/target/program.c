@@ -45,6 +45,12 @@ static bool has_ended(const struct process *p)
     return p->state == 'Z' || p->state == 'X';
 }
 
+/* Whether it may be worth a file that is read: there can be thousands of processes. */
+static bool is_in(const char *number, pid_t group)
+{
+    return getpgid((pid_t)strtol(number, NULL, 10)) == group;
+}
+
 /* Calls `take` for each process of the group that runs, until it returns true. */
 static void each(pid_t group, bool (*take)(void *context, const struct process *p), void *context)
 {
@@ -53,8 +59,8 @@ static void each(pid_t group, bool (*take)(void *context, const struct process *
     struct process p;
     bool taken = false;
     while (all != NULL && !taken && (entry = readdir(all)) != NULL)
-        if (isdigit((unsigned char)*entry->d_name) && read_process(entry->d_name, &p) &&
-            p.group == group && !has_ended(&p))
+        if (isdigit((unsigned char)*entry->d_name) && is_in(entry->d_name, group) &&
+            read_process(entry->d_name, &p) && p.group == group && !has_ended(&p))
             taken = take(context, &p);
     if (all != NULL)
         closedir(all);
