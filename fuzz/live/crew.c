@@ -48,7 +48,7 @@ void iw_hunt_share(struct iw_hunt *h)
         return;
     struct iw_hunt_share *own = iw_hunt_board_share(h->board, h->member);
     own->over = h->over;
-    own->started = h->started;
+    own->started = h->started - h->refused;
     own->starts = h->world.starts;
     if (iw_transport_now() < h->next_share)
         return;

@@ -14,6 +14,7 @@ enum {
     OTHERS = 30 /* before a deadly one is taken */,
     OPENED_TRIES = 3,
     LOOK_NS = 1000000000,
+    IN_VAIN = 100,   /* sequences that cannot be said */
     MEMBER = 1000003 /* between the random choices of two hunters */
 };
 
@@ -98,19 +99,22 @@ static void done(void *context, struct iw_hunt_done *d)
         h->trial = *d;
         return;
     }
-    h->over++;
     bool refused = d->row.n && d->row.at[d->row.n - 1].code >> 24 == IW_ANSWER_REFUSED;
-    if (refused)
+    if (refused) {
+        h->refused++;
+        h->in_vain++;
         h->suspicious = true;
-    else if (iw_hunt_graph_add(h->graph, &d->row) +
-                 (h->coverage != NULL ? iw_hunt_coverage_fresh(h->coverage) : 0) &&
-             !h->o->blind)
+        iw_hunt_input_free(d->input); /* what was never said is not to blame */
+        return;
+    }
+    h->over++;
+    h->in_vain = 0;
+    if (iw_hunt_graph_add(h->graph, &d->row) +
+            (h->coverage != NULL ? iw_hunt_coverage_fresh(h->coverage) : 0) &&
+        !h->o->blind)
         keep(h, d);
     take_findings(h, d);
-    if (refused) /* what was never said is not to blame */
-        iw_hunt_input_free(d->input);
-    else
-        iw_hunt_recent_add(&h->recent, d->input, d->number);
+    iw_hunt_recent_add(&h->recent, d->input, d->number);
 }
 
 /* ---- what is next ---- */
@@ -293,7 +297,7 @@ bool iw_hunt_is_over(const struct iw_hunt *h)
 static uint64_t allowed(const struct iw_hunt *h)
 {
     double seconds = iw_hunt_elapsed(h);
-    uint64_t most = h->o->count ? h->o->count : UINT64_MAX, started = h->started;
+    uint64_t most = h->o->count ? h->o->count : UINT64_MAX, started = h->started - h->refused;
 
     if (h->o->rate > 0 && seconds * h->o->rate + 1 < (double)most)
         most = (uint64_t)(seconds * h->o->rate) + 1;
@@ -305,7 +309,7 @@ static uint64_t allowed(const struct iw_hunt *h)
 
 static void start_some(struct iw_hunt *h)
 {
-    for (uint64_t n = allowed(h); n && iw_hunt_loop_busy(h->loop) < h->world.slots; n--)
+    while (!h->suspicious && iw_hunt_loop_busy(h->loop) < h->world.slots && allowed(h))
         if (!start_one(h))
             return;
 }
@@ -350,6 +354,12 @@ int iw_hunt_go(struct iw_hunt *h)
         status = iw_hunt_open(h);
         if (status)
             break;
+        if (h->in_vain > IN_VAIN) {
+            status = iw_complain_exit(IW_EXIT_UNREACHED,
+                                      "--target %s: none of the last %u connections was accepted",
+                                      h->spec->text, h->in_vain);
+            break;
+        }
         start_some(h);
         iw_hunt_loop_step(h->loop, 10);
         if (h->n_broken)

@@ -122,7 +122,8 @@ struct iw_hunt {
     struct iw_hunt_kept *corpus;
     size_t n_corpus;
     struct iw_hunt_recent recent;
-    uint64_t started, over;          /* sequences */
+    uint64_t started, over, refused; /* sequences: `over` were said, `refused` could not be */
+    unsigned in_vain;                /* in a row that could not be */
     uint64_t digest;                 /* of all that were started, in order */
     uint64_t last_look, last_glance; /* `over` then */
     uint64_t well;                   /* memory was right after all sequences up to this number */

@@ -142,7 +142,7 @@ static void finish_one(enum iw_hunt_answer answer)
     struct iw_hunt_done d = {.input = stage.busy[0].input, .number = stage.busy[0].number};
 
     memmove(stage.busy, stage.busy + 1, --stage.n_busy * sizeof(*stage.busy));
-    if (stage.refused_from && d.number >= stage.refused_from)
+    if (stage.refused_from && d.number >= stage.refused_from && d.number <= stage.refused_to)
         answer = IW_ANSWER_REFUSED;
     uint32_t detail = stage.rows == EACH ? (uint32_t)d.number : 0;
     for (uint64_t n = d.number; stage.rows == RARER && n % 2 == 0; n /= 2)

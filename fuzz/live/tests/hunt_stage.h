@@ -21,7 +21,7 @@ extern struct stage {
     unsigned n_busy, room; /* room: sequences that may still be started */
     void (*call)(void *context, struct iw_hunt_done *d);
     /* What is so from a sequence's number on; 0: it is not. */
-    uint64_t dead_from, stray_from, refused_from;
+    uint64_t dead_from, stray_from, refused_from, refused_to;
     enum iw_hunt_kind looks_like;
     enum iw_check broken; /* by each sequence */
     enum { SAME, EACH, RARER } rows;

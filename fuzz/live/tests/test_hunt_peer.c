@@ -50,11 +50,24 @@ static void connections_that_are_refused(void **state)
 {
     (void)state;
     stage.refused_from = 3;
-    options.count = 6;
+    stage.refused_to = 4;
+    options.count = 4;
     stage_goes(0, " open attach look0 !a1 @1:a1 !a2 @2:a2 step10 kept(a1) abort look2 . !a3 @3:a3"
-                  " *a1/a1 !01 @4:01 step10 abort look4 . *a1/a2 !02 @5:02 *a1/a1 !03 @6:03 step10"
-                  " abort look6 . abort look6 abort close end");
-    assert_int_equal(hunt.recent.added, 2);
+                  " *a1/a1 !01 @4:01 step10 abort look2 . *a1/a2 !02 @5:02 *a1/a1 !03 @6:03 step10"
+                  " . abort look4 abort close end");
+    assert_int_equal(hunt.recent.added, 4);
+    assert_int_equal(hunt.over, 4);
+}
+
+static void all_connections_are_refused(void **state)
+{
+    (void)state;
+    stage.refused_from = 3;
+    stage.refused_to = UINT64_MAX;
+    stage.only = "";
+    stage_fails(
+        3, "iwarp-fuzz: --target the target: none of the last 102 connections was accepted\n", "");
+    assert_int_equal(hunt.over, 2);
 }
 
 static void a_crash(void **state)
@@ -215,6 +228,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(memory_that_was_right_at_the_end_of_all, stage_begin,
                                         stage_end),
         cmocka_unit_test_setup_teardown(connections_that_are_refused, stage_begin, stage_end),
+        cmocka_unit_test_setup_teardown(all_connections_are_refused, stage_begin, stage_end),
         cmocka_unit_test_setup_teardown(a_crash, stage_begin, stage_end),
         cmocka_unit_test_setup_teardown(a_crash_at_the_end, stage_begin, stage_end),
         cmocka_unit_test_setup_teardown(a_peer_that_does_not_come_back, stage_begin, stage_end),

@@ -5,7 +5,7 @@
  * continues a Send's message ends the process. Only the octets decide, never how TCP or a busy
  * machine cuts them. With IW_PLANTED=hang in the environment the peer hangs instead, with
  * IW_PLANTED=refuse it lives on without its listeners. With IW_PLANTED_EVERY=N every Nth connection
- * ends it at its first FPDU, whatever that is.
+ * ends it at once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,8 @@
 
 #include "endpoint/internal.h"
 
+int __real_accept4(int fd, struct sockaddr *from, socklen_t *length, int flags);
+int __wrap_accept4(int fd, struct sockaddr *from, socklen_t *length, int flags);
 int __real_iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
 int __wrap_iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
 
@@ -52,19 +54,20 @@ static bool goes_on(const struct iw_fpdu *fpdu)
     return iw_wire_get_ddp(head, n, &h) > 0 && !iw_ddp_tagged(&h) && h.qn == IW_QN_SEND && h.mo > 0;
 }
 
-static void count(const struct iw_endpoint *ep)
+int __wrap_accept4(int fd, struct sockaddr *from, socklen_t *length, int flags)
 {
     static unsigned long connections;
     const char *every = getenv("IW_PLANTED_EVERY");
+    int accepted = __real_accept4(fd, from, length, flags);
 
-    if (every != NULL && ep->deframer.fpdus == 1 && ++connections % strtoul(every, NULL, 10) == 0)
+    if (accepted >= 0 && every != NULL && ++connections % strtoul(every, NULL, 10) == 0)
         abort();
+    return accepted;
 }
 
 int __wrap_iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu)
 {
     struct iw_endpoint *ep = context;
-    count(ep);
     bool deep = ep->startup.agreed.enhanced && ep->deframer.fpdus > DEEP && goes_on(fpdu);
     int status = __real_iw_ep_rx_fpdu(context, fpdu);
 
