@@ -166,6 +166,14 @@ static const char *not_called(struct iw_target *target, bool late)
     return t->why;
 }
 
+/* When to look again at what began then: looks later by a quarter of what it takes, at most. */
+static uint64_t soon_after(uint64_t began)
+{
+    uint64_t now = iw_transport_now(), pause = (now - began) / 4;
+    pause = pause > SOON_NS ? pause : SOON_NS;
+    return now + (pause < AGAIN_NS ? pause : AGAIN_NS);
+}
+
 /* Of one that must not lose its only connection to a look. */
 static bool listens(const struct iw_target_instance *t)
 {
@@ -188,10 +196,9 @@ enum iw_target_opened iw_target_start_peer(struct iw_target_instance *t, char *e
     const char *ready = spec->ready;
     if (ready == NULL && !spec->ends_connection)
         return IW_TARGET_OPENED;
-    uint64_t deadline = after(t, START_SECONDS), pause = SOON_NS;
+    uint64_t began = iw_transport_now(), deadline = after(t, START_SECONDS);
     while (ready != NULL ? !iw_process_said(&t->process, ready) : !listens(t)) {
-        bool over = iw_process_ended(&t->process, iw_transport_now() + pause);
-        pause = 2 * pause < AGAIN_NS ? 2 * pause : AGAIN_NS;
+        bool over = iw_process_ended(&t->process, soon_after(began));
         if (over) {
             snprintf(error, room, "%s before it %s%s%s", t->process.ended,
                      ready != NULL ? "printed '" : "listened", ready != NULL ? ready : "",
