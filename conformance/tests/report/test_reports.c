@@ -604,56 +604,6 @@ static void test_console_sums_up(void **state)
                 "results: out\n");
 }
 
-/* ---- text ---- */
-
-static void assert_clean(const char *text, const char *expected)
-{
-    char *clean = iw_text_clean(text);
-
-    assert_string_equal(clean, expected);
-    free(clean);
-}
-
-static void test_clean(void **state)
-{
-    (void)state;
-    assert_clean("plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n",
-                 "plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n");
-    assert_clean("\x01\t\x7f", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
-    assert_clean("\xc2\x9b\xc2\xa0", "\xef\xbf\xbd\xef\xbf\xbd\xc2\xa0"); /* CSI is one of C1 */
-    assert_clean("\xc3", "\xef\xbf\xbd");                                 /* cut short */
-    assert_clean("\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");                 /* longer than need be */
-    assert_clean("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* a surrogate */
-    assert_clean("\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
-    assert_null(iw_text_clean(NULL));
-}
-
-static void test_shell(void **state)
-{
-    const char *const texts[][2] = {{"tcp:[::1]:7,crc=on", "'tcp:[::1]:7,crc=on'"},
-                                    {"tcp:h:7,crc=on", "tcp:h:7,crc=on"},
-                                    {"it's", "'it'\\''s'"},
-                                    {"", "''"}};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-        char *word = iw_text_shell(texts[i][0]);
-
-        assert_string_equal(word, texts[i][1]);
-        free(word);
-    }
-}
-
-static void test_fill(void **state)
-{
-    const char *const pairs[] = {"host", "::1", "port", "7", NULL};
-    char *text = iw_text_fill("peer {host}:{port} {hosts} {", pairs);
-
-    (void)state;
-    assert_string_equal(text, "peer ::1:7 {hosts} {");
-    free(text);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -670,9 +620,6 @@ int main(void)
         cmocka_unit_test(test_result_survives_json),
         cmocka_unit_test(test_console),
         cmocka_unit_test(test_console_sums_up),
-        cmocka_unit_test(test_clean),
-        cmocka_unit_test(test_shell),
-        cmocka_unit_test(test_fill),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,6 +176,11 @@ static void what_is_wrong_with_a_file_is_said(void **state)
         {"return { ask = 'x', ready = 'y' }", ": ready: of use only with start"},
         {"\n\nreturn {", ":3: unexpected symbol near <eof>"},
         {"\x1bLua", ": attempt to load a binary chunk (mode is 't')"},
+        {"return { address = 7, port = 7 }", ": address: expected a text"},
+        {"return { crc = true }", ": crc: expected a text"},
+        {"return { token_file = 7 }", ": token_file: expected a text"},
+        {"return { address = os.getenv('HOME') }",
+         ":1: attempt to index a nil value (global 'os')"},
         {"while true do end", ": takes too long"},
         {"local s = 'x' while true do s = s .. s end", ": not enough memory"},
     };
@@ -212,6 +218,73 @@ static void memory_is_counted_both_ways(void **state)
     assert_non_null(strstr(error, "not enough memory"));
 }
 
+static struct iw_target_spec *parse(const char *text)
+{
+    *error = 0;
+    return iw_target_parse(text, IW_BINARY_DIR "/bin/iwarp-agent", folder.path, error,
+                           sizeof(error));
+}
+
+static void a_file_by_name_and_by_path(void **state)
+{
+    char *path =
+        folder_file(&folder, "card.lua",
+                    "local base = 7000\n"
+                    "return { class = 'rping', address = '192.0.2.7', port = base + 1,\n"
+                    "  start = 'run {host} {port}', ready = 'up', connect = 'go',\n"
+                    "  inside = 'enter {writable} {command}', restart = 'bring back',\n"
+                    "  crc = 'off', markers = 'off', revision = 1, station = '192.0.2.8',\n"
+                    "  can = { 'extensions' }, cannot = { 'reconnect' } }");
+    struct iw_target_spec *spec = parse("card");
+
+    (void)state;
+    assert_non_null(spec);
+    assert_string_equal(spec->name, "card");
+    assert_string_equal(spec->text, "card");
+    assert_int_equal(spec->class, IW_TARGET_RPING);
+    assert_string_equal(spec->host, "192.0.2.7");
+    assert_int_equal(spec->port, 7001);
+    assert_string_equal(spec->start, "run {host} {port}");
+    assert_string_equal(spec->ready, "up");
+    assert_string_equal(spec->connect, "go");
+    assert_string_equal(spec->inside, "enter {writable} {command}");
+    assert_string_equal(spec->restart, "bring back");
+    assert_string_equal(spec->station_host, "192.0.2.8");
+    iw_target_free(spec);
+    spec = parse(path);
+    assert_non_null(spec);
+    iw_target_free(spec);
+    free(path);
+}
+
+/* Every file that comes with the suite; none but those for RNICs is a template. */
+static void files_of_the_suite(void **state)
+{
+    glob_t found;
+    size_t templates = 0;
+
+    (void)state;
+    assert_int_equal(glob(IW_SOURCE_DIR "/conformance/targets/*.lua", 0, NULL, &found), 0);
+    assert_true(found.gl_pathc > 10);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct iw_target_spec *spec = parse(found.gl_pathv[i]);
+
+        if (spec == NULL) {
+            fail_msg("%s: %s", found.gl_pathv[i], error);
+            continue;
+        }
+        if (strstr(found.gl_pathv[i], "/rnic-") != NULL) {
+            templates++;
+            assert_int_equal(spec->class, IW_TARGET_AGENT);
+            assert_string_equal(spec->agent_host, "192.0.2.1");
+            assert_non_null(spec->can[0]);
+        }
+        iw_target_free(spec);
+    }
+    assert_int_equal(templates, 4);
+    globfree(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +292,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_is_the_targets_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_wrong_with_a_file_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_is_counted_both_ways, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_by_name_and_by_path, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(files_of_the_suite, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,6 @@
 
 #include <arpa/inet.h>
 #include <cmocka.h>
-#include <glob.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -105,100 +104,6 @@ static void test_bad_specs(void **state)
         if (strstr(error, bad[i][1]) == NULL)
             fail_msg("%s gives: %s", bad[i][0], error);
         assert_null(strchr(error, '\n'));
-    }
-}
-
-static void test_file(void **state)
-{
-    char *path =
-        folder_file(&folder, "card.lua",
-                    "local base = 7000\n"
-                    "return { class = 'rping', address = '192.0.2.7', port = base + 1,\n"
-                    "  start = 'run {host} {port}', ready = 'up', connect = 'go',\n"
-                    "  inside = 'enter {writable} {command}', restart = 'bring back',\n"
-                    "  crc = 'off', markers = 'off', revision = 1, station = '192.0.2.8',\n"
-                    "  can = { 'extensions' }, cannot = { 'reconnect' } }");
-    struct iw_target_spec *spec = parse("card");
-
-    (void)state;
-    assert_non_null(spec);
-    assert_string_equal(spec->name, "card");
-    assert_string_equal(spec->text, "card");
-    assert_int_equal(spec->class, IW_TARGET_RPING);
-    assert_string_equal(spec->host, "192.0.2.7");
-    assert_int_equal(spec->port, 7001);
-    assert_string_equal(spec->start, "run {host} {port}");
-    assert_string_equal(spec->ready, "up");
-    assert_string_equal(spec->connect, "go");
-    assert_string_equal(spec->inside, "enter {writable} {command}");
-    assert_string_equal(spec->restart, "bring back");
-    assert_string_equal(spec->station_host, "192.0.2.8");
-    iw_target_free(spec);
-    spec = parse(path);
-    assert_non_null(spec);
-    iw_target_free(spec);
-    free(path);
-}
-
-/* Every file that comes with the suite; none but those for RNICs is a template. */
-static void test_own_files(void **state)
-{
-    glob_t found;
-    size_t templates = 0;
-
-    (void)state;
-    assert_int_equal(glob(IW_SOURCE_DIR "/conformance/targets/*.lua", 0, NULL, &found), 0);
-    assert_true(found.gl_pathc > 10);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        struct iw_target_spec *spec = parse(found.gl_pathv[i]);
-
-        if (spec == NULL) {
-            fail_msg("%s: %s", found.gl_pathv[i], error);
-            continue;
-        }
-        if (strstr(found.gl_pathv[i], "/rnic-") != NULL) {
-            templates++;
-            assert_int_equal(spec->class, IW_TARGET_AGENT);
-            assert_string_equal(spec->agent_host, "192.0.2.1");
-            assert_non_null(spec->can[0]);
-        }
-        iw_target_free(spec);
-    }
-    assert_int_equal(templates, 4);
-    globfree(&found);
-}
-
-static void test_bad_files(void **state)
-{
-    const char *const bad[][2] = {
-        {"return {", "bad.lua:1: "},
-        {"return 3", "expected a table"},
-        {"return { 'x' }", "named fields only"},
-        {"return { adress = '::1' }", "unknown field 'adress'"},
-        {"return { address = '::1' }", "port: missing"},
-        {"return { address = 7, port = 7 }", "address: expected a text"},
-        {"return { address = '::1', port = 0 }", "port: expected a number from 1 to 65535"},
-        {"return { address = '::1', port = 7, crc = true }", "crc: expected a text"},
-        {"return { address = '::1', port = 7, revision = 3 }", "revision: expected 1 or 2"},
-        {"return { address = '::1', port = 7, can = 'read' }", "can: expected a list"},
-        {"return { address = '::1', port = 7, ready = 'x' }", "ready: of use only with start"},
-        {"return { address = '::1', port = 7, inside = 'x' }", "inside: expected {command}"},
-        {"return { address = '::1', port = 7, restart = 'x' }", "restart: of use only with inside"},
-        {"return { address = '::1', port = 7, agent = '::1:7' }", "agent: "},
-        {"return { class = 'agent' }", "needs agent = "},
-        {"return { class = 'agent', agent = '[::1]:7', token_file = 7 }", "token_file: expected a"},
-        {"return { address = '::1', port = 7, token_file = 'x' }", "token_file: only a target"},
-        {"return {}", "expected address and port, connect, or ask"},
-        {"while true do end", "takes too long"},
-        {"return { address = os.getenv('HOME') }", "os"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        free(folder_file(&folder, "bad.lua", bad[i][0]));
-        assert_null(parse("bad"));
-        if (strstr(error, bad[i][1]) == NULL || strstr(error, "bad.lua") == NULL)
-            fail_msg("%s gives: %s", bad[i][0], error);
     }
 }
 
@@ -668,9 +573,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_tcp, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_specs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_own_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_capabilities, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_needs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unreachable, set_up, tear_down),
