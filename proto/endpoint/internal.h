@@ -146,8 +146,8 @@ struct iw_endpoint {
 
     /* sending */
     struct iw_framer framer;
-    void *tx_buffer; /* struct iw_iov[IW_TX_PIECES], then octets */
-    struct iw_iov tx_one;
+    void *tx_buffer;             /* struct iw_iov[IW_TX_PIECES], then octets */
+    struct iw_iov tx_startup[2]; /* a frame, and `early` */
     size_t tx_pieces, tx_first;
     uint8_t tx_ends[IW_TX_PIECES / 8];       /* bit per piece: it is the last of its FPDU */
     uint16_t tx_cuts[IW_ENDPOINT_LISTS - 1]; /* pieces before each other list than the first */
@@ -206,7 +206,7 @@ struct iw_endpoint {
 /* setup.c */
 void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces);
 bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first);
-bool iw_ep_startup_output(struct iw_endpoint *ep);
+size_t iw_ep_startup_output(struct iw_endpoint *ep);
 void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets);
 /* Returns the RTR form that opens a peer-to-peer connection, as an opcode. */
 unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep);

@@ -261,35 +261,40 @@ bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first)
     return true;
 }
 
-/* Puts the octets that the start-up has to send into tx_one. */
-bool iw_ep_startup_output(struct iw_endpoint *ep)
+/* Whether --violate sends octets behind the Request. They go out with it, as no Reply can come
+ * between then. */
+static bool has_early(const struct iw_endpoint *ep)
+{
+    const struct iw_switches *switches = ep->config.switches;
+    return ep->config.role == IW_MPA_INITIATOR &&
+           (iw_switch_violated(switches, IW_CHECK_MPA_INITIATOR_EARLY) ||
+            iw_switch_violated(switches, IW_CHECK_MPA_PD_SURPLUS));
+}
+
+size_t iw_ep_startup_output(struct iw_endpoint *ep)
 {
     const uint8_t *data;
-    size_t length = iw_mpa_startup_output(&ep->startup, &data);
-    if (ep->early_left > 0 && length == 0) {
-        ep->tx_one = (struct iw_iov){ep->early, ep->early_left};
-        return true;
-    }
-    ep->tx_one = (struct iw_iov){(void *)(uintptr_t)data, length};
-    return length > 0;
+    size_t length = iw_mpa_startup_output(&ep->startup, &data), pieces = 0;
+    if (length > 0)
+        ep->tx_startup[pieces++] = (struct iw_iov){(void *)(uintptr_t)data, length};
+    size_t early = length > 0 && has_early(ep) ? sizeof(ep->early) : ep->early_left;
+    if (early > 0)
+        ep->tx_startup[pieces++] = (struct iw_iov){ep->early, early};
+    return pieces;
 }
 
 void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets)
 {
-    if (ep->tx_one.base == ep->early) {
-        ep->early_left -= octets < ep->early_left ? (uint32_t)octets : ep->early_left;
-        return;
-    }
-    iw_mpa_startup_sent(&ep->startup, octets);
     const uint8_t *data;
-    if (iw_mpa_startup_output(&ep->startup, &data) > 0)
-        return;
-    iw_ep_trace(ep, IW_TRACE_STARTUP_OUT, ep->startup.out, ep->startup.out_length, 0, 0);
-    const struct iw_switches *switches = ep->config.switches;
-    if (ep->config.role == IW_MPA_INITIATOR &&
-        (iw_switch_violated(switches, IW_CHECK_MPA_INITIATOR_EARLY) ||
-         iw_switch_violated(switches, IW_CHECK_MPA_PD_SURPLUS)))
-        ep->early_left = sizeof(ep->early);
+    size_t left = iw_mpa_startup_output(&ep->startup, &data);
+    size_t frame = octets < left ? octets : left, early = octets - frame;
+    iw_mpa_startup_sent(&ep->startup, frame);
+    if (left > 0 && frame == left) {
+        iw_ep_trace(ep, IW_TRACE_STARTUP_OUT, ep->startup.out, ep->startup.out_length, 0, 0);
+        if (has_early(ep))
+            ep->early_left = sizeof(ep->early);
+    }
+    ep->early_left -= early < ep->early_left ? (uint32_t)early : ep->early_left;
 }
 
 int iw_endpoint_remake(struct iw_endpoint **ep, const struct iw_endpoint_config *config,

@@ -524,9 +524,9 @@ size_t iw_endpoint_output_lists(struct iw_endpoint *ep, const struct iw_iov **ou
     *out = NULL;
     if (ep->lost || ep->reset || room == 0)
         return 0;
-    if (iw_ep_startup_output(ep)) {
-        *out = &ep->tx_one;
-        pieces[0] = 1;
+    pieces[0] = iw_ep_startup_output(ep);
+    if (pieces[0] > 0) {
+        *out = ep->tx_startup;
         return 1;
     }
     if (iw_ep_tx_idle(ep)) {
