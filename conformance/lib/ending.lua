@@ -161,7 +161,7 @@ local function deviations(t, outcome)
   for _, one in ipairs(own) do
     one.time, one.rule = one.time or math.huge, one.rule or t.case.rules[1]
     local cause = cause_of(one, found) or same_octet(one, found)
-    if one.first == "early" and cause and cause.position < one.item.position then
+    if cause and (one.first == true or one.first == "early" and cause.position < one.item.position) then
       follows(t, one, cause)
     elseif one.first then
       -- It follows from nothing: a difference from a recording, an early answer to octets that are not all there, unless the

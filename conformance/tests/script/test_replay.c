@@ -141,8 +141,7 @@ static void says_which_field_differs(void **state)
                  "the target's read-request differs from the recorded one in size", "size 16384 ",
                  "read-request msn 1 ");
     assert_fails(play(PCAPS, "embedded", "--violate=mpa-rep-a", CASE_P2P), "EMPA-9.2-04",
-                 "the target answered the Request otherwise", "mpa reply rev 2 C S pd 4 A C ",
-                 "mpa reply rev 2 C S pd 4 ");
+                 "control flag A is zero in the Reply to a Request that has it set", "0x1", "0x0");
 }
 
 static void looks_at_what_was_placed(void **state)

@@ -57,6 +57,9 @@ def the_suite(run):
     out, report = run.diagnose(0, "--select", "ddp-untagged-*", "--switch", "violate=mpa-initiator-early")
     check([f["rule"] for f in report["switches"][0]["findings"]] == ["MPA-7.1.2-11"],
           "octets that displace all FPDUs after them are one finding", out)
+    out, report = run.diagnose(0, "--select", "replay-siw-*", "--switch", "violate=rdmap-opcode-queue")
+    check([f["rule"] for f in report["switches"][0]["findings"]] == ["RDMAP-4.1-07"],
+          "a difference from a recording follows from what the target did wrong before", out)
     out, report = run.diagnose(0, *selected(), "--switch", "ignore=mpa-crc")
     one = report["switches"][0]
     check(one["first"] == "right" and one["failed"] > 0, "a check that is left out is found", out)
