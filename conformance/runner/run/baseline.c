@@ -304,30 +304,51 @@ static void write_entry(FILE *out, const struct iw_entry *e, const struct iw_bas
         write_result(out, e->c->id, &e->result, holds ? pin : NULL);
 }
 
+/* Whether an entry's line is for every version, and still true. */
+static bool for_all(const struct iw_baseline *old, const struct iw_entry *e)
+{
+    const struct iw_pin *pin = iw_baseline_find(old, e->c->id);
+    return old->n_versions > 0 && pin != NULL && pin->version == 0 &&
+           iw_baseline_judge(pin, &e->result) == IW_PINNED_EXPECTED;
+}
+
+/* Writes the lines that are for every version, or the other ones. */
+static void write_lines(FILE *out, const struct iw_record *record, const struct iw_baseline *old,
+                        bool all)
+{
+    for (size_t i = 0; i < record->count; i++) {
+        const struct iw_entry *e = &record->entries[i];
+        if (e->c != NULL && judged(e) && for_all(old, e) == all)
+            write_entry(out, e, old);
+    }
+    for (size_t i = 0; i < old->count; i++) {
+        const struct iw_pin *pin = &old->pins[i];
+        bool common = old->n_versions > 0 && pin->version == 0;
+        bool mine = pin->version == 0 || (pin->version == old->chosen && !old->other);
+        if (mine && common == all && !judged(iw_record_entry(record, pin->id)))
+            write_pin(out, pin);
+    }
+}
+
+static void put_version(FILE *out, const char *version)
+{
+    fputs("for", out);
+    put_quoted(out, version);
+    putc('\n', out);
+}
+
 void iw_baseline_write(FILE *out, const struct iw_record *record, const char *version,
                        const struct iw_baseline *old)
 {
     fprintf(out, "# %s: the cases that do not pass, with the reason why\n", record->target);
-    if (version != NULL) {
-        fputs("for", out);
-        put_quoted(out, version);
-        putc('\n', out);
-    }
-    for (size_t i = 0; i < record->count; i++)
-        if (record->entries[i].c != NULL && judged(&record->entries[i]))
-            write_entry(out, &record->entries[i], old);
-    for (size_t i = 0; i < old->count; i++) {
-        const struct iw_pin *pin = &old->pins[i];
-        bool mine = pin->version == 0 || (pin->version == old->chosen && !old->other);
-        if (mine && !judged(iw_record_entry(record, pin->id)))
-            write_pin(out, pin);
-    }
+    write_lines(out, record, old, true);
+    if (version != NULL)
+        put_version(out, version);
+    write_lines(out, record, old, false);
     for (size_t other = 1; other <= old->n_versions; other++) {
         if (other == old->chosen && !old->other)
             continue;
-        fputs("for", out);
-        put_quoted(out, old->versions[other - 1]);
-        putc('\n', out);
+        put_version(out, old->versions[other - 1]);
         for (size_t i = 0; i < old->count; i++)
             if (old->pins[i].version == other)
                 write_pin(out, &old->pins[i]);

@@ -356,8 +356,8 @@ static void test_write_what_was_seen(void **state)
     iw_baseline_write(f, &r, "siw 6.1", &old);
     fclose(f);
     assert_string_equal(text, "# tcp:[::1]:7: the cases that do not pass, with the reason why\n"
-                              "for \"siw 6.1\"\n"
                               "one FAIL DDP-7.1-01 \"missed: fin\" \"a\" \"b\"\n"
+                              "for \"siw 6.1\"\n"
                               "two FAIL * \"*\" \"c\"\n"
                               "three FAIL - \"missed\" \"closed\"\n"
                               "for \"siw 6.2\"\n"
