@@ -393,6 +393,8 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
     struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
     struct iw_observed_side *responder = &o->side[IW_SIDE_RESPONDER];
     bool terminate = header && iw_rdmap_op(&o->now->ddp) == IW_OP_TERMINATE;
+    /* That opcode may have become one that is not assigned. */
+    bool may_be = terminate || (header && iw_rdmap_op(&o->now->ddp) > IW_OP_ATOMIC_RESPONSE);
 
     if (s == initiator && !s->first_done) {
         /* A Request that offers none (mpa-rtr-offer) leaves the choice to the Reply. */
@@ -408,7 +410,7 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
             iw_observer_find_at(o, IW_CHECK_MPA_RTR_FIRST, IW_AT_RDMAP_CONTROL, rtr_form(o->now),
                                 forms);
     }
-    if (s == responder && !initiator->first_done && !s->early_fpdu && !terminate &&
+    if (s == responder && !initiator->first_done && !s->early_fpdu && !may_be &&
         !iw_observed_gap(initiator)) {
         s->early_fpdu = true;
         /* The beginning of an FPDU is here: is it one, or is its length wrong? */
