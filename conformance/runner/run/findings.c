@@ -271,8 +271,8 @@ static bool singled_out(const struct iw_entry *e, const struct iw_deviation *d)
 }
 
 /* The rule that most of its cases accuse; of equals, the first in the catalogue. Of a refusal: what
- * more than half of them accuse, some of which have singled it out by its Terminate, or else a rule
- * of the error that it reports. */
+ * more than half of them accuse, some of which have singled it out by its Terminate if there is
+ * one, or else a rule of the error that it reports. */
 static const struct iw_rule *accused(const struct iw_finding *f, const struct iw_record *record)
 {
     const struct iw_deviation *model = iw_finding_deviation(f, record);
@@ -297,9 +297,10 @@ static const struct iw_rule *accused(const struct iw_finding *f, const struct iw
     }
     if (!refusal(model))
         return iw_rule_at(most);
-    if (single[most_single] > 0 && 2 * all[most_single] > alike &&
-        strcmp(model->fault, CLOSES) != 0)
-        return iw_rule_at(most_single);
+    bool closes = strcmp(model->fault, CLOSES) == 0;
+    size_t agreed = closes ? most : most_single;
+    if (2 * all[agreed] > alike && (closes || single[agreed] > 0))
+        return iw_rule_at(agreed);
     const struct iw_rule *of_error = refused_most(f, record);
     return of_error != NULL ? of_error : iw_rule_at(single[most_single] > 0 ? most_single : most);
 }
