@@ -7,6 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+/* Regions may be made of pages of every size: nothing is pinned or translated. */
+#define PAGE_SIZES UINT64_C(0xfffff000)
+
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
     (void)context;
@@ -15,7 +18,9 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
         .node_guid = iw_verbs_guid(),
         .sys_image_guid = iw_verbs_guid(),
         .max_mr_size = UINT64_MAX,
-        .page_size_cap = 4096,
+        .page_size_cap = PAGE_SIZES,
+        .vendor_id = IW_VERBS_OUI,
+        .vendor_part_id = 1,
         .max_qp = IW_VERBS_QPS,
         .max_qp_wr = IW_VERBS_WR,
         .device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SRQ_RESIZE |

@@ -40,6 +40,9 @@ static void the_device_says_what_it_can(void **state)
     assert_int_equal(ibv_query_device_ex(context, NULL, &ex), 0);
     assert_int_equal(ex.orig_attr.node_guid, ibv_get_device_guid(context->device));
     assert_true(ex.orig_attr.max_mw > 0);
+    assert_true(ex.orig_attr.vendor_id != 0 && ex.orig_attr.vendor_part_id != 0);
+    assert_true((ex.orig_attr.page_size_cap & 4096) != 0); /* as well as larger ones */
+    assert_true((ex.orig_attr.page_size_cap & 2097152) != 0);
     assert_int_equal(ibv_query_port(context, 1, &port), 0);
     assert_int_equal(port.state, IBV_PORT_ACTIVE);
     assert_int_equal(ibv_query_port(context, 2, &port), EINVAL);
