@@ -124,14 +124,15 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index
 ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
                              size_t room, uint32_t flags, size_t size)
 {
-    size_t count = 0;
+    struct ibv_gid_entry entry;
+    uint32_t count = 0;
     if (flags != 0)
         return -EOPNOTSUPP;
-    while (count < room &&
-           _ibv_query_gid_ex(context, 1, (uint32_t)count,
-                             (struct ibv_gid_entry *)(void *)((char *)entries + count * size), 0,
-                             size) == 0)
-        count++;
+    for (; _ibv_query_gid_ex(context, 1, count, &entry, 0, sizeof(entry)) == 0; count++) {
+        if (count == room)
+            return -EINVAL;
+        memcpy((char *)entries + count * size, &entry, size < sizeof(entry) ? size : sizeof(entry));
+    }
     return (ssize_t)count;
 }
 

@@ -54,6 +54,26 @@ static void the_device_says_what_it_can(void **state)
     assert_int_equal(ibv_close_device(context), 0);
 }
 
+static void a_table_of_gids_needs_room_for_all(void **state)
+{
+    struct ibv_context *context = open_it();
+    struct ibv_port_attr port;
+    union ibv_gid gid;
+    (void)state;
+    assert_int_equal(ibv_query_port(context, 1, &port), 0);
+    struct ibv_gid_entry *entries = calloc((size_t)port.gid_tbl_len + 1, sizeof(*entries));
+    assert_int_equal(ibv_query_gid_table(context, entries, (size_t)port.gid_tbl_len + 1, 0),
+                     port.gid_tbl_len);
+    assert_int_equal(ibv_query_gid_table(context, entries, (size_t)port.gid_tbl_len, 0),
+                     port.gid_tbl_len);
+    assert_int_equal(ibv_query_gid(context, 1, port.gid_tbl_len - 1, &gid), 0);
+    assert_memory_equal(&entries[port.gid_tbl_len - 1].gid, &gid, sizeof(gid));
+    assert_int_equal(ibv_query_gid_table(context, entries, (size_t)port.gid_tbl_len - 1, 0),
+                     -EINVAL);
+    free(entries);
+    assert_int_equal(ibv_close_device(context), 0);
+}
+
 static void nothing_that_is_called_unchecked_is_missing(void **state)
 {
     struct ibv_context *context = open_it();
@@ -284,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_device_says_what_it_can),
+        cmocka_unit_test(a_table_of_gids_needs_room_for_all),
         cmocka_unit_test(nothing_that_is_called_unchecked_is_missing),
         cmocka_unit_test(objects_in_use_stay),
         cmocka_unit_test(regions_need_sensible_rights),
