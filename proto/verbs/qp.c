@@ -241,6 +241,11 @@ static int move(struct iw_verbs_qp *qp, enum ibv_qp_state to)
         return 0;
     if (to > IBV_QPS_ERR || !may_move(base->state, to))
         return EINVAL;
+    /* Its program has the peer's number, which leads nowhere: let it end here, not wait. */
+    if (to == IBV_QPS_RTS && qp->link == NULL) {
+        iw_verbs_refused("a queue pair that is brought to IBV_QPS_RTS without rdma_cm");
+        return EOPNOTSUPP;
+    }
     if (to == IBV_QPS_RESET)
         reset(qp);
     else if (to == IBV_QPS_ERR)

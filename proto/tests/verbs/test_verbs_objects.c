@@ -176,8 +176,7 @@ static void states_follow_each_other(void **state)
         int result;
     } moves[] = {{IBV_QPS_RTR, EINVAL}, {IBV_QPS_RTS, EINVAL}, {IBV_QPS_INIT, 0},
                  {IBV_QPS_INIT, 0},     {IBV_QPS_RTS, EINVAL}, {IBV_QPS_RTR, 0},
-                 {IBV_QPS_SQD, EINVAL}, {IBV_QPS_RTS, 0},      {IBV_QPS_SQD, 0},
-                 {IBV_QPS_RTS, 0},      {IBV_QPS_ERR, 0},      {IBV_QPS_RTS, EINVAL},
+                 {IBV_QPS_SQD, EINVAL}, {IBV_QPS_ERR, 0},      {IBV_QPS_RTS, EINVAL},
                  {IBV_QPS_SQD, 0},      {IBV_QPS_RESET, 0},    {IBV_QPS_UNKNOWN, EINVAL}};
     struct ibv_context *context = open_it();
     struct ibv_pd *pd = ibv_alloc_pd(context);
