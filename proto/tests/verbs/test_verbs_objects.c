@@ -187,6 +187,8 @@ static void states_follow_each_other(void **state)
                                     .qp_type = IBV_QPT_UD};
     struct ibv_recv_wr recv = {.wr_id = 5}, *bad_recv;
     struct ibv_send_wr send = {.opcode = IBV_WR_SEND}, *bad_send;
+    struct ibv_qp_attr known;
+    struct ibv_qp_init_attr made;
     struct ibv_wc wc;
     (void)state;
     assert_null(ibv_create_qp(pd, &attr));
@@ -197,6 +199,9 @@ static void states_follow_each_other(void **state)
     assert_int_equal(errno, EINVAL);
     attr.cap.max_send_wr = 4;
     struct ibv_qp *qp = ibv_create_qp(pd, &attr);
+    assert_int_equal(qp->state, IBV_QPS_RESET);
+    assert_int_equal(ibv_query_qp(qp, &known, IBV_QP_STATE, &made), 0);
+    assert_int_equal(known.qp_state, IBV_QPS_INIT); /* as of iWARP's devices */
     assert_int_equal(ibv_post_recv(qp, &recv, &bad_recv), EINVAL);
     assert_int_equal(ibv_post_send(qp, &send, &bad_send), EINVAL);
     for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
