@@ -99,17 +99,8 @@ static const struct iw_verbs_link_ops link_ops = {asked, established, rejected, 
 
 /* ---- what the program asks for ---- */
 
-int iw_ucma_listen(struct iw_ucma_id *id, uint32_t backlog)
+static int listen_where_bound(struct iw_ucma_id *id)
 {
-    if (id->state == IW_UCMA_IDLE) {
-        struct sockaddr_in any = {.sin_family = AF_INET};
-        int result = iw_ucma_bind(id, &any);
-        if (result != 0)
-            return result;
-    }
-    if (id->state != IW_UCMA_BOUND)
-        return EINVAL;
-    id->backlog = backlog == 0 || backlog > IW_UCMA_BACKLOG ? IW_UCMA_BACKLOG : backlog;
     int fd = fcntl(id->fd, F_DUPFD_CLOEXEC, 0);
     if (fd < 0)
         return errno;
@@ -120,6 +111,23 @@ int iw_ucma_listen(struct iw_ucma_id *id, uint32_t backlog)
     }
     id->state = IW_UCMA_LISTENING;
     return 0;
+}
+
+int iw_ucma_listen(struct iw_ucma_id *id, uint32_t backlog)
+{
+    const bool idle = id->state == IW_UCMA_IDLE;
+    struct sockaddr_in any = {.sin_family = AF_INET};
+    int result = idle ? iw_ucma_bind(id, &any) : 0;
+    if (result != 0)
+        return result;
+    if (id->state != IW_UCMA_BOUND)
+        return EINVAL;
+    id->backlog = backlog == 0 || backlog > IW_UCMA_BACKLOG ? IW_UCMA_BACKLOG : backlog;
+    result = listen_where_bound(id);
+    /* Else clients would connect to a port that the program knows nothing of. */
+    if (result != 0 && idle)
+        iw_ucma_unbind(id);
+    return result;
 }
 
 static struct iw_verbs_parameters parameters(const struct rdma_ucm_conn_param *p)
