@@ -148,6 +148,15 @@ static struct iw_verbs_qp *free_qp(uint32_t number)
                                                                                              : NULL;
 }
 
+/* The socket may be connected already: another attempt takes another one with the same port, which
+ * is free at once after a reset. */
+static void reset_socket(struct iw_ucma_id *id)
+{
+    const struct linger at_once = {.l_onoff = 1};
+    (void)setsockopt(id->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    iw_ucma_close_socket(id);
+}
+
 int iw_ucma_connect(struct iw_ucma_id *id, const struct rdma_ucm_conn_param *p)
 {
     const struct iw_verbs_parameters said = parameters(p);
@@ -164,9 +173,11 @@ int iw_ucma_connect(struct iw_ucma_id *id, const struct rdma_ucm_conn_param *p)
         id->state = IW_UCMA_CONNECTING;
         return 0;
     }
-    if (errno == ENOMEM || errno == EINVAL)
-        return errno;
-    report_failure(id, errno);
+    const int error = errno;
+    reset_socket(id);
+    if (error == ENOMEM || error == EINVAL)
+        return error;
+    report_failure(id, error);
     id->state = IW_UCMA_OVER;
     return 0;
 }

@@ -78,6 +78,14 @@ static void destroy(const struct device *d, uint32_t id)
     assert_int_equal(command(d, RDMA_USER_CM_CMD_DESTROY_ID, &in, sizeof(in), sizeof(out)), 0);
 }
 
+static struct rdma_ucm_event_resp get(const struct device *d)
+{
+    struct rdma_ucm_event_resp out;
+    struct rdma_ucm_get_event in = {.response = (uintptr_t)&out};
+    assert_int_equal(command(d, RDMA_USER_CM_CMD_GET_EVENT, &in, sizeof(in), sizeof(out)), 0);
+    return out;
+}
+
 static int bind_to(const struct device *d, uint32_t id, const struct sockaddr_in *at)
 {
     struct rdma_ucm_bind_ip in = {.id = id};
@@ -89,6 +97,19 @@ static int listen_for(const struct device *d, uint32_t id)
 {
     struct rdma_ucm_listen in = {.id = id, .backlog = 1};
     return command(d, RDMA_USER_CM_CMD_LISTEN, &in, sizeof(in), 0);
+}
+
+static int resolve(const struct device *d, uint32_t id, const struct sockaddr_in *to)
+{
+    struct rdma_ucm_resolve_ip in = {.id = id, .timeout_ms = 2000};
+    memcpy(&in.dst_addr, to, sizeof(*to));
+    return command(d, RDMA_USER_CM_CMD_RESOLVE_IP, &in, sizeof(in), 0);
+}
+
+static int connect_to(const struct device *d, uint32_t id)
+{
+    struct rdma_ucm_connect in = {.id = id, .conn_param = {.qp_num = d->qp->qp_num, .valid = 1}};
+    return command(d, RDMA_USER_CM_CMD_CONNECT, &in, sizeof(in), 0);
 }
 
 static uint16_t family_of(const struct device *d, uint32_t id)
@@ -182,6 +203,39 @@ static void a_listener_that_cannot_be_is_as_before(void **state)
     destroy(d, idle);
 }
 
+/* The first attempt has come as far as TCP's SYN when it fails: the second one must not go on with
+ * its socket. */
+static void connecting_can_be_tried_again(void **state)
+{
+    const struct device *d = *state;
+    struct sockaddr_in at = loopback;
+    socklen_t length = sizeof(at);
+    char request[16];
+    int server = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(server, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(server, 4), 0);
+    assert_int_equal(getsockname(server, (struct sockaddr *)&at, &length), 0);
+    uint32_t id = create(d);
+    assert_int_equal(resolve(d, id, &at), 0);
+    assert_int_equal(get(d).event, 0); /* RDMA_CM_EVENT_ADDR_RESOLVED */
+    const unsigned before = count_descriptors();
+    epoll_fails = true;
+    assert_int_equal(connect_to(d, id), ENOMEM);
+    epoll_fails = false;
+    assert_true(count_descriptors() <= before);
+    assert_int_equal(connect_to(d, id), 0);
+    int first = accept(server, NULL, NULL);
+    assert_true(recv(first, request, 1, 0) <= 0);
+    int second = accept(server, NULL, NULL);
+    assert_int_equal(recv(second, request, sizeof(request), MSG_WAITALL), sizeof(request));
+    assert_memory_equal(request, "MPA ID Req Frame", sizeof(request));
+    close(first);
+    close(second);
+    assert_int_equal(get(d).event, 8); /* RDMA_CM_EVENT_REJECTED */
+    destroy(d, id);
+    close(server);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -189,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(binding_without_listening_leaves_no_socket),
         TEST(a_listener_that_cannot_be_is_as_before),
+        TEST(connecting_can_be_tried_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
