@@ -186,18 +186,19 @@ int iw_ucma_accept(struct iw_ucma_id *id, uint64_t uid, const struct rdma_ucm_co
 {
     const struct iw_verbs_parameters said = parameters(p);
     struct iw_verbs_qp *qp = free_qp(p->qp_num);
-    int result;
     if (id->state != IW_UCMA_ASKED || qp == NULL)
         return EINVAL;
-    leave_listener(id);
-    if (id->link == NULL)
-        return ECONNRESET;
-    id->uid = uid;
-    id->state = IW_UCMA_CONNECTING;
-    result = iw_verbs_link_accept(id->link, qp, &said);
+    int result = ECONNRESET;
+    if (id->link != NULL) {
+        id->uid = uid;
+        id->state = IW_UCMA_CONNECTING;
+        result = iw_verbs_link_accept(id->link, qp, &said);
+    }
     if (result != 0 && id->link != NULL) { /* the request waits on for its answer */
         id->uid = 0;
         id->state = IW_UCMA_ASKED;
+    } else {
+        leave_listener(id);
     }
     return result;
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -17,6 +19,7 @@
 #include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -40,6 +43,8 @@ int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
     errno = ENOMEM;
     return -1;
 }
+
+enum { DEPTH = 16384 }; /* so that accepting takes memory of the system */
 
 /* ---- commands ---- */
 
@@ -112,12 +117,14 @@ static int connect_to(const struct device *d, uint32_t id)
     return command(d, RDMA_USER_CM_CMD_CONNECT, &in, sizeof(in), 0);
 }
 
-static uint16_t family_of(const struct device *d, uint32_t id)
+static struct sockaddr_in source_of(const struct device *d, uint32_t id)
 {
+    struct sockaddr_in at;
     struct rdma_ucm_query_route_resp out;
     struct rdma_ucm_query in = {.response = (uintptr_t)&out, .id = id};
     assert_int_equal(command(d, RDMA_USER_CM_CMD_QUERY_ROUTE, &in, sizeof(in), sizeof(out)), 0);
-    return out.src_addr.sin6_family;
+    memcpy(&at, &out.src_addr, sizeof(at));
+    return at;
 }
 
 static struct sockaddr_in loopback = {.sin_family = AF_INET};
@@ -144,7 +151,7 @@ static int set_up(void **state)
     d.cq = ibv_create_cq(d.context, 4, NULL, NULL, 0);
     struct ibv_qp_init_attr init = {.send_cq = d.cq,
                                     .recv_cq = d.cq,
-                                    .cap = {.max_send_wr = 1, .max_recv_wr = 1},
+                                    .cap = {.max_send_wr = DEPTH, .max_recv_wr = DEPTH},
                                     .qp_type = IBV_QPT_RC};
     d.qp = ibv_create_qp(d.pd, &init);
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT};
@@ -177,7 +184,7 @@ static void binding_without_listening_leaves_no_socket(void **state)
     listen_fails = true;
     assert_int_equal(bind_to(d, id, &loopback), EADDRINUSE);
     assert_int_equal(count_descriptors(), before);
-    assert_int_equal(family_of(d, id), 0);
+    assert_int_equal(source_of(d, id).sin_family, 0);
     listen_fails = false;
     assert_int_equal(bind_to(d, id, &loopback), 0);
     destroy(d, id);
@@ -195,8 +202,8 @@ static void a_listener_that_cannot_be_is_as_before(void **state)
     assert_int_not_equal(listen_for(d, idle), 0);
     epoll_fails = false;
     assert_int_equal(count_descriptors(), before);
-    assert_int_equal(family_of(d, bound), AF_INET);
-    assert_int_equal(family_of(d, idle), 0);
+    assert_int_equal(source_of(d, bound).sin_family, AF_INET);
+    assert_int_equal(source_of(d, idle).sin_family, 0);
     assert_int_equal(listen_for(d, bound), 0);
     assert_int_equal(bind_to(d, idle, &loopback), 0);
     destroy(d, bound);
@@ -236,6 +243,80 @@ static void connecting_can_be_tried_again(void **state)
     close(server);
 }
 
+/* Begins a connection to a listener, with an MPA Request of revision 1. */
+static int ask(const struct sockaddr_in *to)
+{
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(client, (const struct sockaddr *)to, sizeof(*to)), 0);
+    assert_int_equal(send(client, "MPA ID Req Frame\x40\x01\0\0", 20, 0), 20);
+    return client;
+}
+
+static int answer(const struct device *d, uint32_t id)
+{
+    struct rdma_ucm_accept in = {
+        .uid = 9, .id = id, .conn_param = {.qp_num = d->qp->qp_num, .valid = 1}};
+    return command(d, RDMA_USER_CM_CMD_ACCEPT, &in, sizeof(in), 0);
+}
+
+/* There if the program has been built with a sanitizer. */
+extern void __asan_init(void) __attribute__((weak));
+extern void __tsan_init(void) __attribute__((weak));
+
+/* Whether memory that cannot be had ends the program, as it does with a sanitizer or valgrind. */
+static bool has_another_allocator(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+    return __asan_init != NULL || __tsan_init != NULL ||
+           (preloaded != NULL && strstr(preloaded, "vgpreload") != NULL);
+}
+
+/* Lets the process have no more memory than it has, or what it had before. */
+static void limit_memory(bool limited)
+{
+    static struct rlimit before;
+    unsigned long pages = 0;
+    if (!limited) {
+        assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+        return;
+    }
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%lu", &pages), 1);
+    fclose(f);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    struct rlimit now = {pages * (unsigned long)getpagesize(), before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &now), 0);
+}
+
+/* A request waits on if there is no memory to accept it, and counts as one of the backlog. */
+static void accepting_can_be_tried_again(void **state)
+{
+    const struct device *d = *state;
+    char octet, reply[20];
+    if (has_another_allocator())
+        skip();
+    uint32_t listener = create(d);
+    assert_int_equal(bind_to(d, listener, &loopback), 0);
+    struct sockaddr_in at = source_of(d, listener);
+    assert_int_equal(listen_for(d, listener), 0);
+    int first = ask(&at);
+    uint32_t asked = get(d).id;
+    limit_memory(true);
+    int result = answer(d, asked);
+    limit_memory(false);
+    assert_int_equal(result, ENOMEM);
+    int second = ask(&at); /* there is room for one */
+    assert_true(recv(second, &octet, 1, 0) <= 0);
+    assert_int_equal(answer(d, asked), 0);
+    assert_int_equal(recv(first, reply, sizeof(reply), MSG_WAITALL), sizeof(reply));
+    assert_int_equal(get(d).event, 9); /* RDMA_CM_EVENT_ESTABLISHED */
+    close(first);
+    close(second);
+    destroy(d, asked);
+    destroy(d, listener);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -244,6 +325,7 @@ int main(void)
         TEST(binding_without_listening_leaves_no_socket),
         TEST(a_listener_that_cannot_be_is_as_before),
         TEST(connecting_can_be_tried_again),
+        TEST(accepting_can_be_tried_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
