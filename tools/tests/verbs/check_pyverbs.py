@@ -7,7 +7,7 @@ usage: check_pyverbs.py IWARP-RUN [--table FILE] [--source FOLDER] [--all] [--ke
 Needs Debian's package python3-pyverbs, which has the tests among its documents; they are copied to a temporary folder. --source names a folder of
 others, the one with `tests/` in it. Nothing of them is part of this project.
 The table, pyverbs.csv beside this script if no other is named, has a row for each test that does not pass: its name, with * for several;
-`skip` or `fail`; and why. Prints one line for each test without a row that does not pass, for each row that no longer holds (its
+`skip`, `fail`, or `either` if time decides whether it passes or fails; and why. Prints one line for each test without a row that does not pass, for each row that no longer holds (its
 test passes, ends otherwise, or is gone), and a summary; --all prints every outcome. Those of other drivers' devices are left out (MODULES).
 PATTERN chooses tests by their names; rows without a test are then no problem. --keep leaves what the tests said in FILE.
 Ends with status 0, 1 if there is a problem, 77 if the package is not installed.
@@ -34,6 +34,7 @@ import matrix
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT = 120  # s, for one test; only one that hangs takes as long
 PASS, SKIP, FAIL = "pass", "skip", "fail"
+ALLOWED = {"skip": {SKIP}, "fail": {FAIL}, "either": {PASS, FAIL}}  # by a row's outcome
 STATUSES = {0: PASS, 5: SKIP}  # how the process of one test ends; all others: FAIL
 MODULES = "test_*.py"
 OTHER_DEVICES = ("cuda", "efa", "hns", "mlx5")  # modules of tests for drivers that are not there
@@ -240,15 +241,15 @@ class Table:
             self.rows = list(csv.DictReader(f))
         self.used = set()
         for row in self.rows:
-            if row["outcome"] not in (SKIP, FAIL) or not row["reason"]:
-                sys.exit(f"{path}: {row['test']}: needs an outcome, skip or fail, and a reason")
+            if row["outcome"] not in ALLOWED or not row["reason"]:
+                sys.exit(f"{path}: {row['test']}: needs an outcome, {', '.join(ALLOWED)}, and a reason")
 
     def judge(self, name, outcome, said):
         """What is wrong with an outcome, or None."""
         for number, row in enumerate(self.rows):
             if fnmatch.fnmatchcase(name, row["test"]):
                 self.used.add(number)
-                return None if outcome == row["outcome"] else f"{name}: {outcome}, but the table says {row['outcome']} ({row['reason']})"
+                return None if outcome in ALLOWED[row["outcome"]] else f"{name}: {outcome}, but the table says {row['outcome']} ({row['reason']})"
         return None if outcome == PASS else f"{name}: {outcome} without a reason in the table: {last_line(said)}"
 
     def unused(self):

@@ -56,6 +56,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder)
         harness.equal("each has its row", bench.check(GOOD), (0, ["1 pass, 1 skip, 2 fail, 0 problems"], ""))
+        harness.equal("either", bench.check("*passes,either,who knows\n*fails,either,who knows\n", "*passes", "*fails")[0], 0)
+        bench.problem("either, but it skips", "*skips,either,who knows\n", "test_skips: skip, but the table says either", "*skips")
         bench.problem("a failure without a row", GOOD.replace("test_fail*", "test_failing", 1), "test_some.Some.test_fails: fail without a reason", "*fails")
         bench.problem("a skip without a row", "", "test_skips: skip without a reason in the table: skipped: for a reason of its own", "*skips")
         bench.problem("a death without a row", "", "test_dies: fail without a reason in the table: ended by signal 9", "*dies")
@@ -63,7 +65,7 @@ def main():
         bench.problem("a row whose test ends otherwise", "*skips,fail,not so\n", "test_skips: skip, but the table says fail (not so)", "*skips")
         bench.problem("a row without a test", GOOD + "test_some.Some.test_gone,fail,gone\n", "test_gone: no test has this name")
         status, _, said = bench.check("*skips,skip,\n")
-        harness.expect("a row without a reason", status == 1 and "needs an outcome, skip or fail, and a reason" in said, said)
+        harness.expect("a row without a reason", status == 1 and "needs an outcome, skip, fail, either, and a reason" in said, said)
         harness.write(os.path.join(folder, "source", "tests", "test_other.py"), "import nothing\n")
         status, _, said = bench.check(GOOD)
         harness.expect("a module that cannot be imported", status == 1 and "test_other cannot be imported" in said, said)
