@@ -59,11 +59,19 @@ static int open_socket(struct iw_ucma_id *id)
     return saved;
 }
 
-static void close_socket(struct iw_ucma_id *id)
+void iw_ucma_close_socket(struct iw_ucma_id *id)
 {
     if (id->fd >= 0)
         iw_ucma_real_close(id->fd);
     id->fd = -1;
+}
+
+void iw_ucma_unbind(struct iw_ucma_id *id)
+{
+    iw_ucma_close_socket(id);
+    memset(&id->source, 0, sizeof(id->source));
+    id->any = false;
+    id->state = IW_UCMA_IDLE;
 }
 
 /* Clients may connect between rdma_bind_addr and rdma_listen, so listen at once. */
@@ -80,8 +88,7 @@ int iw_ucma_bind(struct iw_ucma_id *id, const void *address)
     if (result == 0 && listen(id->fd, IW_UCMA_BACKLOG) != 0)
         result = errno;
     if (result != 0) {
-        close_socket(id);
-        memset(&id->source, 0, sizeof(id->source));
+        iw_ucma_unbind(id);
         return result;
     }
     id->listens = true;
@@ -94,7 +101,7 @@ int iw_ucma_ready_to_connect(struct iw_ucma_id *id)
 {
     if (id->fd >= 0 && !id->listens)
         return 0;
-    close_socket(id);
+    iw_ucma_close_socket(id);
     return open_socket(id);
 }
 
@@ -135,7 +142,7 @@ int iw_ucma_resolve(struct iw_ucma_id *id, const void *source, const void *desti
     if (result != 0)
         return result;
     /* One that is bound gives its port up to have it again with a socket that does not listen. */
-    close_socket(id);
+    iw_ucma_close_socket(id);
     iw_ucma_kept_drop();
     id->source = from;
     result = open_socket(id);

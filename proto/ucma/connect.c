@@ -99,17 +99,8 @@ static const struct iw_verbs_link_ops link_ops = {asked, established, rejected, 
 
 /* ---- what the program asks for ---- */
 
-int iw_ucma_listen(struct iw_ucma_id *id, uint32_t backlog)
+static int listen_where_bound(struct iw_ucma_id *id)
 {
-    if (id->state == IW_UCMA_IDLE) {
-        struct sockaddr_in any = {.sin_family = AF_INET};
-        int result = iw_ucma_bind(id, &any);
-        if (result != 0)
-            return result;
-    }
-    if (id->state != IW_UCMA_BOUND)
-        return EINVAL;
-    id->backlog = backlog == 0 || backlog > IW_UCMA_BACKLOG ? IW_UCMA_BACKLOG : backlog;
     int fd = fcntl(id->fd, F_DUPFD_CLOEXEC, 0);
     if (fd < 0)
         return errno;
@@ -120,6 +111,23 @@ int iw_ucma_listen(struct iw_ucma_id *id, uint32_t backlog)
     }
     id->state = IW_UCMA_LISTENING;
     return 0;
+}
+
+int iw_ucma_listen(struct iw_ucma_id *id, uint32_t backlog)
+{
+    const bool idle = id->state == IW_UCMA_IDLE;
+    struct sockaddr_in any = {.sin_family = AF_INET};
+    int result = idle ? iw_ucma_bind(id, &any) : 0;
+    if (result != 0)
+        return result;
+    if (id->state != IW_UCMA_BOUND)
+        return EINVAL;
+    id->backlog = backlog == 0 || backlog > IW_UCMA_BACKLOG ? IW_UCMA_BACKLOG : backlog;
+    result = listen_where_bound(id);
+    /* Else clients would connect to a port that the program knows nothing of. */
+    if (result != 0 && idle)
+        iw_ucma_unbind(id);
+    return result;
 }
 
 static struct iw_verbs_parameters parameters(const struct rdma_ucm_conn_param *p)
@@ -140,6 +148,15 @@ static struct iw_verbs_qp *free_qp(uint32_t number)
                                                                                              : NULL;
 }
 
+/* The socket may be connected already: another attempt takes another one with the same port, which
+ * is free at once after a reset. */
+static void reset_socket(struct iw_ucma_id *id)
+{
+    const struct linger at_once = {.l_onoff = 1};
+    (void)setsockopt(id->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    iw_ucma_close_socket(id);
+}
+
 int iw_ucma_connect(struct iw_ucma_id *id, const struct rdma_ucm_conn_param *p)
 {
     const struct iw_verbs_parameters said = parameters(p);
@@ -156,9 +173,11 @@ int iw_ucma_connect(struct iw_ucma_id *id, const struct rdma_ucm_conn_param *p)
         id->state = IW_UCMA_CONNECTING;
         return 0;
     }
-    if (errno == ENOMEM || errno == EINVAL)
-        return errno;
-    report_failure(id, errno);
+    const int error = errno;
+    reset_socket(id);
+    if (error == ENOMEM || error == EINVAL)
+        return error;
+    report_failure(id, error);
     id->state = IW_UCMA_OVER;
     return 0;
 }
@@ -167,18 +186,19 @@ int iw_ucma_accept(struct iw_ucma_id *id, uint64_t uid, const struct rdma_ucm_co
 {
     const struct iw_verbs_parameters said = parameters(p);
     struct iw_verbs_qp *qp = free_qp(p->qp_num);
-    int result;
     if (id->state != IW_UCMA_ASKED || qp == NULL)
         return EINVAL;
-    leave_listener(id);
-    if (id->link == NULL)
-        return ECONNRESET;
-    id->uid = uid;
-    id->state = IW_UCMA_CONNECTING;
-    result = iw_verbs_link_accept(id->link, qp, &said);
+    int result = ECONNRESET;
+    if (id->link != NULL) {
+        id->uid = uid;
+        id->state = IW_UCMA_CONNECTING;
+        result = iw_verbs_link_accept(id->link, qp, &said);
+    }
     if (result != 0 && id->link != NULL) { /* the request waits on for its answer */
         id->uid = 0;
         id->state = IW_UCMA_ASKED;
+    } else {
+        leave_listener(id);
     }
     return result;
 }

@@ -116,9 +116,12 @@ void iw_ucma_id_destroy(struct iw_ucma_id *id);
 void iw_ucma_ids_orphan(const struct iw_ucma_id *listener);
 struct iw_ucma_id *iw_ucma_id_find(struct iw_ucma_file *file, uint32_t handle);
 
-/* address.c. Each returns 0 or an errno. */
+/* address.c. Each int is 0 or an errno. */
 int iw_ucma_bind(struct iw_ucma_id *id, const void *address);
 int iw_ucma_resolve(struct iw_ucma_id *id, const void *source, const void *destination);
+void iw_ucma_close_socket(struct iw_ucma_id *id);
+/* Makes the identifier idle again, without an address. */
+void iw_ucma_unbind(struct iw_ucma_id *id);
 /* Makes sure that the socket can connect: one that listens is replaced. */
 int iw_ucma_ready_to_connect(struct iw_ucma_id *id);
 socklen_t iw_ucma_length(const union iw_ucma_address *a);

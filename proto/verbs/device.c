@@ -30,7 +30,7 @@ static struct {
 /* A locally administered EUI-64 made of the host's name. */
 __be64 iw_verbs_guid(void)
 {
-    static const uint8_t oui[3] = {0x02, 0x69, 0x57};
+    const uint8_t oui[3] = {IW_VERBS_OUI >> 16, IW_VERBS_OUI >> 8 & 0xff, IW_VERBS_OUI & 0xff};
     char name[256] = "";
     uint32_t hash = 2166136261u;
     uint8_t guid[8];

@@ -311,9 +311,10 @@ int iw_verbs_link_accept(struct iw_verbs_link *link, struct iw_verbs_qp *qp,
     default:
         return EINVAL;
     }
-    join(link, qp);
     int result = iw_endpoint_accept(iw_verbs_link_endpoint(link), p->private_data,
                                     p->private_length, iw_transport_now());
+    if (result == IW_OK)
+        join(link, qp);
     iw_verbs_link_flush(link);
     return result == IW_OK ? 0 : ECONNRESET;
 }

@@ -26,6 +26,9 @@ enum {
     IW_VERBS_PRIVATE_DATA = 255 /* octets, by the ABI */
 };
 
+/* The device's, locally administered. */
+#define IW_VERBS_OUI 0x026957u
+
 struct iw_verbs_context {
     struct verbs_context verbs; /* verbs.context is the public one */
     unsigned uses;

@@ -241,6 +241,11 @@ static int move(struct iw_verbs_qp *qp, enum ibv_qp_state to)
         return 0;
     if (to > IBV_QPS_ERR || !may_move(base->state, to))
         return EINVAL;
+    /* Its program has the peer's number, which leads nowhere: let it end here, not wait. */
+    if (to == IBV_QPS_RTS && qp->link == NULL) {
+        iw_verbs_refused("a queue pair that is brought to IBV_QPS_RTS without rdma_cm");
+        return EOPNOTSUPP;
+    }
     if (to == IBV_QPS_RESET)
         reset(qp);
     else if (to == IBV_QPS_ERR)
@@ -271,14 +276,20 @@ int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
     return result;
 }
 
+/* The kernel's iWARP devices have one state before RTR, and call it INIT. */
+static enum ibv_qp_state reported_state(enum ibv_qp_state state)
+{
+    return state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
+}
+
 int ibv_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
                  struct ibv_qp_init_attr *init)
 {
     struct iw_verbs_qp *qp = qp_of(base);
     (void)mask;
     iw_verbs_lock();
-    *attr = (struct ibv_qp_attr){.qp_state = base->state,
-                                 .cur_qp_state = base->state,
+    *attr = (struct ibv_qp_attr){.qp_state = reported_state(base->state),
+                                 .cur_qp_state = reported_state(base->state),
                                  .path_mtu = IBV_MTU_1024,
                                  .qp_access_flags = qp->access,
                                  .cap = qp->init.cap,

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+/* Regions may be made of pages of every size: nothing is pinned or translated. */
+#define PAGE_SIZES UINT64_C(0xfffff000)
+
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
     (void)context;
@@ -15,7 +18,9 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
         .node_guid = iw_verbs_guid(),
         .sys_image_guid = iw_verbs_guid(),
         .max_mr_size = UINT64_MAX,
-        .page_size_cap = 4096,
+        .page_size_cap = PAGE_SIZES,
+        .vendor_id = IW_VERBS_OUI,
+        .vendor_part_id = 1,
         .max_qp = IW_VERBS_QPS,
         .max_qp_wr = IW_VERBS_WR,
         .device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SRQ_RESIZE |
@@ -119,14 +124,15 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index
 ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
                              size_t room, uint32_t flags, size_t size)
 {
-    size_t count = 0;
+    struct ibv_gid_entry entry;
+    uint32_t count = 0;
     if (flags != 0)
         return -EOPNOTSUPP;
-    while (count < room &&
-           _ibv_query_gid_ex(context, 1, (uint32_t)count,
-                             (struct ibv_gid_entry *)(void *)((char *)entries + count * size), 0,
-                             size) == 0)
-        count++;
+    for (; _ibv_query_gid_ex(context, 1, count, &entry, 0, sizeof(entry)) == 0; count++) {
+        if (count == room)
+            return -EINVAL;
+        memcpy((char *)entries + count * size, &entry, size < sizeof(entry) ? size : sizeof(entry));
+    }
     return (ssize_t)count;
 }
 

@@ -106,19 +106,22 @@ int iw_verbs_take_binding(struct iw_verbs_request *r, const struct ibv_send_wr *
                           const struct ibv_pd *pd)
 {
     const struct ibv_mw_bind_info *info = &wr->bind_mw.bind_info;
-    const unsigned known =
+    const unsigned remote =
         IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    const unsigned access = info->mw_access_flags;
     struct iw_verbs_mr *mr = (struct iw_verbs_mr *)info->mr;
     r->binding.rkey = wr->invalidate_rkey;
     if (wr->opcode == IBV_WR_LOCAL_INV)
         return 0;
-    if (wr->bind_mw.mw == NULL || wr->bind_mw.mw->pd != pd || (info->mw_access_flags & ~known) != 0)
+    /* Programs also name the right to write here, which no window gives or needs. */
+    if (wr->bind_mw.mw == NULL || wr->bind_mw.mw->pd != pd ||
+        (access & ~(remote | IBV_ACCESS_LOCAL_WRITE)) != 0)
         return EINVAL;
     r->binding = (struct iw_verbs_binding){.mw = (struct iw_verbs_mw *)wr->bind_mw.mw,
                                            .rkey = wr->bind_mw.rkey,
                                            .to = info->addr,
                                            .length = mr != NULL ? info->length : 0,
-                                           .access = iw_verbs_rights(info->mw_access_flags)};
+                                           .access = iw_verbs_rights(access & remote)};
     r->binding.mw->uses++;
     if (r->binding.length > 0) { /* keeps the region until then */
         mr->uses++;

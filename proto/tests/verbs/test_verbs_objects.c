@@ -40,6 +40,9 @@ static void the_device_says_what_it_can(void **state)
     assert_int_equal(ibv_query_device_ex(context, NULL, &ex), 0);
     assert_int_equal(ex.orig_attr.node_guid, ibv_get_device_guid(context->device));
     assert_true(ex.orig_attr.max_mw > 0);
+    assert_true(ex.orig_attr.vendor_id != 0 && ex.orig_attr.vendor_part_id != 0);
+    assert_true((ex.orig_attr.page_size_cap & 4096) != 0); /* as well as larger ones */
+    assert_true((ex.orig_attr.page_size_cap & 2097152) != 0);
     assert_int_equal(ibv_query_port(context, 1, &port), 0);
     assert_int_equal(port.state, IBV_PORT_ACTIVE);
     assert_int_equal(ibv_query_port(context, 2, &port), EINVAL);
@@ -48,6 +51,26 @@ static void the_device_says_what_it_can(void **state)
     assert_int_equal(ibv_query_gid(context, 1, port.gid_tbl_len, &gid), -1);
     assert_int_equal(ibv_query_pkey(context, 1, 0, &pkey), 0);
     assert_int_equal(ibv_query_pkey(context, 1, 1, &pkey), -1);
+    assert_int_equal(ibv_close_device(context), 0);
+}
+
+static void a_table_of_gids_needs_room_for_all(void **state)
+{
+    struct ibv_context *context = open_it();
+    struct ibv_port_attr port;
+    union ibv_gid gid;
+    (void)state;
+    assert_int_equal(ibv_query_port(context, 1, &port), 0);
+    struct ibv_gid_entry *entries = calloc((size_t)port.gid_tbl_len + 1, sizeof(*entries));
+    assert_int_equal(ibv_query_gid_table(context, entries, (size_t)port.gid_tbl_len + 1, 0),
+                     port.gid_tbl_len);
+    assert_int_equal(ibv_query_gid_table(context, entries, (size_t)port.gid_tbl_len, 0),
+                     port.gid_tbl_len);
+    assert_int_equal(ibv_query_gid(context, 1, port.gid_tbl_len - 1, &gid), 0);
+    assert_memory_equal(&entries[port.gid_tbl_len - 1].gid, &gid, sizeof(gid));
+    assert_int_equal(ibv_query_gid_table(context, entries, (size_t)port.gid_tbl_len - 1, 0),
+                     -EINVAL);
+    free(entries);
     assert_int_equal(ibv_close_device(context), 0);
 }
 
@@ -153,8 +176,7 @@ static void states_follow_each_other(void **state)
         int result;
     } moves[] = {{IBV_QPS_RTR, EINVAL}, {IBV_QPS_RTS, EINVAL}, {IBV_QPS_INIT, 0},
                  {IBV_QPS_INIT, 0},     {IBV_QPS_RTS, EINVAL}, {IBV_QPS_RTR, 0},
-                 {IBV_QPS_SQD, EINVAL}, {IBV_QPS_RTS, 0},      {IBV_QPS_SQD, 0},
-                 {IBV_QPS_RTS, 0},      {IBV_QPS_ERR, 0},      {IBV_QPS_RTS, EINVAL},
+                 {IBV_QPS_SQD, EINVAL}, {IBV_QPS_ERR, 0},      {IBV_QPS_RTS, EINVAL},
                  {IBV_QPS_SQD, 0},      {IBV_QPS_RESET, 0},    {IBV_QPS_UNKNOWN, EINVAL}};
     struct ibv_context *context = open_it();
     struct ibv_pd *pd = ibv_alloc_pd(context);
@@ -165,6 +187,8 @@ static void states_follow_each_other(void **state)
                                     .qp_type = IBV_QPT_UD};
     struct ibv_recv_wr recv = {.wr_id = 5}, *bad_recv;
     struct ibv_send_wr send = {.opcode = IBV_WR_SEND}, *bad_send;
+    struct ibv_qp_attr known;
+    struct ibv_qp_init_attr made;
     struct ibv_wc wc;
     (void)state;
     assert_null(ibv_create_qp(pd, &attr));
@@ -175,6 +199,9 @@ static void states_follow_each_other(void **state)
     assert_int_equal(errno, EINVAL);
     attr.cap.max_send_wr = 4;
     struct ibv_qp *qp = ibv_create_qp(pd, &attr);
+    assert_int_equal(qp->state, IBV_QPS_RESET);
+    assert_int_equal(ibv_query_qp(qp, &known, IBV_QP_STATE, &made), 0);
+    assert_int_equal(known.qp_state, IBV_QPS_INIT); /* as of iWARP's devices */
     assert_int_equal(ibv_post_recv(qp, &recv, &bad_recv), EINVAL);
     assert_int_equal(ibv_post_send(qp, &send, &bad_send), EINVAL);
     for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
@@ -281,6 +308,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_device_says_what_it_can),
+        cmocka_unit_test(a_table_of_gids_needs_room_for_all),
         cmocka_unit_test(nothing_that_is_called_unchecked_is_missing),
         cmocka_unit_test(objects_in_use_stay),
         cmocka_unit_test(regions_need_sensible_rights),

@@ -120,6 +120,21 @@ static void ask_for_work(struct objects *o)
     assert_int_equal(ibv_wr_complete(ex), EOPNOTSUPP);
 }
 
+/* Brings the queue pair as far as a program does that has the peer's number from elsewhere. */
+static void ask_for_a_connection(struct objects *o)
+{
+    static const enum ibv_qp_state states[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR};
+    struct ibv_qp_attr attr = {0};
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        attr.qp_state = states[i];
+        assert_int_equal(ibv_modify_qp(o->qp, &attr, IBV_QP_STATE), 0);
+    }
+    attr.qp_state = IBV_QPS_RTS;
+    assert_int_equal(ibv_modify_qp(o->qp, &attr, IBV_QP_STATE), EOPNOTSUPP);
+    attr.qp_state = IBV_QPS_ERR;
+    assert_int_equal(ibv_modify_qp(o->qp, &attr, IBV_QP_STATE), 0);
+}
+
 static void ask_for_commands(struct objects *o)
 {
     struct rdma_ucm_create_id udp = {.ps = RDMA_PS_UDP};
@@ -145,6 +160,7 @@ static void ask_for_all(struct objects *o)
 {
     ask_for_objects(o);
     ask_for_work(o);
+    ask_for_a_connection(o);
     ask_for_commands(o);
 }
 
@@ -194,6 +210,7 @@ static void each_is_reported_once_and_only_if_asked(void **state)
         "iwarp-run: ibv_attach_mcast is not supported\n"
         "iwarp-run: IBV_WR_SEND_WITH_IMM is not supported\n"
         "iwarp-run: ibv_wr_send_imm is not supported\n"
+        "iwarp-run: a queue pair that is brought to IBV_QPS_RTS without rdma_cm is not supported\n"
         "iwarp-run: rdma_create_id for another port space than RDMA_PS_TCP is not supported\n"
         "iwarp-run: JOIN_MCAST is not supported\n"
         "iwarp-run: GET_OPTION is not supported\n"

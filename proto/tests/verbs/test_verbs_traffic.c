@@ -312,6 +312,18 @@ static void waiting_in_poll_drives(void **state)
     assert_int_equal(ibv_dereg_mr(mr), 0);
 }
 
+static void a_drained_pair_goes_on(void **state)
+{
+    struct world *w = *state;
+    struct ibv_qp_attr drained = {.qp_state = IBV_QPS_SQD}, ready = {.qp_state = IBV_QPS_RTS};
+    struct ibv_sge sge = sge_of(&w->a, 0, 8);
+    struct ibv_send_wr wr = request(IBV_WR_RDMA_WRITE, &sge, &w->b, 0);
+    assert_int_equal(ibv_modify_qp(w->a.qp, &drained, IBV_QP_STATE), 0);
+    assert_int_equal(ibv_modify_qp(w->a.qp, &ready, IBV_QP_STATE), 0);
+    assert_int_equal(post(&w->a, &wr), 0);
+    expect_status(&w->a, 1, IBV_WC_SUCCESS);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -330,6 +342,7 @@ int main(void)
         TEST(a_short_receive_fails),
         TEST(deregistered_memory_is_not_touched),
         TEST(requests_in_the_error_state_are_flushed),
+        TEST(a_drained_pair_goes_on),
         cmocka_unit_test_setup_teardown(a_shared_queue_gives_receives, set_up_shared, tear_down),
         cmocka_unit_test_setup_teardown(a_shared_queue_gives_many_at_once, set_up_shared,
                                         tear_down),

@@ -62,6 +62,20 @@ static void a_window_opens_a_part_of_a_region(void **state)
     assert_int_equal(ibv_dealloc_mw(mw), 0);
 }
 
+/* The right to write here means nothing for a window, but programs name it. */
+static void a_window_takes_no_right_to_write_here(void **state)
+{
+    struct world *w = *state;
+    const unsigned both = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+    struct ibv_mw *mw = ibv_alloc_mw(w->b.pd, IBV_MW_TYPE_2);
+    assert_int_equal(bind_2(&w->b, mw, part_of(&w->b, 0, 64, both)), 0);
+    expect_status(&w->b, 5, IBV_WC_SUCCESS);
+    w->a.memory[0] = 0x77;
+    write_through(w, mw->rkey, 0, IBV_WC_SUCCESS);
+    assert_int_equal(w->b.memory[0], 0x77);
+    assert_int_equal(ibv_dealloc_mw(mw), 0);
+}
+
 static void an_invalidated_window_is_closed(void **state)
 {
     struct world *w = *state;
@@ -160,7 +174,7 @@ static void wrong_bindings_fail_in_their_turn(void **state)
     struct world *w = *state;
     struct ibv_mw *mw = ibv_alloc_mw(w->b.pd, IBV_MW_TYPE_2);
     struct ibv_mw_bind_info past = part_of(&w->b, MEMORY - 8, 64, IBV_ACCESS_REMOTE_READ);
-    assert_int_equal(bind_2(&w->b, mw, part_of(&w->b, 0, 64, IBV_ACCESS_LOCAL_WRITE)), EINVAL);
+    assert_int_equal(bind_2(&w->b, mw, part_of(&w->b, 0, 64, IBV_ACCESS_MW_BIND)), EINVAL);
     assert_int_equal(bind_2(&w->b, mw, past), 0);
     expect_status(&w->b, 5, IBV_WC_MW_BIND_ERR);
     assert_int_equal(ibv_dealloc_mw(mw), 0);
@@ -179,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_window_opens_a_part_of_a_region),
+        TEST(a_window_takes_no_right_to_write_here),
         TEST(an_invalidated_window_is_closed),
         TEST(the_peer_invalidates),
         TEST(an_invalidated_window_leaves_its_region),

@@ -12,12 +12,14 @@ import tempfile
 import harness
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Listens, serves one client, then ends with a status or, if there is none, stays.
-SERVER = """import signal, socket, sys
+# Listens, serves one client, then ends with a status or, if there is none, stays. The kernel closes the connection, when a signal can no longer
+# change the status.
+SERVER = """import os, signal, socket, sys
 s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
-s.accept()[0].recv(1)
+c = s.accept()[0]
+c.recv(1)
 print("served", flush=True)
-sys.exit(int(sys.argv[2])) if len(sys.argv) > 2 else signal.pause()
+os._exit(int(sys.argv[2])) if len(sys.argv) > 2 else signal.pause()
 """
 # Connects, waits until the server has closed the connection if it is to end, and ends with a status.
 CLIENT = """import socket, sys
