@@ -39,7 +39,7 @@ return family {
     return case {
       id = ("empa-reply-ord-for-ird-%d"):format(ird),
       purpose = ("The Reply's ORD is at most the Request's IRD of %d"):format(ird),
-      rules = { "EMPA-9.1-04", "EMPA-9.1-02", "EMPA-12-01", "EMPA-9-01" },
+      rules = { "EMPA-9.1-02", "EMPA-9.1-04", "EMPA-12-01", "EMPA-9-01" },
       role = "responder",
       needs = { enhanced = true },
       run = function(t)
