@@ -15,7 +15,7 @@ return case {
     t:check(asked.revision == 2 and asked.enhanced, "the target sent another Request than the enhanced one it was configured for",
       { item = asked })
     conn:shutdown()
-    mpa.ends_after(conn, 20 + asked.pd_length)
+    mpa.ends_after(conn, asked, { quiet = true })
     t:event("closed", conn)
     t:observe("retry", "left to its user")
     local again, second = mpa.called(t, { revision = 1 })
