@@ -18,7 +18,7 @@ local function reads(t, conn, count, limit, rule)
     open[i] = conn:expect(read_request { size = 4, source_to = 0x1000 * i }, { rule = rule })
   end
   -- A Read beyond the limit would have left before the answer to this.
-  conn:fence { rule = rule }
+  conn:fence { rule = rule, unanswered = "RDMAP-5.2.1-12" }
   for i = 1, count do
     conn:send(read_response { stag = open[i].sink_stag, to = open[i].sink_to, payload = bytes(4, i) })
     local following = i + limit
