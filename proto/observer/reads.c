@@ -67,11 +67,13 @@ static bool settled(const struct iw_observed_side *s, const struct iw_observed_s
            !iw_observed_gap(peer) && msn - 1 == peer->answered;
 }
 
-/* To compare a response with its request is a MAY (RFC 5040 §5.2.2; OP-66). */
+/* To compare a response with its request is a MAY (RFC 5040 §5.2.2; OP-66), and RFC 6581 §9.2 has
+ * no responder look whether the first FPDU is an RTR. */
 static bool may_be_taken(enum iw_check check)
 {
-    return check == IW_CHECK_RDMAP_RESPONSE_STAG || check == IW_CHECK_RDMAP_RESPONSE_TO ||
-           check == IW_CHECK_RDMAP_RESPONSE_SIZE || check == IW_CHECK_RDMAP_RESPONSE_PAST;
+    return check == IW_CHECK_MPA_RTR_FIRST || check == IW_CHECK_RDMAP_RESPONSE_STAG ||
+           check == IW_CHECK_RDMAP_RESPONSE_TO || check == IW_CHECK_RDMAP_RESPONSE_SIZE ||
+           check == IW_CHECK_RDMAP_RESPONSE_PAST;
 }
 
 /* Only the receiver knows how many requests are outstanding when one arrives. */

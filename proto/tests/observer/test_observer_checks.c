@@ -268,6 +268,10 @@ static const struct conversation terminate[] = {
       "I c142 aabbccdd 0000000000002000 " OCTETS_64},
      FINDS(IW_CHECK_RDMAP_RESPONSE_SIZE, 3, 16, 16, 64),
      .near = IW_CHECK_RDMAP_TERMINATE_STOP},
+    /* Nor need a responder look whether the first FPDU is an RTR. */
+    {{P2P_REQUEST, P2P_REPLY, "I " WRITE, "I " READ_1, "R " RESPONSE_1},
+     FINDS(IW_CHECK_MPA_RTR_FIRST, 2, 3, 0, 3),
+     .near = IW_CHECK_RDMAP_TERMINATE_STOP},
     /* Nor is the STag of an empty Read Response one that its receiver must compare. */
     {{BEGIN,
       "I " READ_HEADER("00000001") "aabbccdf 0000000000004000 00000000 11223344 0000000000001000",
