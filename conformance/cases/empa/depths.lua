@@ -115,12 +115,14 @@ return family {
     run = function(t)
       local conn = t:connect { raw = true, target = { ird = 0 } }
       conn:send(request { peer_to_peer = true, rtr = { "read" }, ord = 1 })
-      local answer = conn:expect(reply { rejected = false, a = true })
+      local answer = conn:expect(reply { rejected = false, a = true }, { rule = "EMPA-9.2-04" })
       if answer.d then
-        t:check(answer.ird >= 1, "the target's Reply chooses the Read form, but its IRD is 0",
-          { expected = "ird 1 or more", actual = answer.text, item = answer })
+        if answer.ird < 1 then
+          t:deviates("the target's Reply chooses the Read form, but its IRD is 0",
+            { rule = "EMPA-9.2-18", expected = "ird 1 or more", actual = answer.text, item = answer })
+        end
         conn:send(read_request { size = 0, sink_stag = 7, sink_to = 8 })
-        conn:expect(read_response { stag = 7, to = 8, payload = "" })
+        conn:expect(read_response { stag = 7, to = 8, payload = "" }, { rule = "EMPA-9.2-18" })
       end
     end,
   },
