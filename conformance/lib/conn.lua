@@ -263,7 +263,7 @@ function Conn:reset() self.raw:reset() end
 
 -- ---- receiving ----
 
-local OPTIONS = strict.set("rule within ignoring dropped at_once silent")
+local OPTIONS = strict.set("rule within ignoring dropped at_once silent open")
 
 -- The messages of a list, and the options that stand last in it.
 local function patterns_of(what, list)
@@ -415,7 +415,8 @@ end
 -- Checks that the peer's next action matches one of the messages or lists of them, the preferred one first. Options come
 -- last: rule (broken if it does not), within (seconds), ignoring (a message that may come before),
 -- dropped (silence passes, too, if the target's TCP has not acknowledged the octets sent: RFC 5044 §8),
--- at_once (an end that no timer may put off), silent (the rule broken by silence, if it is another). Returns the item.
+-- at_once (an end that no timer may put off), silent (the rule broken by silence, if it is another), open (silence passes: the
+-- target's ULP may leave the connection open). Returns the item.
 function Conn:expect(...)
   local patterns, options = patterns_of("conn:expect", { ... })
   if #patterns == 0 then error("conn:expect needs something to expect", 0) end
@@ -438,6 +439,7 @@ function Conn:expect(...)
   if not item and options.dropped and self:state().unacked > 0 then
     return self.t:observe("answer", "the segment was dropped")
   end
+  if not item and options.open then return nil end
   self.t.asked = self
   if not item then unfinished(self, patterns) end
   local word = how(patterns, item)
@@ -496,13 +498,13 @@ function Conn:expect_terminate(set)
   return item, which
 end
 
--- Expects the end of the peer's direction: options by ("fin" or "reset", else either), rule, within, at_once.
+-- Expects the end of the peer's direction: options by ("fin" or "reset", else either), rule, within, at_once, open.
 function Conn:expect_close(options)
-  options = strict.check("conn:expect_close", options or {}, strict.set("by rule within at_once"))
+  options = strict.check("conn:expect_close", options or {}, strict.set("by rule within at_once open"))
   local pattern = message.closed()
   if options.by then pattern = strict.seal("end", { fin = message.fin(), reset = message.reset() })[options.by] end
   self.t.negative = true
-  return self:expect(pattern, { rule = options.rule, within = options.within, at_once = options.at_once })
+  return self:expect(pattern, { rule = options.rule, within = options.within, at_once = options.at_once, open = options.open })
 end
 
 -- ---- silence ----
