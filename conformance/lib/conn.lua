@@ -393,10 +393,14 @@ local function record(conn, item, which)
   if which > 1 and item.kind ~= "message" then conn.t:observe("answer", item.text) end
 end
 
--- Seconds to wait: where an answer will hardly come only as long as for a silence.
+-- Seconds to wait: where an answer will hardly come only as long as for a silence, where a timer may put it off as long as that.
 local function patience(conn, patterns, options)
-  if options.within or not conn.failing or patterns[1].name ~= "read_response" then return options.within end
-  return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
+  if options.within then return options.within end
+  if conn.failing and patterns[1].name == "read_response" then
+    return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
+  end
+  local late = patterns[1].kind == "end" and only_ends(patterns) or not conn:state().peer
+  return late and not conn.deaf and timers.seconds() or nil
 end
 
 -- Where nothing comes: fails because of the segments of a message that has not ended, if they are all of an expected one.
@@ -421,9 +425,9 @@ function Conn:expect(...)
   local patterns, options = patterns_of("conn:expect", { ... })
   if #patterns == 0 then error("conn:expect needs something to expect", 0) end
   self.t:may_accuse(options.rule, self.t.odd and only_ends(patterns))
-  local item
+  local seconds, item = patience(self, patterns, options), nil
   repeat
-    item = self:next(patience(self, patterns, options))
+    item = self:next(seconds)
     local passed_over = item and options.ignoring and options.ignoring:matches(item)
     for i, pattern in ipairs(item and not passed_over and patterns or {}) do
       if pattern:matches(item) then
@@ -447,7 +451,7 @@ function Conn:expect(...)
     rule = field_rule(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or not item and options.silent or options.rule, how = word, fault = fault_of(self, patterns, item, word),
     came = word == "closed" and refuses_reply(self, item) and refusal.CLOSE or nil,
     expected = set_text(patterns),
-    actual = item and item.text or nothing_text(self, options.within),
+    actual = item and item.text or nothing_text(self, seconds),
     item = item,
   }
   if not item and patterns[1].kind == "end" and only_ends(patterns) and not options.at_once then

@@ -171,7 +171,7 @@ end
 
 local function take(conn, size, patterns, options, before)
   if size == 0 then return "" end
-  local text = hear(conn, size)
+  local text = hear(conn, size, options.startup and timers.seconds() or nil)
   if not text then unexpected(conn, patterns, options, (before or "") .. rest(conn)) end
   return text
 end
@@ -180,6 +180,7 @@ end
 function literal.expect(conn, ...)
   local patterns, options = alternatives("literal.expect", { ... })
   local _, size = parse(patterns[1])
+  options.startup = true
   local text = take(conn, size, patterns, options)
   for _, pattern in ipairs(patterns) do
     local found = match(pattern, text)
@@ -339,7 +340,7 @@ function literal.expect_end(conn, options)
   options = strict.check("literal.expect_end", options or {}, strict.set("rule open"))
   conn.t.negative = true
   conn:shutdown()
-  conn:drain()
+  conn:drain(timers.seconds())
   local text, ended = rest(conn), conn:state().ended
   if text == "" and (ended or options.open) then return end
   local why = { rule = options.rule, expected = "the end of the stream", actual = text == "" and "nothing" or octets.show(text, 160) }

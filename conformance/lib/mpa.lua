@@ -5,6 +5,7 @@ local message = iw.load("message")
 local fault = iw.load("fault")
 local instruments = iw.load("instruments")
 local strict = iw.load("strict")
+local timers = iw.load("timers")
 
 local mpa = {}
 
@@ -28,7 +29,7 @@ end
 -- Has the target connect and takes its Request; returns the connection and the Request.
 function mpa.called(t, target)
   local conn = t:target_connects { raw = true, target = target }
-  local item = conn:next()
+  local item = conn:next(timers.seconds())
   if not (item and message.request {}:matches(item)) then
     t:inconclusive("the target sent no Request", {
       expected = "mpa request", actual = item and item.text, item = item,

@@ -5,6 +5,13 @@
 
 local timers = {}
 
+-- Seconds to wait for what a timer of the target may put off, the end of a connection or of a start-up; nil: as for anything else.
+-- In full operation no timer excuses silence: the answer comes "at the earliest possible opportunity" (RFC 5040 §7.1).
+function timers.seconds()
+  local seconds = iw.timer()
+  return seconds > iw.patience() and seconds or nil
+end
+
 -- Whether a connection that is still open when an expectation has waited is one that should have ended.
 local function known(t) return t.peer.longest_timer or t.peer.name:find("^embedded") end
 

@@ -17,14 +17,13 @@ static double scale_of(const struct iw_pool *pool)
     return pool->options->time_scale > 0 ? pool->options->time_scale : 1;
 }
 
-/* Seconds for the target's longest timer: what a case may wait for above its deadline, the same
- * again for its end, and expectations that wait for the timer. It runs no faster for a smaller
- * scale. */
+/* Seconds for the target's longest timer: what a case may wait for above its deadline, and its end
+ * again. It runs no faster for a smaller scale. */
 static double timers_of(const struct iw_pool *pool)
 {
     double scale = scale_of(pool), timer = pool->target->longest_timer;
 
-    return (2 * IW_CASE_TIMERS + PATIENCES) * timer * (scale > 1 ? scale : 1);
+    return 2 * IW_CASE_TIMERS * timer * (scale > 1 ? scale : 1);
 }
 
 double iw_pool_case_seconds(const struct iw_pool *pool, const struct iw_case *c)

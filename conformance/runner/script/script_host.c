@@ -175,10 +175,7 @@ double iw_script_timer(const struct iw_script *s)
 
 double iw_script_patience(const struct iw_script *s)
 {
-    double seconds = s->options->patience > 0 ? s->options->patience : PATIENCE_SECONDS;
-    double timer = iw_script_timer(s);
-
-    return timer > seconds ? timer : seconds;
+    return s->options->patience > 0 ? s->options->patience : PATIENCE_SECONDS;
 }
 
 double iw_script_scale(const struct iw_script *s)

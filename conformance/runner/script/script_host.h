@@ -65,8 +65,8 @@ bool iw_script_call(struct iw_script *s, int arguments, int results);
 /* Returns the absolute deadline (iw_transport_now()) that lies the seconds from `argument` ahead
  * (scaled by the run's time scale; `standard` if absent), but not beyond the script's own. */
 uint64_t iw_script_until(lua_State *L, int argument, double standard);
-/* Return what the run's options say, or their defaults: seconds that an expectation waits, no less
- * than the target may be silent for by right, and the factor of all times. */
+/* Return what the run's options say, or their defaults: seconds that an expectation waits, and the
+ * factor of all times. */
 double iw_script_patience(const struct iw_script *s);
 double iw_script_scale(const struct iw_script *s);
 /* Returns the seconds that the target may be silent for by right, 0 if nobody has said: so many

@@ -87,12 +87,12 @@ static void a_peer_may_be_silent_for_its_longest_timer(void **state)
 {
     (void)state;
     target.longest_timer = 10;
-    lasts(42 + 12 * 10);
+    lasts(42 + 8 * 10);
     options.time_scale = 2;
-    lasts(2 * 42 + 12 * 20);
+    lasts(2 * 42 + 8 * 20);
     /* Its timer runs no faster. */
     options.time_scale = 0.1;
-    lasts(0.1 * 42 + 9 + 12 * 10);
+    lasts(0.1 * 42 + 9 + 8 * 10);
 }
 
 static const uint64_t second = 1000000000;
