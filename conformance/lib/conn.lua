@@ -454,7 +454,7 @@ function Conn:expect(...)
     actual = item and item.text or nothing_text(self, seconds),
     item = item,
   }
-  if not item and patterns[1].kind == "end" and only_ends(patterns) and not options.at_once then
+  if not item and patterns[1].kind == "end" and only_ends(patterns) and not (options.at_once or options.within) then
     instruments.check(self, nil, why)
     timers.check(self.t, why)
     if self.over or self.terminated then why.rule = options.rule or STAYS_OPEN end

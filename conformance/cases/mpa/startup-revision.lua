@@ -132,7 +132,7 @@ return family {
       local conn = t:connect { raw = true, target = { revision = 1 } }
       conn:send(request { revision = 2 })
       local _, which = conn:expect(closed(), reply { revision = 1, enhanced = false })
-      if which == 2 then conn:expect_close {} end
+      if which == 2 then conn:expect_close { at_once = true } end
       conn = t:connect { raw = true, target = { revision = 1 } }
       conn:send(request { revision = 1 })
       conn:expect(reply { revision = 1, enhanced = false, rejected = false })
