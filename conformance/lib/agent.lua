@@ -4,6 +4,7 @@
 local strict = iw.load("strict")
 local octets = iw.load("octets")
 local instruments = iw.load("instruments")
+local timers = iw.load("timers")
 
 local Agent = {}
 
@@ -134,6 +135,9 @@ local EVENT_FIELDS = {
   terminated = "layer type code flags meaning", stream = "length listen", closed = "graceful cause check rule error",
 }
 
+-- What a timer of the target may put off.
+local LATE = strict.set("closed peer-closed rejected")
+
 -- The next event of this kind about a connection: t:event("terminated", conn, {code = 2}). The
 -- fields must fit. Returns the event.
 function Agent:event(kind, conn, fields, options)
@@ -142,9 +146,10 @@ function Agent:event(kind, conn, fields, options)
   if (kind == "fault" or kind == "terminated") and not features(self).reports[kind] then
     self:skip(("the target's agent does not report '%s'"):format(kind))
   end
+  local seconds = options.within or LATE[kind] and timers.seconds() or nil
   local event = self:wait_event(function(e)
     return e.event == kind and (not conn or e.conn == conn.agent)
-  end, options.within)
+  end, seconds)
   local wanted = { event = kind }
   for name, value in pairs(fields or {}) do wanted[name] = value end
   local right = event ~= nil
@@ -154,7 +159,7 @@ function Agent:event(kind, conn, fields, options)
   if right then return event end
   self:fail("the target reported another event than expected", {
     rule = options.rule, conn = not event and conn or nil, expected = event_text(wanted),
-    actual = event and event_text(event) or ("no event '%s' within %g s"):format(kind, options.within or iw.patience()),
+    actual = event and event_text(event) or ("no event '%s' within %g s"):format(kind, seconds or iw.patience()),
   })
 end
 

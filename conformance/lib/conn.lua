@@ -6,10 +6,11 @@ local message = iw.load("message")
 local octets = iw.load("octets")
 local instruments = iw.load("instruments")
 local refusal = iw.load("refusal")
+local timers = iw.load("timers")
 
 local Conn = {}
 for name, method in pairs(iw.load("conn_segments")) do Conn[name] = method end
-local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first heard held ends receives delivered latest failing deaf turned")) }
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first heard held ends receives delivered latest failing deaf turned over")) }
 
 function Conn.new(t, raw)
   local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)
@@ -184,6 +185,7 @@ function Conn:send(m, bend)
   bend = strict.check("an FPDU", bend or {}, FRAME)
   if bend.marker then strict.check("marker", bend.marker, MARKER) end
   if m.kind == "startup" then return send_startup(self, m, bend) end
+  self.over = self.over or m.name == "terminate" or nil
   local records = self:encode(m, bend.segments)
   for _, record in ipairs(records) do record.text = iw.print_segment(record.ulpdu) end
   local first = message.seal(records[1])
@@ -261,7 +263,7 @@ function Conn:reset() self.raw:reset() end
 
 -- ---- receiving ----
 
-local OPTIONS = strict.set("rule within ignoring dropped")
+local OPTIONS = strict.set("rule within ignoring dropped at_once silent open")
 
 -- The messages of a list, and the options that stand last in it.
 local function patterns_of(what, list)
@@ -322,6 +324,10 @@ local function differs(patterns, item)
   local list = nearest_differences(patterns, item)
   return list and (" (differs: %s)"):format(table.concat(list, ", ")) or ""
 end
+
+-- "when all Streams are either gracefully torn down or are labeled as erroneous Streams, the LLP connection MUST be torn down"
+-- (RFC 5040 §7): so it is after a Terminate of either end.
+local STAYS_OPEN = "RDMAP-7-03"
 
 -- The rule that a sender breaks whose message is right but for one field: what the message is for in the case matters not.
 local REQUEST_FIELDS = "RDMAP-4.4-01"
@@ -387,10 +393,14 @@ local function record(conn, item, which)
   if which > 1 and item.kind ~= "message" then conn.t:observe("answer", item.text) end
 end
 
--- Seconds to wait: where an answer will hardly come only as long as for a silence.
+-- Seconds to wait: where an answer will hardly come only as long as for a silence, where a timer may put it off as long as that.
 local function patience(conn, patterns, options)
-  if options.within or not conn.failing or patterns[1].name ~= "read_response" then return options.within end
-  return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
+  if options.within then return options.within end
+  if conn.failing and patterns[1].name == "read_response" then
+    return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
+  end
+  local late = patterns[1].kind == "end" and only_ends(patterns) or not conn:state().peer
+  return late and not conn.deaf and timers.seconds() or nil
 end
 
 -- Where nothing comes: fails because of the segments of a message that has not ended, if they are all of an expected one.
@@ -408,15 +418,16 @@ end
 
 -- Checks that the peer's next action matches one of the messages or lists of them, the preferred one first. Options come
 -- last: rule (broken if it does not), within (seconds), ignoring (a message that may come before),
--- dropped (silence passes, too, if the target's TCP has not acknowledged the octets sent: RFC 5044 §8).
--- Returns the item.
+-- dropped (silence passes, too, if the target's TCP has not acknowledged the octets sent: RFC 5044 §8),
+-- at_once (an end that no timer may put off), silent (the rule broken by silence, if it is another), open (silence passes: the
+-- target's ULP may leave the connection open). Returns the item.
 function Conn:expect(...)
   local patterns, options = patterns_of("conn:expect", { ... })
   if #patterns == 0 then error("conn:expect needs something to expect", 0) end
   self.t:may_accuse(options.rule, self.t.odd and only_ends(patterns))
-  local item
+  local seconds, item = patience(self, patterns, options), nil
   repeat
-    item = self:next(patience(self, patterns, options))
+    item = self:next(seconds)
     local passed_over = item and options.ignoring and options.ignoring:matches(item)
     for i, pattern in ipairs(item and not passed_over and patterns or {}) do
       if pattern:matches(item) then
@@ -432,16 +443,23 @@ function Conn:expect(...)
   if not item and options.dropped and self:state().unacked > 0 then
     return self.t:observe("answer", "the segment was dropped")
   end
+  if not item and options.open then return nil end
   self.t.asked = self
   if not item then unfinished(self, patterns) end
   local word = how(patterns, item)
-  self.t:fail(reason_for(patterns, item), {
-    rule = field_rule(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or options.rule, how = word, fault = fault_of(self, patterns, item, word),
+  local why = {
+    rule = field_rule(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or not item and options.silent or options.rule, how = word, fault = fault_of(self, patterns, item, word),
     came = word == "closed" and refuses_reply(self, item) and refusal.CLOSE or nil,
     expected = set_text(patterns),
-    actual = item and item.text or nothing_text(self, options.within),
+    actual = item and item.text or nothing_text(self, seconds),
     item = item,
-  })
+  }
+  if not item and patterns[1].kind == "end" and only_ends(patterns) and not (options.at_once or options.within) then
+    instruments.check(self, nil, why)
+    timers.check(self.t, why)
+    if self.over or self.terminated then why.rule = options.rule or STAYS_OPEN end
+  end
+  self.t:fail(reason_for(patterns, item), why)
 end
 
 local function same_header(got, sent)
@@ -484,13 +502,13 @@ function Conn:expect_terminate(set)
   return item, which
 end
 
--- Expects the end of the peer's direction: options by ("fin" or "reset", else either), rule, within.
+-- Expects the end of the peer's direction: options by ("fin" or "reset", else either), rule, within, at_once, open.
 function Conn:expect_close(options)
-  options = strict.check("conn:expect_close", options or {}, strict.set("by rule within"))
+  options = strict.check("conn:expect_close", options or {}, strict.set("by rule within at_once open"))
   local pattern = message.closed()
   if options.by then pattern = strict.seal("end", { fin = message.fin(), reset = message.reset() })[options.by] end
   self.t.negative = true
-  return self:expect(pattern, { rule = options.rule, within = options.within })
+  return self:expect(pattern, { rule = options.rule, within = options.within, at_once = options.at_once, open = options.open })
 end
 
 -- ---- silence ----
@@ -505,10 +523,14 @@ end
 
 -- Proves that the peer has processed everything sent so far without a reaction: it takes part in a good exchange, such as a
 -- zero-length Read, and nothing comes before its answer (RFC 5040 §5.2.1). Without an instrument (instruments.lua) the case is blocked.
+-- options: rule, within; unanswered, the rule that a target breaks which leaves a Read without an answer, where that is another one.
 function Conn:fence(options)
-  options = strict.check("conn:fence", options or {}, strict.set("rule within"))
+  options = strict.check("conn:fence", options or {}, strict.set("rule within unanswered"))
   local rest = instruments.begin(self)
-  if rest.answer then return self:expect(rest.answer, { rule = options.rule, within = options.within }) end
+  if rest.answer then
+    local silent = rest.answer.name == "read_response" and options.unanswered or nil
+    return self:expect(rest.answer, { rule = options.rule, within = options.within, silent = silent })
+  end
   local done, item = instruments.complete(self, rest, options.within)
   if done then return nil end
   self.t.asked = self

@@ -6,6 +6,7 @@
 
 local message = iw.load("message")
 local Conn = iw.load("conn")
+local timers = iw.load("timers")
 
 local facts = {}
 
@@ -120,14 +121,14 @@ end
 -- other. Returns all of them, and the one that was accepted.
 function facts.ask(t, requests)
   local asked = { { request = requests[1], conn = begin(t, requests[1].fields) } }
-  local seconds, first = iw.patience(), asked[1]
+  local seconds, first = timers.seconds() or iw.patience(), asked[1]
   first.answer = first.conn and hear(first.conn, seconds * FIRST)
   if first.answer and accepted(first.answer) then return asked, first end
   for i = 2, #requests do asked[i] = { request = requests[i], conn = begin(t, requests[i].fields) } end
   for _, one in ipairs(asked) do
     one.answer = one.answer or not one.conn and { kind = "none", text = "gave no connection" } or hear(one.conn, seconds)
     if not one.answer then
-      one.answer = { kind = "silence", text = ("said nothing for %g s"):format(iw.patience()) }
+      one.answer = { kind = "silence", text = ("said nothing for %g s"):format(timers.seconds() or iw.patience()) }
       seconds = iw.patience() * NEXT
       one.conn:shutdown()
     elseif accepted(one.answer) then

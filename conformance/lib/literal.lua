@@ -7,6 +7,7 @@ local octets = iw.load("octets")
 local strict = iw.load("strict")
 local instruments = iw.load("instruments")
 local refusal = iw.load("refusal")
+local timers = iw.load("timers")
 
 local literal = {}
 
@@ -170,7 +171,7 @@ end
 
 local function take(conn, size, patterns, options, before)
   if size == 0 then return "" end
-  local text = hear(conn, size)
+  local text = hear(conn, size, options.startup and timers.seconds() or nil)
   if not text then unexpected(conn, patterns, options, (before or "") .. rest(conn)) end
   return text
 end
@@ -179,6 +180,7 @@ end
 function literal.expect(conn, ...)
   local patterns, options = alternatives("literal.expect", { ... })
   local _, size = parse(patterns[1])
+  options.startup = true
   local text = take(conn, size, patterns, options)
   for _, pattern in ipairs(patterns) do
     local found = match(pattern, text)
@@ -332,18 +334,21 @@ function literal.expect_terminate(conn, codes, options)
   return "terminate"
 end
 
--- Ends the station's direction. The target ends its own, and sends nothing more. options: rule.
+-- After a Terminate of either end: ends the station's direction. The target ends its own, and sends nothing more. options: rule, open
+-- (it need not end its own).
 function literal.expect_end(conn, options)
-  options = strict.check("literal.expect_end", options or {}, strict.set("rule"))
+  options = strict.check("literal.expect_end", options or {}, strict.set("rule open"))
   conn.t.negative = true
   conn:shutdown()
-  conn:drain()
-  local text = rest(conn)
-  if text ~= "" or not conn:state().ended then
-    conn.t:fail("the target did not end the stream where it should", {
-      rule = options.rule, expected = "the end of the stream", actual = text == "" and "nothing" or octets.show(text, 160),
-    })
+  conn:drain(timers.seconds())
+  local text, ended = rest(conn), conn:state().ended
+  if text == "" and (ended or options.open) then return end
+  local why = { rule = options.rule, expected = "the end of the stream", actual = text == "" and "nothing" or octets.show(text, 160) }
+  if text == "" then
+    timers.check(conn.t, why)
+    why.rule = options.rule or "RDMAP-7-03"
   end
+  conn.t:fail("the target did not end the stream where it should", why)
 end
 
 -- ---- a connection in full operation ----

@@ -4,6 +4,8 @@
 local message = iw.load("message")
 local fault = iw.load("fault")
 local instruments = iw.load("instruments")
+local strict = iw.load("strict")
+local timers = iw.load("timers")
 
 local mpa = {}
 
@@ -27,7 +29,7 @@ end
 -- Has the target connect and takes its Request; returns the connection and the Request.
 function mpa.called(t, target)
   local conn = t:target_connects { raw = true, target = target }
-  local item = conn:next()
+  local item = conn:next(timers.seconds())
   if not (item and message.request {}:matches(item)) then
     t:inconclusive("the target sent no Request", {
       expected = "mpa request", actual = item and item.text, item = item,
@@ -69,13 +71,24 @@ function mpa.opens(conn, asked)
   end
 end
 
--- Checks that the target ends the stream after exactly `octets` octets.
-function mpa.ends_after(conn, octets, options)
-  conn:expect_close(options)
+-- Checks that the target ends the stream after its Request, and sends no FPDU: the Reply was none, or the wrong one. In an
+-- enhanced start-up it may report that by a Terminate before it closes (OP-32). options: rule, at_once; quiet: no Terminate.
+function mpa.ends_after(conn, asked, options)
+  options = strict.check("mpa.ends_after", options or {}, strict.set("rule at_once quiet"))
+  local ends, octets = { rule = options.rule, at_once = options.at_once }, 20 + asked.pd_length
+  local reports = asked.enhanced and not options.quiet and { message.terminate "2/0/05", message.terminate "2/0/04" } or {}
+  conn.t.negative = true
+  local item = conn:expect(message.closed(), reports, ends)
+  if item.op == "terminate" then return conn:expect_close { rule = options.rule } end
   conn.t:check(conn:state().received == octets, "the target sent more octets before it closed", {
-    rule = options and options.rule, expected = ("%d octets"):format(octets),
-    actual = ("%d octets"):format(conn:state().received),
+    rule = options.rule, expected = ("%d octets"):format(octets), actual = ("%d octets"):format(conn:state().received),
   })
+end
+
+-- Ends the station's direction between two FPDUs. The target may end its own, or leave that to its ULP, and sends nothing else.
+function mpa.leaves(conn)
+  conn:shutdown()
+  conn:expect_close { open = true }
 end
 
 -- ---- FPDUs made by hand (RFC 5044 §4) ----

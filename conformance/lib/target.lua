@@ -9,6 +9,7 @@ local duty = iw.load("duty")
 local instruments = iw.load("instruments")
 local literal = iw.load("literal")
 local refusal = iw.load("refusal")
+local timers = iw.load("timers")
 
 local Target = {}
 local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding asked odd readable writable")) }
@@ -356,7 +357,7 @@ function Target:connect(options)
   local conn = reach(self, options)
   if options.raw or options.octets then return conn end
   conn:send(message.request(startup_fields(options)), { writes = options.writes })
-  local item = conn:next()
+  local item = conn:next(timers.seconds())
   if not (item and message.reply { rejected = false }:matches(item)) then
     not_established(self, item, "mpa reply rejected false")
   end
@@ -462,7 +463,7 @@ function Target:target_connects(options)
   options = strict.check("t:target_connects", options or {}, ACCEPT)
   local conn = called(self, options)
   if options.raw or options.octets then return conn end
-  local item = conn:next()
+  local item = conn:next(timers.seconds())
   if not (item and item.kind == "startup" and item.which == "request") then
     not_established(self, item, "mpa request")
   end
@@ -500,7 +501,7 @@ local function alive(t)
   local conn
   if t.case.role == "initiator" then
     conn = called(t, {})
-    local item = conn:next()
+    local item = conn:next(timers.seconds())
     if item and item.kind == "startup" then
       conn:send(message.reply(answer(item, {})))
       return conn
@@ -509,7 +510,7 @@ local function alive(t)
   end
   conn = reach(t, {})
   conn:send(message.request {})
-  local item = conn:next()
+  local item = conn:next(timers.seconds())
   if not (item and item.kind == "startup") then
     t:gone("the target no longer accepts connections", "mpa reply", item)
   end

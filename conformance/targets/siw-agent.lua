@@ -15,5 +15,6 @@ return {
   ready = "listening",
   can = { "crc.off", "crc.on", "markers.off", "revision", "enhanced", "ird.16" },
   cannot = { "peer_to_peer", "rtr", "extensions" },
+  longest_timer = 11, -- MPAREQ_TIMEOUT, 10 s, and what the kernel takes to act upon it
   quirks = { "terminate-reversed" }, -- conformance/baselines/siw.md, 1
 }

@@ -14,5 +14,6 @@ return {
   crc = "off",
   markers = "off",
   cannot = { "peer_to_peer", "rtr" },
+  longest_timer = 11, -- MPAREQ_TIMEOUT, 10 s, and what the kernel takes to act upon it
   quirks = { "terminate-reversed" }, -- conformance/baselines/siw.md, 1
 }

@@ -15,5 +15,6 @@ return {
   crc = "off",
   markers = "off",
   can = { "rping.16384" },
+  longest_timer = 11, -- MPAREQ_TIMEOUT, 10 s, and what the kernel takes to act upon it
   quirks = { "terminate-reversed" }, -- conformance/baselines/siw.md, 1
 }

@@ -67,11 +67,20 @@ static bool settled(const struct iw_observed_side *s, const struct iw_observed_s
            !iw_observed_gap(peer) && msn - 1 == peer->answered;
 }
 
+/* To compare a response with its request is a MAY (RFC 5040 §5.2.2; OP-66), and RFC 6581 §9.2 has
+ * no responder look whether the first FPDU is an RTR. */
+static bool may_be_taken(enum iw_check check)
+{
+    return check == IW_CHECK_MPA_RTR_FIRST || check == IW_CHECK_RDMAP_RESPONSE_STAG ||
+           check == IW_CHECK_RDMAP_RESPONSE_TO || check == IW_CHECK_RDMAP_RESPONSE_SIZE ||
+           check == IW_CHECK_RDMAP_RESPONSE_PAST;
+}
+
 /* Only the receiver knows how many requests are outstanding when one arrives. */
 static bool unmistakable(const struct iw_fault *fault)
 {
     return fault->check != IW_CHECK_NONE && fault->check != IW_CHECK_RDMAP_IRD &&
-           iw_check_info(fault->check)->kinds & IW_KIND_ENDPOINT;
+           !may_be_taken(fault->check) && iw_check_info(fault->check)->kinds & IW_KIND_ENDPOINT;
 }
 
 /* RFC 5040 §6.1; atomics count as reads do (RFC 7306 §5.2). */

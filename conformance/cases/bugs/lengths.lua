@@ -65,7 +65,7 @@ return family {
         conn:send(write { to = buf, payload = bytes(8, 0xee), broken = true, comment = "within the length of the FPDU before" })
         conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
         conn:shutdown() -- for a target that waits for the rest
-        conn:expect(terminate {}, closed())
+        conn:expect(closed(), terminate {})
       end
       t:expect_unchanged(buf)
     end,

@@ -45,7 +45,7 @@ local function endless(t, rounds)
     if i % 16 == 1 then other:fence() end
   end
   conn:shutdown()
-  conn:expect(closed(), terminate {})
+  conn:expect(closed(), terminate {}, { rule = "DDP-6.2.1-05" }) -- the agent closes
   other:fence()
   t:expect_unchanged(buf, { except = { 0, 4096 } })
 end
@@ -155,8 +155,7 @@ return family {
         other:send(write { to = buf, offset = 16, payload = bytes(16, part) })
         t:check(other:read(buf, 16, 16) == bytes(16, part), "the RDMA Read returned other octets than the Write placed")
         t:expect_contents(buf, bytes(16, part), { offset = 16 })
-        other:shutdown()
-        other:expect_close {}
+        mpa.leaves(other)
       end
       slow:release()
       slow:expect(read_response { stag = 1, to = 2, payload = bytes(16) })

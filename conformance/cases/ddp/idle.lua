@@ -2,6 +2,8 @@
 
 -- RFC 5041 §6.2: DDP ends a stream when the ULP or the lower layer asks for it, and not by itself.
 
+local mpa = use "mpa"
+
 return both_roles {
   id = "ddp-idle-stays",
   purpose = "An idle stream stays open while other streams end, gracefully and by an error",
@@ -12,8 +14,7 @@ return both_roles {
     idle:sanity()
     local busy = t:session {}
     for _ = 1, 200 do busy:fence() end
-    busy:shutdown()
-    busy:expect_close {}
+    mpa.leaves(busy)
     local wrong = t:session {}
     wrong:send(send { qn = 77, payload = bytes(8) })
     wrong:expect_terminate {}

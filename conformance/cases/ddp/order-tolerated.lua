@@ -67,7 +67,7 @@ return family {
       for _ = 1, 2 do conn:send(write { to = buf, payload = bytes(24), l = false }) end
       conn:send(write { to = buf, offset = 24, payload = bytes(24, 7) })
       conn:fence()
-      t:expect_contents(buf, bytes(24) .. bytes(24, 7))
+      t:expect_contents(buf, bytes(24) .. bytes(24, 7), { rule = "DDP-5.2-05" })
     end,
   },
 

@@ -18,7 +18,7 @@ local function reads(t, conn, count, limit, rule)
     open[i] = conn:expect(read_request { size = 4, source_to = 0x1000 * i }, { rule = rule })
   end
   -- A Read beyond the limit would have left before the answer to this.
-  conn:fence { rule = rule }
+  conn:fence { rule = rule, unanswered = "RDMAP-5.2.1-12" }
   for i = 1, count do
     conn:send(read_response { stag = open[i].sink_stag, to = open[i].sink_to, payload = bytes(4, i) })
     local following = i + limit
@@ -39,7 +39,7 @@ return family {
     return case {
       id = ("empa-reply-ord-for-ird-%d"):format(ird),
       purpose = ("The Reply's ORD is at most the Request's IRD of %d"):format(ird),
-      rules = { "EMPA-9.1-04", "EMPA-9.1-02", "EMPA-12-01", "EMPA-9-01" },
+      rules = { "EMPA-9.1-02", "EMPA-9.1-04", "EMPA-12-01", "EMPA-9-01" },
       role = "responder",
       needs = { enhanced = true },
       run = function(t)
@@ -115,12 +115,14 @@ return family {
     run = function(t)
       local conn = t:connect { raw = true, target = { ird = 0 } }
       conn:send(request { peer_to_peer = true, rtr = { "read" }, ord = 1 })
-      local answer = conn:expect(reply { rejected = false, a = true })
+      local answer = conn:expect(reply { rejected = false, a = true }, { rule = "EMPA-9.2-04" })
       if answer.d then
-        t:check(answer.ird >= 1, "the target's Reply chooses the Read form, but its IRD is 0",
-          { expected = "ird 1 or more", actual = answer.text, item = answer })
+        if answer.ird < 1 then
+          t:deviates("the target's Reply chooses the Read form, but its IRD is 0",
+            { rule = "EMPA-9.2-18", expected = "ird 1 or more", actual = answer.text, item = answer })
+        end
         conn:send(read_request { size = 0, sink_stag = 7, sink_to = 8 })
-        conn:expect(read_response { stag = 7, to = 8, payload = "" })
+        conn:expect(read_response { stag = 7, to = 8, payload = "" }, { rule = "EMPA-9.2-18" })
       end
     end,
   },

@@ -15,12 +15,12 @@ return case {
     t:check(asked.revision == 2 and asked.enhanced, "the target sent another Request than the enhanced one it was configured for",
       { item = asked })
     conn:shutdown()
-    mpa.ends_after(conn, 20 + asked.pd_length)
+    mpa.ends_after(conn, asked, { quiet = true })
     t:event("closed", conn)
     t:observe("retry", "left to its user")
     local again, second = mpa.called(t, { revision = 1 })
     t:check(second.revision == 1 and not second.enhanced, "the target's second Request is enhanced again",
-      { expected = "mpa request rev 1 enhanced false", actual = second.text, item = second })
+      { rule = "EMPA-10-03", expected = "mpa request rev 1 enhanced false", actual = second.text, item = second })
     again:send(t:answer(second))
     t:established(again)
     t:post { conn = again, op = "send", payload = "first" }

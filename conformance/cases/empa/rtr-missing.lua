@@ -64,8 +64,7 @@ return family {
       local conn = connect(t)
       conn:expect_silence { rule = "EMPA-9.2-17" }
       mpa.serves(t:connect {})
-      conn:shutdown()
-      conn:expect(closed())
+      mpa.leaves(conn)
     end,
   },
 }

@@ -252,7 +252,7 @@ return family {
         if one.posts then t:receive { length = 8 } end
         conn:send(one.message, { comment = "not the chosen RTR form" })
         conn:send(read_request { size = 0, sink_stag = 3, sink_to = 4 })
-        local item = conn:expect(fault.first_is_no_rtr, closed(), read_response {})
+        local item = conn:expect(fault.first_is_no_rtr, closed(), read_response {}, { rule = "RDMAP-5.2.1-12" })
         t:observe("first", item.op or item.kind)
       end,
     }

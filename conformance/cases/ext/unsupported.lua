@@ -62,7 +62,7 @@ return family {
         local reply = t:agent("post", { conn = conn.agent, work = 1, op = op, immediate = "0000000000000000", remote_stag = 1 }, true)
         t:observe(op, reply and "taken" or "refused")
       end
-      conn:fence()
+      conn:fence { rule = "RDMAP-5.2.1-12" }
     end,
   },
 }

@@ -73,11 +73,13 @@ return family {
       if t.case.role == "responder" then
         conn = t:connect { raw = true }
         conn:send(request { key = "MPA ID Xeq Frame" })
+        conn:expect_close { at_once = true }
       else
-        conn = mpa.called(t)
+        local asked
+        conn, asked = mpa.called(t)
         conn:send(reply { key = "MPA ID Xep Frame" })
+        mpa.ends_after(conn, asked, { at_once = true })
       end
-      conn:expect_close {}
       conn:shutdown()
       local event = t:wait_event(function(e)
         return (e.event == "closed" or e.event == "established") and (not conn.agent or e.conn == conn.agent)
@@ -119,7 +121,7 @@ return family {
       conn:send(t:answer(asked, { private = "not what you want" }))
       t:established(conn)
       t:target_close(conn, "graceful")
-      mpa.ends_after(conn, 20 + asked.pd_length)
+      mpa.ends_after(conn, asked, { quiet = true })
     end,
   },
 }

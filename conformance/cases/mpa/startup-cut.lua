@@ -41,7 +41,7 @@ return family {
           local frame = octets(reply { private = bytes(8), a = asked.a, b = asked.b, c = asked.c, d = asked.d })
           if one.octets > 0 then conn:write(frame:sub(1, one.octets), { comment = "the Reply, cut short" }) end
           conn:shutdown()
-          mpa.ends_after(conn, 20 + asked.pd_length)
+          mpa.ends_after(conn, asked)
         end,
       },
     }
@@ -92,7 +92,7 @@ return family {
       local conn, asked = mpa.called(t, { half_close = true })
       conn:write(octets(reply { private = bytes(8) }):sub(1, 25), { comment = "the Reply, cut short" })
       conn:shutdown()
-      mpa.ends_after(conn, 20 + asked.pd_length)
+      mpa.ends_after(conn, asked)
     end,
   },
 

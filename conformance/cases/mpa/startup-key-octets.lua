@@ -17,7 +17,7 @@ return family {
         run = function(t)
           local conn = t:connect { raw = true }
           conn:send(request { key = mpa.flip(REQUEST, octet) })
-          conn:expect_close {}
+          conn:expect_close { at_once = true }
         end,
       },
       case {
@@ -28,7 +28,7 @@ return family {
         run = function(t)
           local conn, asked = mpa.called(t)
           conn:send(reply { key = mpa.flip(REPLY, octet), revision = asked.revision, enhanced = asked.enhanced })
-          mpa.ends_after(conn, 20 + asked.pd_length)
+          mpa.ends_after(conn, asked, { at_once = true })
         end,
       },
     }
@@ -42,7 +42,7 @@ return family {
     run = function(t)
       local conn, asked = mpa.called(t)
       conn:send(request {}, { comment = "a Request as the answer to a Request" })
-      mpa.ends_after(conn, 20 + asked.pd_length)
+      mpa.ends_after(conn, asked, { at_once = true })
     end,
   },
 

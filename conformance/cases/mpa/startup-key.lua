@@ -18,7 +18,7 @@ return family {
       run = function(t)
         local conn = t:connect { raw = true }
         conn:send(request { key = one.key })
-        conn:expect_close {}
+        conn:expect_close { at_once = true }
       end,
     }
   end),

@@ -81,11 +81,13 @@ return family {
 
   each(wrong, function(one)
     local pd, present, enhanced = one.pd, one.present, one.enhanced or false
+    local at_once = pd == present + (enhanced and 4 or 0)
     local name = ("%d-of-%d%s"):format(present, pd, enhanced and "-enhanced" or "")
     return {
       case {
         id = "mpa-startup-pd-length-" .. name,
-        purpose = ("The target closes at once on a Request with PD_Length %d"):format(pd),
+        purpose = ("The target closes on a Request with PD_Length %d, %s"):format(pd,
+          at_once and "at once" or "at the latest when its start-up times out"),
         rules = { "MPA-7.1.1-22", "MPA-7.1.2-23", "MPA-7.1.2-26", "MPA-7.1.2-04", "MPA-8-07", "MPA-8-08" },
         role = "responder",
         needs = { revision = enhanced and 2 or 1 },
@@ -93,7 +95,7 @@ return family {
         run = function(t)
           local conn = t:connect { raw = true }
           conn:send(request { revision = enhanced and 2 or 1, pd_length = pd, private = bytes(present, 0xee) })
-          conn:expect_close {}
+          conn:expect_close { at_once = at_once }
         end,
       },
       case {
@@ -108,7 +110,7 @@ return family {
           local conn, asked = mpa.called(t, target)
           conn:send(reply { revision = asked.revision, enhanced = asked.enhanced, a = asked.a, b = asked.b,
             pd_length = pd, private = bytes(present, 0xee) })
-          mpa.ends_after(conn, 20 + asked.pd_length)
+          mpa.ends_after(conn, asked, { at_once = at_once })
         end,
       },
     }
@@ -137,7 +139,7 @@ return family {
         run = function(t)
           local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
           conn:send(reply { revision = 2, enhanced = false, flags = 0x50, private = bytes(pd, 0xff) })
-          mpa.ends_after(conn, 20 + asked.pd_length)
+          mpa.ends_after(conn, asked, { at_once = true })
         end,
       },
     }

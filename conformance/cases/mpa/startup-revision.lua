@@ -101,7 +101,7 @@ return family {
           local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
           conn:send(reply { revision = revision, enhanced = asked.enhanced, a = asked.a, b = asked.b, c = asked.c,
             d = asked.d })
-          mpa.ends_after(conn, 20 + asked.pd_length)
+          mpa.ends_after(conn, asked, { at_once = true })
         end,
       },
     }
@@ -116,7 +116,7 @@ return family {
     run = function(t)
       local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
       conn:send(reply { revision = 0, enhanced = false, markers = true, crc = true })
-      mpa.ends_after(conn, 20 + asked.pd_length)
+      mpa.ends_after(conn, asked, { at_once = true })
     end,
   },
 
@@ -132,7 +132,7 @@ return family {
       local conn = t:connect { raw = true, target = { revision = 1 } }
       conn:send(request { revision = 2 })
       local _, which = conn:expect(closed(), reply { revision = 1, enhanced = false })
-      if which == 2 then conn:expect_close {} end
+      if which == 2 then conn:expect_close { at_once = true } end
       conn = t:connect { raw = true, target = { revision = 1 } }
       conn:send(request { revision = 1 })
       conn:expect(reply { revision = 1, enhanced = false, rejected = false })

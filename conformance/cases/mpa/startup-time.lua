@@ -23,7 +23,7 @@ return family {
         if one.octets > 0 then
           conn:write(octets(request { private = bytes(64) }):sub(1, one.octets), { comment = "a part of the Request" })
         end
-        conn:expect_close {}
+        conn:expect_close { at_once = true } -- no timer but this one is to be waited for
         t:check(conn:state().received == 0, "the target sent octets before the whole Request had come",
           { rule = "MPA-7.1.2-03" })
       end,
@@ -62,7 +62,7 @@ return family {
       run = function(t)
         local conn, asked = mpa.called(t, { startup_timeout_ms = SHORT })
         if one.octets > 0 then conn:write(octets(reply {}):sub(1, one.octets), { comment = "half a Reply" }) end
-        mpa.ends_after(conn, 20 + asked.pd_length)
+        mpa.ends_after(conn, asked, { at_once = true })
       end,
     }
   end),
@@ -78,7 +78,7 @@ return family {
       mpa.good(conn)
       -- Another connection runs into the time-out meanwhile: that shows the case that it has passed.
       local late = t:connect { raw = true, target = { startup_timeout_ms = ENOUGH } }
-      late:expect_close {}
+      late:expect_close { at_once = true }
       mpa.serves(conn)
     end,
   },

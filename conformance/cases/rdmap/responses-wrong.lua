@@ -56,6 +56,9 @@ local within = {
   { name = "shifted", text = "octets that begin 8 after the Sink TO", fields = { shift = 8, payload = bytes(64, 0xee) } },
 }
 
+-- Whoever does not refuse a response answers the good Read Request after it.
+local SERVED = "RDMAP-5.2.1-12"
+
 return family {
   -- ---- beyond the buffer: DDP has to refuse it, whatever RDMAP looks at ----
 
@@ -100,7 +103,7 @@ return family {
         answer(conn, asked, one.fields)
         conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
         local item = conn:expect(terminate { rdmap = "protection" }, terminate {}, closed(),
-          read_response { stag = 7, to = 7, payload = "" })
+          read_response { stag = 7, to = 7, payload = "" }, { rule = SERVED })
         if item.op == "read-response" then t:observe("answer", "taken") end
         t:observe("placed", t:read(memory, 128, 128) ~= bytes(128, 0x5a))
         t:expect_unchanged(memory, { except = { 128, 128 }, rule = "DDP-5.2-05" })
@@ -122,7 +125,7 @@ return family {
       local handle, asked = read_into(t, conn, memory, 0, 64)
       answer(conn, { sink_stag = other.stag, sink_to = other.to }, { payload = bytes(64, 0xee), comment = "another buffer" })
       conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, terminate {}, closed())
-      t:expect_no_completion(handle)
+      t:expect_no_completion(handle, { rule = "RDMAP-5.2.2-04" })
       t:observe("placed", t:read(other) ~= t:read(memory))
     end,
   },
@@ -142,7 +145,7 @@ return family {
       answer(conn, second, { payload = bytes(64, 0xee), comment = "the first Read has no answer yet" })
       conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
       local item = conn:expect(terminate { rdmap = "protection" }, terminate {}, closed(),
-        read_response { stag = 7, to = 7, payload = "" })
+        read_response { stag = 7, to = 7, payload = "" }, { rule = SERVED })
       if item.op == "read-response" then t:observe("answer", "taken") end
       t:expect_no_completion(first, { rule = "RDMAP-5.2.2-04" })
       t:expect_unchanged(one, { rule = "DDP-5.2-05" })

@@ -48,6 +48,9 @@ local kinds = {
   { op = "send-se-invalidate", make = send_se_invalidate },
 }
 
+-- A target that has Reads of its own open answers its peer's all the same.
+local ANSWERED = "RDMAP-5.2.1-12"
+
 return family {
   -- ---- segments: the MULPDU is 128, so that 110 octets of a Send and 114 of a Write fit; a driver's is its own ----
 
@@ -226,7 +229,7 @@ return family {
       needs = { agent = true, ird = 1 },
       run = function(t)
         local conn = t:session(one.options(t))
-        conn:fence()
+        conn:fence { unanswered = ANSWERED }
         local handles = {}
         for i = 1, 3 do
           local memory = t:memory { length = 8 }
@@ -234,7 +237,7 @@ return family {
         end
         for i = 1, 3 do
           local asked = conn:expect(read_request { size = 8, source_stag = i })
-          conn:fence() -- the next one does not come before the answer to this one
+          conn:fence { unanswered = ANSWERED } -- the next one does not come before the answer to this one
           conn:send(read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(8, i) })
           t:completion(handles[i], { length = 8 })
           t:expect_contents(handles[i].memory, bytes(8, i))
@@ -255,7 +258,7 @@ return family {
       local reading = t:post { op = "read", memory = memory, length = 8, stag = 1, to = 1 }
       local sending = t:post { op = "send", payload = "behind", fence = true }
       local asked = conn:expect(read_request { size = 8 })
-      conn:fence()
+      conn:fence { unanswered = ANSWERED }
       conn:send(read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(8) })
       conn:expect(send { payload = "behind" })
       t:completion(reading, { length = 8 })

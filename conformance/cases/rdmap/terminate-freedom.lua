@@ -34,7 +34,7 @@ return family {
                                  sink_stag = 8, sink_to = 0x1000 })
         conn:send(terminate "0/0/00")
       end)
-      local item = conn:expect(closed(), read_response { stag = 8, to = 0x1000 })
+      local item = conn:expect(closed(), read_response { stag = 8, to = 0x1000 }, { rule = "RDMAP-7-03" })
       local whole = item.kind == "message"
       if whole then
         t:check(#item.payload == size, "the target sent a Read Response with L=1 that is shorter than the Read",
@@ -42,7 +42,7 @@ return family {
         conn:expect_close {}
       end
       t:observe("response", whole and "finished" or "stopped")
-      t:event("terminated", conn, { layer = 0, type = 0, code = 0 })
+      t:event("terminated", conn, { layer = 0, type = 0, code = 0 }, { rule = "RDMAP-5.4-05" })
     end,
   },
 

@@ -163,7 +163,7 @@ return family {
     part(conn, r, 0, r.size)
   end),
 
-  writes("empty-amid", "with zero-length ones between its parts", { "RDMAP-5.1-08", "DDP-5.2-05" }, function(conn, r)
+  writes("empty-amid", "with zero-length ones between its parts", { "DDP-5.2-05", "RDMAP-5.1-08", "DDP-5.2-11" }, function(conn, r)
     part(conn, r, 0, r.size // 2)
     conn:send(write {})
     conn:send(write { stag = 0x5bad57a6, to = -1 })

@@ -133,7 +133,7 @@ return family {
         one.stimulus(r)
         r.conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
         local item = r.conn:expect(terminate {}, closed(), read_response { stag = 7, to = 7, payload = "" },
-          { ignoring = send { payload = function(payload) return #payload == 16 end } })
+          { ignoring = send { payload = function(payload) return #payload == 16 end }, rule = "RDMAP-5.2.1-12" })
         t:observe("answer", item.op == "read-response" and "taken" or item.op or item.kind)
       end,
     }

@@ -134,7 +134,7 @@ return family {
       t:expect_no_completion(posted)
       parts:send(1)
       t:completion(posted, { length = 40 })
-      conn:expect_close {}
+      conn:expect_close { rule = "DDP-6.2.1-05" } -- the agent closes
     end,
   },
 

@@ -146,7 +146,7 @@ return family {
       local parts = conn:split(function() conn:send(write { to = buf, payload = bytes(64) }, { crc = "bad" }) end)
       good = parts[1].octets:sub(1, -5) .. pack(">I4", unpack(">I4", parts[1].octets, -4) ~ 0xffffffff)
       parts:send(1)
-      local item = conn:expect(fault.crc, closed(), { dropped = true })
+      local item = conn:expect(fault.crc, closed(), { dropped = true, rule = "MPA-8-02" })
       t:expect_unchanged(buf, { rule = "MPA-8-02" })
       parts[1].octets = good
       parts:send(1)
@@ -155,8 +155,8 @@ return family {
         t:agent("hello")
         t:expect_unchanged(buf, { rule = "MPA-8-11" })
       else
-        conn:fence()
-        t:expect_contents(buf, bytes(64))
+        conn:fence { rule = "MPA-3-08" }
+        t:expect_contents(buf, bytes(64), { rule = "DDP-5.2-05" })
       end
     end,
   },

@@ -17,6 +17,15 @@ static double scale_of(const struct iw_pool *pool)
     return pool->options->time_scale > 0 ? pool->options->time_scale : 1;
 }
 
+/* Seconds for the target's longest timer: what a case may wait for above its deadline, and its end
+ * again. It runs no faster for a smaller scale. */
+static double timers_of(const struct iw_pool *pool)
+{
+    double scale = scale_of(pool), timer = pool->target->longest_timer;
+
+    return 2 * IW_CASE_TIMERS * timer * (scale > 1 ? scale : 1);
+}
+
 double iw_pool_case_seconds(const struct iw_pool *pool, const struct iw_case *c)
 {
     const struct iw_run_options *options = pool->options;
@@ -25,17 +34,18 @@ double iw_pool_case_seconds(const struct iw_pool *pool, const struct iw_case *c)
                                            : CASE_SECONDS;
     double patience = options->patience > 0 ? options->patience : PATIENCE;
     double scale = scale_of(pool);
+    double timers = timers_of(pool);
     /* The time that the peer takes to connect is not the case's. */
     if (pool->target->connect != NULL || pool->target->ask != NULL)
         limit += CALLS * iw_target_connect_within(pool->target);
     if (pool->grace > 0)
-        return scale * (limit + pool->grace);
+        return scale * (limit + pool->grace) + timers;
     /* Two connections that a target may leave without an answer, and its end. */
     if (pool->target->start != NULL)
         limit += 2 * iw_target_silence(pool->target, scale) + HANG_SECONDS;
     /* What we do ourselves is not the faster for less patience with the peer. */
     double own = scale < 1 ? GRACE_SECONDS * (1 - scale) : 0;
-    return scale * (limit + GRACE_SECONDS + PATIENCES * patience) + own;
+    return scale * (limit + GRACE_SECONDS + PATIENCES * patience) + own + timers;
 }
 
 double iw_pool_close_seconds(const struct iw_pool *pool)

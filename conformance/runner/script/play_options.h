@@ -20,6 +20,10 @@ struct iw_replay {
     const char *private; /* hexadecimal */
 };
 
+/* So many of the target's longest timers, one after the other, a case may wait for above its
+ * deadline, and its end again. */
+enum { IW_CASE_TIMERS = 4 };
+
 /* Zeros mean the defaults. */
 struct iw_run_options {
     const char *library; /* folder of the vocabulary (conformance/lib); required */

@@ -166,6 +166,13 @@ static void hook(lua_State *L, lua_Debug *ar)
         s->line = ar->currentline;
 }
 
+double iw_script_timer(const struct iw_script *s)
+{
+    double scale = iw_script_scale(s), timer = s->target != NULL ? s->target->longest_timer : 0;
+
+    return scale < 1 ? timer / scale : timer;
+}
+
 double iw_script_patience(const struct iw_script *s)
 {
     return s->options->patience > 0 ? s->options->patience : PATIENCE_SECONDS;

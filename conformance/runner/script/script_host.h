@@ -69,6 +69,9 @@ uint64_t iw_script_until(lua_State *L, int argument, double standard);
  * factor of all times. */
 double iw_script_patience(const struct iw_script *s);
 double iw_script_scale(const struct iw_script *s);
+/* Returns the seconds that the target may be silent for by right, 0 if nobody has said: so many
+ * that scaled they are no fewer, since its timers run no faster for a smaller time scale. */
+double iw_script_timer(const struct iw_script *s);
 /* What the C function does until the script's next line is up to the target, as it is behind
  * iw_script_until. */
 void iw_script_waits(lua_State *L);

@@ -30,7 +30,7 @@ void iw_script_allow_reading(struct iw_script *s)
 
 static void allow_playing(struct iw_script *s, double seconds)
 {
-    allow(s, seconds, iw_script_scale(s));
+    allow(s, seconds + IW_CASE_TIMERS * iw_script_timer(s), iw_script_scale(s));
 }
 
 void iw_script_pause(struct iw_script *s)

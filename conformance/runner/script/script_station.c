@@ -549,6 +549,13 @@ static int l_flooded(lua_State *L)
     return 1;
 }
 
+/* iw.timer(): seconds for which the target may wait by right; 0 if nobody has said. */
+static int l_timer(lua_State *L)
+{
+    lua_pushnumber(L, iw_script_timer(iw_script_of(L)));
+    return 1;
+}
+
 /* iw.patience(): seconds that an expectation waits. */
 static int l_patience(lua_State *L)
 {
@@ -569,9 +576,10 @@ static void push_metatable(lua_State *L, const char *name, const luaL_Reg *metho
 void iw_script_add_station(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"connect", l_connect}, {"listen", l_listen},     {"findings", l_findings},
-        {"flooded", l_flooded}, {"patience", l_patience}, {"rest", l_rest},
-        {NULL, NULL},
+        {"connect", l_connect},   {"listen", l_listen},
+        {"findings", l_findings}, {"flooded", l_flooded},
+        {"patience", l_patience}, {"timer", l_timer},
+        {"rest", l_rest},         {NULL, NULL},
     };
     static const luaL_Reg conn[] = {
         {"write", c_write},

@@ -56,6 +56,9 @@ static const struct consequence consequences[] = {
     {"ignore=rdmap-response-past", "DDP-8.3.1-04",
      "An RNIC MUST ensure that a Remote Peer is not able to access memory outside the buffer "
      "specified when the STag was enabled for remote access (RFC 5041 §8.3.1)"},
+    {"ignore=rdmap-response-to", "RDMAP-5.2.2-04",
+     "when an invalid RDMA Read Response Message is delivered to the Remote Peer's RDMAP layer, an "
+     "error is surfaced (RFC 5040 §5.2.2)"},
     {"ignore=mpa-marker-pointer", "MPA-8-05",
      "the check SHOULD be made when a gap creating an out-of-order sequence is closed (RFC 5044 "
      "§8)"},

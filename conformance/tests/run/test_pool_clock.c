@@ -83,6 +83,18 @@ static void a_peer_that_connects_has_its_own_time(void **state)
     lasts(42 + 8 * 5);
 }
 
+static void a_peer_may_be_silent_for_its_longest_timer(void **state)
+{
+    (void)state;
+    target.longest_timer = 10;
+    lasts(42 + 8 * 10);
+    options.time_scale = 2;
+    lasts(2 * 42 + 8 * 20);
+    /* Its timer runs no faster. */
+    options.time_scale = 0.1;
+    lasts(0.1 * 42 + 9 + 8 * 10);
+}
+
 static const uint64_t second = 1000000000;
 
 static void a_clock_starts(void **state)
@@ -136,6 +148,7 @@ int main(void)
         cmocka_unit_test_setup(a_case_has_its_deadline_and_more, set_up),
         cmocka_unit_test_setup(times_are_scaled, set_up),
         cmocka_unit_test_setup(a_peer_that_connects_has_its_own_time, set_up),
+        cmocka_unit_test_setup(a_peer_may_be_silent_for_its_longest_timer, set_up),
         cmocka_unit_test_setup(a_clock_starts, set_up),
         cmocka_unit_test_setup(a_worker_that_computes_may_go_on, set_up),
         cmocka_unit_test_setup(ten_minutes_are_the_end, set_up),

@@ -206,6 +206,25 @@ static void defaults_stand_in_for_zeros(void **state)
     assert_true(iw_script_scale(&script) == 0.25);
 }
 
+static void a_target_may_wait_for_its_longest_timer(void **state)
+{
+    static struct iw_target target;
+
+    (void)state;
+    script.target = &target;
+    assert_true(iw_script_timer(&script) == 0.0);
+    target.longest_timer = 10;
+    assert_true(iw_script_timer(&script) == 10.0);
+    options.time_scale = 2;
+    assert_true(iw_script_timer(&script) == 10.0);
+    /* Scaled, it is ten seconds still. */
+    options.time_scale = 0.5;
+    assert_true(iw_script_timer(&script) == 20.0);
+    assert_true(iw_script_patience(&script) == 3.0);
+    script.target = NULL;
+    assert_true(iw_script_timer(&script) == 0.0);
+}
+
 /* Waiting counts from one call to the next. */
 static void waits_add_up(void **state)
 {
@@ -401,6 +420,8 @@ int main(void)
                                         close_script),
         cmocka_unit_test_setup_teardown(times_are_scaled_and_bounded, open_script, close_script),
         cmocka_unit_test_setup_teardown(defaults_stand_in_for_zeros, open_script, close_script),
+        cmocka_unit_test_setup_teardown(a_target_may_wait_for_its_longest_timer, open_script,
+                                        close_script),
         cmocka_unit_test_setup_teardown(waits_add_up, open_script, close_script),
         cmocka_unit_test_setup_teardown(less_patience_makes_reading_no_faster, open_script,
                                         close_script),

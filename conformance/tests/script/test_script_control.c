@@ -219,6 +219,10 @@ static void a_target_is_described(void **state)
           "markers=false revision=2} station_host=S}");
     target.startup = &other;
     gives("return iw.target().startup", "{crc=false enhanced=true markers=true revision=0}");
+    gives("return iw.target().longest_timer", "nil");
+    target.longest_timer = 2.5;
+    gives("return iw.target().longest_timer", "2.5");
+    target.longest_timer = 0;
 }
 
 static void a_target_can_do_what_it_says(void **state)

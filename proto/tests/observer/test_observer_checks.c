@@ -263,6 +263,15 @@ static const struct conversation terminate[] = {
      .expect = {{IW_CHECK_DDP_MSN, 3, 12, 3, 2}, {IW_CHECK_RDMAP_TERMINATE_STOP, 6, 0, 0, 0}}},
     {{BEGIN, "I " SEND_1, "I " SEND_3, "I " FETCH_ADD(ONE, A_1), "R " ATOMIC_RESPONSE(ONE, A_1)},
      .expect = {{IW_CHECK_DDP_MSN, 3, 12, 3, 2}, {IW_CHECK_RDMAP_TERMINATE_STOP, 5, 0, 0, 0}}},
+    /* Nor need a receiver compare a response with its request (OP-66): here it is too short. */
+    {{BEGIN, "I " READ_1, "R c142 aabbccdd 0000000000002000 " OCTETS_16, "R " READ_1,
+      "I c142 aabbccdd 0000000000002000 " OCTETS_64},
+     FINDS(IW_CHECK_RDMAP_RESPONSE_SIZE, 3, 16, 16, 64),
+     .near = IW_CHECK_RDMAP_TERMINATE_STOP},
+    /* Nor need a responder look whether the first FPDU is an RTR. */
+    {{P2P_REQUEST, P2P_REPLY, "I " WRITE, "I " READ_1, "R " RESPONSE_1},
+     FINDS(IW_CHECK_MPA_RTR_FIRST, 2, 3, 0, 3),
+     .near = IW_CHECK_RDMAP_TERMINATE_STOP},
     /* Nor is the STag of an empty Read Response one that its receiver must compare. */
     {{BEGIN,
       "I " READ_HEADER("00000001") "aabbccdf 0000000000004000 00000000 11223344 0000000000001000",
