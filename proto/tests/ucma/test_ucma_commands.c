@@ -83,6 +83,26 @@ static uint16_t port_of(int fd, uint32_t id)
     return ntohs(at.sin_port);
 }
 
+/* Has the identifier listen at a free port of loopback. Returns where. */
+static struct sockaddr_in listening(int fd, uint32_t id)
+{
+    struct rdma_ucm_listen in = {.id = id, .backlog = 1};
+    assert_int_equal(bind_to(fd, id, 0), 0);
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_LISTEN, &in, sizeof(in), 0), 0);
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_port = htons(port_of(fd, id)),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+/* Returns a connection that has sent a Request without private data. */
+static int requesting(const struct sockaddr_in *to)
+{
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(client, (const struct sockaddr *)to, sizeof(*to)), 0);
+    assert_int_equal(send(client, "MPA ID Req Frame\x40\x01\0\0", 20, 0), 20);
+    return client;
+}
+
 static void looks_like_the_device(void **state)
 {
     struct stat status;
@@ -174,15 +194,8 @@ static void a_listener_may_go_before_its_requests(void **state)
     (void)state;
     int fd = open(DEVICE, O_RDWR), other = open(DEVICE, O_RDWR);
     uint32_t id = create(fd, 1);
-    struct rdma_ucm_listen listen_in = {.id = id, .backlog = 1};
-    assert_int_equal(bind_to(fd, id, 0), 0);
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons(port_of(fd, id)),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    assert_int_equal(command(fd, RDMA_USER_CM_CMD_LISTEN, &listen_in, sizeof(listen_in), 0), 0);
-    int client = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(connect(client, (struct sockaddr *)&to, sizeof(to)), 0);
-    assert_int_equal(send(client, "MPA ID Req Frame\x40\x01\0\0", 20, 0), 20);
+    struct sockaddr_in to = listening(fd, id);
+    int client = requesting(&to);
     struct rdma_ucm_event_resp event = get(fd);
     struct rdma_ucm_migrate_resp out;
     struct rdma_ucm_migrate_id in = {
@@ -357,12 +370,7 @@ static void a_file_is_closed_beside_who_waits(void **state)
     (void)state;
     int fd = open(DEVICE, O_RDWR);
     uint32_t id = create(fd, 1);
-    struct rdma_ucm_listen listen_in = {.id = id, .backlog = 1};
-    assert_int_equal(bind_to(fd, id, 0), 0);
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons(port_of(fd, id)),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    assert_int_equal(command(fd, RDMA_USER_CM_CMD_LISTEN, &listen_in, sizeof(listen_in), 0), 0);
+    struct sockaddr_in to = listening(fd, id);
     for (unsigned k = 0; k < 2; k++) {
         w[k].fd = fd;
         assert_int_equal(pthread_create(&threads[k], NULL, wait_for_event, &w[k]), 0);
@@ -371,9 +379,7 @@ static void a_file_is_closed_beside_who_waits(void **state)
         while (atomic_load(&w[k].thread) == 0 || !sleeps_in_ppoll(atomic_load(&w[k].thread)))
             sched_yield();
     assert_int_equal(close(fd), 0);
-    int client = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(connect(client, (struct sockaddr *)&to, sizeof(to)), 0);
-    assert_int_equal(send(client, "MPA ID Req Frame\x40\x01\0\0", 20, 0), 20);
+    int client = requesting(&to);
     while (!atomic_load(&w[0].over) && !atomic_load(&w[1].over))
         sched_yield();
     const unsigned first = atomic_load(&w[0].over) ? 0 : 1;
