@@ -84,7 +84,7 @@ function Agent:agent(verb, fields, optional)
   if why:find("^unsupported: ") then self:skip("the target's agent: " .. verb .. ": " .. why) end
   local text = ("agent: %s: %s"):format(verb, why)
   -- Our own agent knows everything that a case may ask for.
-  if self.peer.name:find("^embedded") and (why:find("^field ") or why:find("^verb ")) then error(text, 0) end
+  if self.peer.embedded and (why:find("^field ") or why:find("^verb ")) then error(text, 0) end
   self:inconclusive("the target's " .. text)
 end
 

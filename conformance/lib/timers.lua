@@ -13,7 +13,7 @@ function timers.seconds()
 end
 
 -- Whether a connection that is still open when an expectation has waited is one that should have ended.
-local function known(t) return t.peer.longest_timer or t.peer.name:find("^embedded") end
+local function known(t) return t.peer.longest_timer or t.peer.embedded end
 
 -- Ends the case INCONCLUSIVE if nobody knows whether the target would still have ended the connection.
 function timers.check(t, why)

@@ -261,7 +261,7 @@ bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first)
     return true;
 }
 
-/* Whether --violate sends octets behind the Request. They go out with it, as no Reply can come
+/* Whether --violate sends octets after the Request. They go out with it, as no Reply can come
  * between then. */
 static bool has_early(const struct iw_endpoint *ep)
 {

@@ -199,8 +199,8 @@ static int l_event(lua_State *L)
 
 /* ---- the target ---- */
 
-/* iw.target(): {class, name, host, port, station_host, agent}; if something was said of them,
- * longest_timer (seconds), and startup: {crc, markers, revision, enhanced}. */
+/* iw.target(): {class, name, host, port, station_host, agent, embedded}; if something was said of
+ * them, longest_timer (seconds), and startup: {crc, markers, revision, enhanced}. */
 static int l_target(lua_State *L)
 {
     const struct iw_target *t = target_of(L);
@@ -212,6 +212,7 @@ static int l_target(lua_State *L)
     iw_script_set_integer(L, "port", t->port);
     iw_script_set_text(L, "station_host", t->station_host != NULL ? t->station_host : t->host);
     iw_script_set_boolean(L, "agent", t->control != NULL);
+    iw_script_set_boolean(L, "embedded", t->embedded);
     if (t->longest_timer > 0) {
         lua_pushnumber(L, t->longest_timer);
         lua_setfield(L, -2, "longest_timer");

@@ -124,6 +124,7 @@ struct iw_target {
     const char *(*not_called)(struct iw_target *target, bool late);
     double connect_within;
     double longest_timer; /* seconds that it may be silent for by right; 0: nobody has said */
+    bool embedded;        /* the runner's own agent */
     /* NULL while the peer's own process (if the runner started one) is alive, else one line on
      * how it ended ("iwarp-agent was killed by signal 11"). NULL function: not known. */
     const char *(*death)(struct iw_target *target);

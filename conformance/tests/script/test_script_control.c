@@ -209,20 +209,24 @@ static void a_target_is_described(void **state)
     static const struct iw_target_startup other = {.markers = true, .enhanced = true};
 
     (void)state;
-    gives("return iw.target()", "{agent=true class=agent host=H name=N port=0 station_host=H}");
+    gives("return iw.target()",
+          "{agent=true class=agent embedded=false host=H name=N port=0 station_host=H}");
     target.station_host = "S";
     target.port = 65535;
     target.class = IW_TARGET_RPING;
     target.startup = &startup;
     gives("return iw.target()",
-          "{agent=true class=rping host=H name=N port=65535 startup={crc=true enhanced=false "
-          "markers=false revision=2} station_host=S}");
+          "{agent=true class=rping embedded=false host=H name=N port=65535 startup={crc=true "
+          "enhanced=false markers=false revision=2} station_host=S}");
     target.startup = &other;
     gives("return iw.target().startup", "{crc=false enhanced=true markers=true revision=0}");
     gives("return iw.target().longest_timer", "nil");
     target.longest_timer = 2.5;
     gives("return iw.target().longest_timer", "2.5");
     target.longest_timer = 0;
+    target.embedded = true;
+    gives("return iw.target().embedded", "true");
+    target.embedded = false;
 }
 
 static void a_target_can_do_what_it_says(void **state)

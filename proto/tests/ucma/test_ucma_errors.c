@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- the system, whose calls fail when they are told to ---- */
+/* ---- the system, whose calls fail when a test has them fail ---- */
 
 static bool listen_fails, epoll_fails;
 

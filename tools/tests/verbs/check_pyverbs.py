@@ -12,7 +12,7 @@ test passes, ends otherwise, or is gone), and a summary; --all prints every outc
 PATTERN chooses tests by their names; rows without a test are then no problem. --keep leaves what the tests said in FILE.
 Ends with status 0, 1 if there is a problem, 77 if the package is not installed.
 
-What the tests are told, because they were written for devices in /sys and for InfiniBand: the device has the address 127.0.0.1; a free port instead
+What is set for the tests, because they were written for devices in /sys and for InfiniBand: the device has the address 127.0.0.1; a free port instead
 of always the same one; queue pairs that they would connect by their numbers are connected by rdma_cm; and a Write may be placed in
 the peer's memory before that is read.
 """
