@@ -25,7 +25,8 @@ FILE = """return { class = "bare", address = "127.0.0.1", port = %d, crc = "on",
 CONNECTS = """return { class = "bare", crc = "on", markers = "off", can = { "read" }, cannot = { "peer_to_peer", "rtr" },
   connect = "bash -c 'echo {host} {port} >/dev/tcp/127.0.0.1/%d'" }
 """
-STATED = f"longest_timer = {2 * TIMER},"
+# One that ends in time, however busy the machine is; and one that is waited for in vain.
+STATED, BRIEF = "longest_timer = 60,", f"longest_timer = {2 * TIMER},"
 
 
 # ---- a responder, which gives up a start-up after `seconds` (None: never), and answers a good one after `answers` ----
@@ -117,9 +118,9 @@ def check_responders(suite, crowd):
         wanted = {{"at_once": AT_ONCE, "unfinished": UNFINISHED, "cut": CUT, "plain": PLAIN}[word]: verdict for word, verdict in wanted.items()}
         harness.equal(name, suite.verdicts(name.replace(" ", "-"), FILE % (crowd.listen(what), 2, stated), *wanted), wanted)
 
-    judged("its timer is not known", responder(TIMER), "", at_once="FAIL", unfinished="INCONCLUSIVE", cut="INCONCLUSIVE")
+    judged("its timer is not known", responder(None), "", at_once="FAIL", unfinished="INCONCLUSIVE", cut="INCONCLUSIVE")
     judged("its timer is stated", responder(TIMER), STATED, unfinished="PASS", cut="PASS")
-    judged("it never ends a connection", responder(None), STATED, at_once="FAIL", unfinished="FAIL", cut="FAIL")
+    judged("it never ends a connection", responder(None), BRIEF, at_once="FAIL", unfinished="FAIL", cut="FAIL")
     judged("slow by right", responder(0, TIMER), STATED, plain="PASS")
 
 
