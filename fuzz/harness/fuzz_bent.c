@@ -12,7 +12,7 @@
 #include "oracle/heap.h"
 #include "oracle/oracle_station.h"
 
-#include "endpoint/internal.h"
+#include "endpoint/endpoint_internal.h"
 
 #include <string.h>
 

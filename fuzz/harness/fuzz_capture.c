@@ -3,7 +3,7 @@
  * A capture file: reads its frames, decodes them and assigns them to connections. Copying the
  * frames to another file and reading them again must give the same.
  */
-#include "oracle/file.h"
+#include "oracle/memory_file.h"
 
 #include "iwarp/capture.h"
 

@@ -2,7 +2,7 @@
 /* The loader of case files: the input is one. It must return cases, or one line that says why not.
  */
 
-#include "oracle/file.h"
+#include "oracle/memory_file.h"
 #include "script/script_case.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "oracle_station.h"
 
-#include "endpoint/internal.h"
+#include "endpoint/endpoint_internal.h"
 
 #include <string.h>
 

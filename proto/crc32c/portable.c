@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "crc32c/table.h"
+#include "crc32c/crc32c_table.h"
 #include "iwarp/crc32c.h"
 
 static uint32_t step(uint32_t state, uint8_t octet)

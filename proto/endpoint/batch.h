@@ -2,7 +2,7 @@
 #ifndef IW_ENDPOINT_BATCH_H
 #define IW_ENDPOINT_BATCH_H
 
-#include "internal.h"
+#include "endpoint_internal.h"
 
 enum {
     /* The endpoint's own octets of one segment: a DDP header and the longest RDMAP header. */

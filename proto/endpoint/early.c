@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "internal.h"
+#include "endpoint_internal.h"
 
 /*
  * Octets out of order, and the placement of FPDUs that come after a gap.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "internal.h"
+#include "endpoint_internal.h"
 
 /* A correct header passes through here unchanged; every line but the encoder serves --violate. */
 size_t iw_ep_put_header(const struct iw_endpoint *ep, uint8_t *out, struct iw_ddp_header h,

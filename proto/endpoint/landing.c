@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "internal.h"
+#include "endpoint_internal.h"
 #include "iwarp/octets.h"
 
 /*

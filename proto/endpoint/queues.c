@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "internal.h"
+#include "endpoint_internal.h"
 
 struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint64_t position)
 {

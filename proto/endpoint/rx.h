@@ -2,7 +2,7 @@
 #ifndef IW_ENDPOINT_RX_H
 #define IW_ENDPOINT_RX_H
 
-#include "internal.h"
+#include "endpoint_internal.h"
 
 /* One segment on its way through the checks. */
 struct segment {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "internal.h"
+#include "endpoint_internal.h"
 
 enum { IW_DEPTH_MAX = 65535, IW_SGE_MAX = 32, IW_READS_MAX = 4096 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The messages of RFC 7306. That the addressed location is aligned cannot be seen: the wire shows
  * TOs, the rule is about addresses (OP-85). */
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 #define RESERVED 0xfffffff0u
 #define AOPCODE 0xfu

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rules that the wire alone does not decide: they are judged if the caller gives the EMSS, or
  * states that nobody has configured the sides (struct iw_observer_config). */
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 bool iw_observer_wants_crc(const struct iw_observer *o, const struct iw_observed_side *s)
 {

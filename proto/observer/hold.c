@@ -2,7 +2,7 @@
 /* Holds octets of a side that wait, in one block of the caller's that is as large as they need. */
 #include <string.h>
 
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 enum { STEP = 512 };
 

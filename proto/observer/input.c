@@ -2,7 +2,7 @@
 /* From octets in any order to whole FPDUs in order; gives up octets on the way. */
 #include <string.h>
 
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 #define POSITIONS (UINT64_MAX / 2) /* octets beyond are ignored */
 

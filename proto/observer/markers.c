@@ -2,7 +2,7 @@
 /* Markers that stand elsewhere than the start-up frames say: at no place, at any, at others. */
 #include "iwarp/crc32c.h"
 #include "iwarp/octets.h"
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 /* Returns whether the places of this side's Markers are certain but for such a quirk. */
 static bool certain(const struct iw_observer *o, const struct iw_observed_side *s)

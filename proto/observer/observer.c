@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 size_t iw_observer_size(void)
 {

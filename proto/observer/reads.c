@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 enum { READS = 16 }; /* entries in the smallest ring */
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "iwarp/octets.h"
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 enum {
     SHORTEST = IW_MPA_LENGTH_FIELD + IW_DDP_TAGGED_HEADER, /* octets that can be judged */

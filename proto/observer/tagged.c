@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 static void open_message(struct iw_observer *o, struct iw_observed_tagged *t)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 static void open_message(struct iw_observer *o, struct iw_observed_queue *q)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How a connection comes by its socket: connecting, and taking over one that is connected. */
-#include "transport/internal.h"
+#include "transport/transport_internal.h"
 
 #include "host/address.h"
 

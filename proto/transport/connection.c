@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One connection: its socket, its endpoint, and the octets between them. */
-#include "transport/internal.h"
+#include "transport/transport_internal.h"
 
 #include "host/address.h"
 

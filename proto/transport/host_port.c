@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* HOST:PORT as text. */
-#include "transport/internal.h"
+#include "transport/transport_internal.h"
 
 #include "host/number.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Listeners: accept connections, and wait while there are too many connections or descriptors. */
-#include "transport/internal.h"
+#include "transport/transport_internal.h"
 
 #include "host/address.h"
 

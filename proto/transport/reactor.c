@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The epoll set, the deadlines, and the work of one step. */
-#include "transport/internal.h"
+#include "transport/transport_internal.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The octets that an application sends on TCP before MPA (RFC 5044 §7.1.2, §7.1.3). */
-#include "transport/internal.h"
+#include "transport/transport_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -86,7 +86,7 @@ struct iw_ucma_id {
     LIST_ENTRY(iw_ucma_id) table_entry; /* of all, by handle */
 };
 
-/* file.c */
+/* ucma_file.c */
 struct iw_ucma_file *iw_ucma_file_create(int fd);
 /* The program closes it. It goes at once, or when the last thread that waits for its events has
  * left, as in the kernel: rping ends beside one that sleeps on. */
@@ -116,7 +116,7 @@ void iw_ucma_id_destroy(struct iw_ucma_id *id);
 void iw_ucma_ids_orphan(const struct iw_ucma_id *listener);
 struct iw_ucma_id *iw_ucma_id_find(struct iw_ucma_file *file, uint32_t handle);
 
-/* address.c. Each int is 0 or an errno. */
+/* ucma_address.c. Each int is 0 or an errno. */
 int iw_ucma_bind(struct iw_ucma_id *id, const void *address);
 int iw_ucma_resolve(struct iw_ucma_id *id, const void *source, const void *destination);
 void iw_ucma_close_socket(struct iw_ucma_id *id);
@@ -129,7 +129,7 @@ void iw_ucma_query_route(const struct iw_ucma_id *id, struct rdma_ucm_query_rout
 void iw_ucma_query_addr(const struct iw_ucma_id *id, struct rdma_ucm_query_addr_resp *out);
 void iw_ucma_query_gid(const struct iw_ucma_id *id, struct rdma_ucm_query_addr_resp *out);
 
-/* connect.c. Each returns 0 or an errno. */
+/* ucma_connect.c. Each returns 0 or an errno. */
 int iw_ucma_listen(struct iw_ucma_id *id, uint32_t backlog);
 int iw_ucma_connect(struct iw_ucma_id *id, const struct rdma_ucm_conn_param *p);
 int iw_ucma_accept(struct iw_ucma_id *id, uint64_t uid, const struct rdma_ucm_conn_param *p);

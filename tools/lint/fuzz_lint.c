@@ -3,7 +3,7 @@
  * output must be valid JSON. */
 #include "lint.h"
 
-#include "oracle/file.h"
+#include "oracle/memory_file.h"
 
 #include <stdlib.h>
 #include <string.h>

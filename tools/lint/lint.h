@@ -5,8 +5,8 @@
 /*
  * iwarp-lint: runs the observer over a capture. lint_follow.c sorts frames into connections and
  * octets into observers, lint_seen.c takes what they see, lint_frames.c knows which frame an octet
- * was in, lint_report.c prints what is seen, order.c puts that in order, summary.c sums it up at
- * the end, lint_reads.c times Reads, extract.c collects the octets placed in a buffer.
+ * was in, lint_report.c prints what is seen, lint_order.c puts that in order, summary.c sums it up
+ * at the end, lint_reads.c times Reads, extract.c collects the octets placed in a buffer.
  */
 
 #include <jansson.h>
@@ -106,7 +106,7 @@ struct iw_lint_connection {
 
 struct iw_lint {
     const struct iw_lint_options *options;
-    FILE *out;      /* takes the line being made: order.c */
+    FILE *out;      /* takes the line being made: lint_order.c */
     FILE *to;       /* where lines go */
     uint64_t frame; /* being read */
     uint64_t time;  /* its time, ns */
@@ -156,7 +156,7 @@ void iw_lint_end_messages(struct iw_lint_side *s);
  */
 uint64_t iw_lint_frame(const struct iw_lint_connection *c, enum iw_side side, uint64_t pos);
 
-/* order.c: lines in the order of their frames. */
+/* lint_order.c: lines in the order of their frames. */
 /* Sets lint->to and lint->out; iw_lint_lines_free() closes the latter and frees all. */
 void iw_lint_lines_begin(struct iw_lint *lint, FILE *to);
 /* Takes what was written into lint->out, nothing or whole lines, as belonging to this frame. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a program that uses libibverbs and librdmacm on this stack. */
-#include "program.h"
+#include "run_program.h"
 
 #include "host/complain.h"
 #include "host/files.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "endpoint/internal.h"
+#include "endpoint/endpoint_internal.h"
 
 /* The linker's names. NOLINTBEGIN(bugprone-reserved-identifier) */
 int __real_iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "iwarp/capture.h"
-#include "oracle/file.h"
+#include "oracle/memory_file.h"
 
 /* ---- a reader, a table and a writer that do as the test says ---- */
 

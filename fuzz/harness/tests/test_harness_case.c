@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "oracle/file.h"
+#include "oracle/memory_file.h"
 #include "script/script_case.h"
 
 static struct {

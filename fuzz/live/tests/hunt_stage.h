@@ -4,7 +4,7 @@
 #ifndef LIVE_TESTS_HUNT_STAGE_H
 #define LIVE_TESTS_HUNT_STAGE_H
 
-#include "support.h"
+#include "live_support.h"
 
 enum { STAGE_SEEDS = 3 };
 

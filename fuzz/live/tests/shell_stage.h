@@ -4,7 +4,7 @@
 #ifndef LIVE_TESTS_SHELL_STAGE_H
 #define LIVE_TESTS_SHELL_STAGE_H
 
-#include "support.h"
+#include "live_support.h"
 
 extern struct iw_hunt_options options;
 extern struct iw_target_spec spec;

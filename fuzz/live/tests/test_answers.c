@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What becomes of each thing that the observer has seen of the peer. There is no observer: the test
  * tells what one would. */
-#include "support.h"
+#include "live_support.h"
 
 #include <stdio.h>
 

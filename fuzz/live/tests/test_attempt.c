@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What happens in a try, step by step, and which events count as the same. There is no peer: all
  * that is asked of it is noted in one text. */
-#include "support.h"
+#include "live_support.h"
 
 #include <stdio.h>
 

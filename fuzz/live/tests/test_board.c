@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the processes of a hunt share. */
-#include "support.h"
+#include "live_support.h"
 
 #include <signal.h>
 #include <stdio.h>

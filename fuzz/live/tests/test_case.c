@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks the cases written for findings, as a whole. */
-#include "support.h"
+#include "live_support.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "support.h"
+#include "live_support.h"
 
 /* A Send of "ab", with a pad of two octets. */
 #define SEND "001441430000000000000000000000010000000061620000e30dcd6b"

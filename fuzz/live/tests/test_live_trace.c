@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "support.h"
+#include "live_support.h"
 
 #include <jansson.h>
 #include <stdio.h>

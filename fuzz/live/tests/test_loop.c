@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs sequences on real connections to a listener of the test, at a time that the test decides:
  * checks how long a Reply takes, and which waits are in vain. */
-#include "support.h"
+#include "live_support.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

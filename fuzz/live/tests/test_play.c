@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The case of a finding is played: what comes of that, and what it leaves open. The runner is a
  * function of the test. */
-#include "support.h"
+#include "live_support.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Seeds from a capture: what our side has sent, with placeholders for the peer's STags. */
-#include "support.h"
+#include "live_support.h"
 
 #include "host/text.h"
 #include "iwarp/capture.h"

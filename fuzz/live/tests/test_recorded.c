@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whole conversations of a capture, and the seeds that they become. */
-#include "support.h"
+#include "live_support.h"
 
 #include <stdio.h>
 

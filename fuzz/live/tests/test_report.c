@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks the output and reports of a hunt, at a time that the test decides. */
-#include "support.h"
+#include "live_support.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks the files of a hunt, and its output and report about a finding. */
-#include "support.h"
+#include "live_support.h"
 
 #include <fcntl.h>
 #include <stdio.h>

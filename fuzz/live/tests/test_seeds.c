@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every seed in literal octets, for the initiator and for the responder. */
-#include "support.h"
+#include "live_support.h"
 
 #include <stdio.h>
 

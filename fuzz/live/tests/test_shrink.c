@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Minimises findings against a peer that is a function: checks the result, the number of tries, and
  * the tries themselves (as a digest). */
-#include "support.h"
+#include "live_support.h"
 
 #include "host/text.h"
 #include "iwarp/transport.h"

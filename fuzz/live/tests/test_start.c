@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a command line to the hunt that it asks for, and to the exit status. There is no hunt: the
  * test has functions for what it would do, and what they are told is noted in one text. */
-#include "support.h"
+#include "live_support.h"
 
 #include <signal.h>
 #include <stdio.h>

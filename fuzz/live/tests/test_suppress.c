@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Known findings, and the sequences that are kept out because of them. */
-#include "support.h"
+#include "live_support.h"
 
 #include "host/text.h"
 

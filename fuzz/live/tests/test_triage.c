@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From an event to a finding: the tries that this takes, and the result. The peer is a function;
  * all actions are noted in one text. */
-#include "support.h"
+#include "live_support.h"
 
 #include <stdio.h>
 

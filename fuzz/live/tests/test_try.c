@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks how long the fuzzer waits for the peer before it reports a finding. There is no peer: the
  * test provides the loop and the clock. */
-#include "support.h"
+#include "live_support.h"
 
 #include <poll.h>
 #include <stdio.h>

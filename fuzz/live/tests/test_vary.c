@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks the sequences that a seed gives, as a digest, and the map of places that a peer reached.
  */
-#include "support.h"
+#include "live_support.h"
 
 #include <fcntl.h>
 #include <stdio.h>

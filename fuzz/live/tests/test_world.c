@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks what is asked of an agent, and how its memory is watched. The agent is a function. */
-#include "support.h"
+#include "live_support.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks how a peer without an agent is reached, made to connect, and watched. Neither the peer nor
  * the network is there: the test has functions for both. */
-#include "support.h"
+#include "live_support.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

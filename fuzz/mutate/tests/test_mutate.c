@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading, writing, repairing and changing scripts. */
-#include "support.h"
+#include "mutate_support.h"
 
 #include "iwarp/rdmap.h"
 #include "iwarp/wire.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which attempts the trimmer makes, in which order, and what AFL++'s shared object gives for a
  * seed: digests of all of it. Whoever changes that on purpose writes the new digests here. */
-#include "support.h"
+#include "mutate_support.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 /* A seed repeats what it gave before: on other machines, with other compilers, in later versions.
  * So the sequences that a report names by its seed can be made again. Whoever changes how inputs
  * are changed on purpose writes the new digests here. */
-#include "support.h"
+#include "mutate_support.h"
 
 enum { ROUNDS = 4000, MOST = 8192 };
 

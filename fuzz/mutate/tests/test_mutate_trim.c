@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The trimmer, and AFL++'s shared object with its interface. */
-#include "support.h"
+#include "mutate_support.h"
 
 #include <dlfcn.h>
 

@@ -5,7 +5,7 @@
 /* An endpoint that does nothing: it notes what it is asked for (spy.h) and answers as the test
  * says. */
 
-#include "endpoint/internal.h"
+#include "endpoint/endpoint_internal.h"
 #include "iwarp/endpoint_transport.h"
 
 enum { FAKE_LISTS = 8 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The memory, the heap, the blocks and the files that harnesses share. */
 #include "oracle/blocks.h"
-#include "oracle/file.h"
 #include "oracle/heap.h"
+#include "oracle/memory_file.h"
 #include "oracle/oracle_memory.h"
 #include "spy.h"
 

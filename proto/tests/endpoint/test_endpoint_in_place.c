@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pair.h"
 
-#include "endpoint/internal.h"
+#include "endpoint/endpoint_internal.h"
 
 /* iw_endpoint_config.in_place: registered memory is sent from where it lies, and is let go. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pair.h"
 
-#include "endpoint/internal.h"
+#include "endpoint/endpoint_internal.h"
 
 /* The edges of every counter, length and depth. */
 

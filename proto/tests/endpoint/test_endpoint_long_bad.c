@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pair.h"
 
-#include "endpoint/internal.h"
+#include "endpoint/endpoint_internal.h"
 
 /*
  * Segments of more than 16 KiB that are wrong, without CRC and Markers: their payload could be

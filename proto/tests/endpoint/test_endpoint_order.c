@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lone.h"
 
-#include "endpoint/internal.h"
+#include "endpoint/endpoint_internal.h"
 
 /* Order between messages (RFC 5040 §5.5 and appendix B; RFC 5041 §5.3), and where MSN and TO end.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is decoded of a message: only a header of the right length. */
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 #include "observer_support.h"
 
 /* The first octets of what was decoded, all of which are octets of the header. */

@@ -10,7 +10,7 @@
  * Include from one test program.
  */
 
-#include "endpoint/internal.h"
+#include "endpoint/endpoint_internal.h"
 #include "iwarp/transport.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a reactor keeps: deadlines, connections that wait for their turn, how long it may wait. */
-#include "transport/internal.h"
+#include "transport/transport_internal.h"
 
 #include <limits.h>
 #include <netinet/in.h>

@@ -5,8 +5,8 @@
  */
 #include "transport_world.h"
 
-#include "endpoint/internal.h"
-#include "transport/internal.h"
+#include "endpoint/endpoint_internal.h"
+#include "transport/transport_internal.h"
 
 #include <linux/tcp.h>
 #include <net/if.h>

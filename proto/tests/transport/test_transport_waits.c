@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* When epoll is asked, and how long a socket waits. */
-#include "transport/internal.h"
+#include "transport/transport_internal.h"
 #include "transport_world.h"
 
 #include <fcntl.h>

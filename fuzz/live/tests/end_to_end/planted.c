@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "endpoint/internal.h"
+#include "endpoint/endpoint_internal.h"
 
 int __real_accept4(int fd, struct sockaddr *from, socklen_t *length, int flags);
 int __wrap_accept4(int fd, struct sockaddr *from, socklen_t *length, int flags);

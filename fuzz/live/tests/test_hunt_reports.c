@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a peer's log says of faults, told apart by cause. */
-#include "support.h"
+#include "live_support.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "file.h"
+#include "memory_file.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

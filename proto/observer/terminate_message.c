@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "iwarp/octets.h"
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 enum { LOCAL_CATASTROPHIC = 0, REMOTE_PROTECTION = 1, TO_LLP = 3 };
 #define REVERSED ((iw_quirks)1 << IW_QUIRK_TERMINATE_REVERSED)

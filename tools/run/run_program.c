@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "program.h"
+#include "run_program.h"
 
 #include <elf.h>
 #include <errno.h>

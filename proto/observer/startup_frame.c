@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 #include <string.h>
 

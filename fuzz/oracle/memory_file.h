@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_FUZZ_FILE_H
-#define IW_FUZZ_FILE_H
+#ifndef IW_FUZZ_MEMORY_FILE_H
+#define IW_FUZZ_MEMORY_FILE_H
 
 /* Files in memory, for code that reads and writes files by their names. */
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compares the committed proof of the suite (conformance/proof/) with the suite itself.
 
-usage: check_proof.py IWARP-CONFORM IWARP-AGENT FOLDER-OF-THE-TABLES
+usage: check_suite_proof.py IWARP-CONFORM IWARP-AGENT FOLDER-OF-THE-TABLES
 
 Every rule that can be provoked on the wire is proven, claimed or dispositioned; no table has a line for what
 does not exist, or for what needs none; every case was asked what it notices.

@@ -283,7 +283,7 @@ void iw_observer_judge_end(struct iw_observer *o, enum iw_side side);
 /* segment.c: a segment whose content cannot be trusted may have been anything. */
 void iw_observer_lose_place(struct iw_observer *o, struct iw_observed_side *s);
 
-/* startup.c: looks for the start-up frame among the octets held. */
+/* startup_frame.c: looks for the start-up frame among the octets held. */
 void iw_observer_seek_startup(struct iw_observer *o, enum iw_side side);
 void iw_observer_take_startup(struct iw_observer *o, enum iw_side side, const uint8_t *frame,
                               size_t length);
@@ -318,12 +318,12 @@ void iw_observed_header(struct iw_observer *o, unsigned opcode, const uint8_t *o
 /* Nothing is certain any more about the Read and Atomic Requests of either side. */
 void iw_observer_doubt_reads(struct iw_observer *o);
 
-/* order.c: mends the fields of the DDP header in *o->now that are in reversed octet order; finds
- * those of them that are new. */
+/* octet_order.c: mends the fields of the DDP header in *o->now that are in reversed octet order;
+ * finds those of them that are new. */
 void iw_observer_mend_order(struct iw_observer *o);
 void iw_observer_find_order(struct iw_observer *o);
 
-/* untagged.c, tagged.c, reads.c, atomics.c, terminate.c: the segment in *o->now */
+/* untagged.c, tagged.c, reads.c, atomics.c, terminate_message.c: the segment in *o->now */
 void iw_observer_untagged(struct iw_observer *o);
 /* untagged.c: returns the MSN that the segment in *o->now is meant to have. */
 uint32_t iw_observer_meant_msn(const struct iw_observer *o);
@@ -346,7 +346,7 @@ void iw_observer_atomic_response(struct iw_observer *o);
 void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged *t);
 void iw_observer_continue_response(struct iw_observer *o, struct iw_observed_tagged *t);
 void iw_observer_terminate(struct iw_observer *o);
-/* terminate.c: decodes one into *o->now, through a quirk if it has one. */
+/* terminate_message.c: decodes one into *o->now, through a quirk if it has one. */
 void iw_observed_terminate(struct iw_observer *o, const uint8_t *octets, size_t length);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fields of the DDP header in reversed octet order: mended before anything else is judged. */
-#include "observer/internal.h"
+#include "observer/observer_internal.h"
 
 /* Notes that a field of the segment in *o->now is mended: it is found once the segment was shown.
  */
