@@ -5,6 +5,8 @@
 /* iwarp-golden: rebuilds the synthetic golden captures from Lua scripts (pcaps/scripts). */
 
 #include "script/script_host.h"
+#include "script/script_primitives.h"
+#include "script/script_value.h"
 
 /* Each adds its functions to the table on top of the stack. */
 void golden_add_capture(lua_State *L);

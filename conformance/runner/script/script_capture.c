@@ -10,7 +10,10 @@
 #include "iwarp/capture.h"
 #include "iwarp/crc32c.h"
 #include "iwarp/transport.h"
+#include "script_budget.h"
 #include "script_host.h"
+#include "script_primitives.h"
+#include "script_value.h"
 #include "station/station_internal.h"
 
 /* Bounds of what a file can make us hold: connections that are read at a time, and those that are

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "host/text.h"
+#include "script_budget.h"
 #include "script_case.h"
 #include "script_host.h"
+#include "script_value.h"
 
 static void take_rule(lua_State *L, void *out)
 {

@@ -6,7 +6,10 @@
 #include "base/instrument.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
+#include "script_budget.h"
 #include "script_host.h"
+#include "script_primitives.h"
+#include "script_value.h"
 
 enum { REPLY_SECONDS = 5 };
 

@@ -1,199 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "script_host.h"
+#include "script_budget.h"
+#include "script_error.h"
+#include "script_primitives.h"
+#include "script_value.h"
 
 #include <errno.h>
 #include <lualib.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/capability.h"
 #include "iwarp/nearest.h"
 #include "iwarp/transport.h"
 
-enum {
-    INSTRUCTIONS = 10000, /* between two looks at the clock */
-    PATIENCE_SECONDS = 3,
-    BUSY_SECONDS = 600, /* more for a script that gets too little of the processors */
-    SECOND = 1000000000 /* ns */
-};
+enum { INSTRUCTIONS = 10000 /* between two looks at the clock */ };
 
 struct iw_script *iw_script_of(lua_State *L)
 {
     return *(struct iw_script **)lua_getextraspace(L);
-}
-
-/* ---- bounds ---- */
-
-/* "file:line" of the innermost function of the case file on the call stack; s->line if there is
- * none, or if it left its frame to a tail call while the file loads. NULL if neither is known. */
-static const char *find_where(lua_State *L, char where[IW_SCRIPT_WHERE])
-{
-    const struct iw_script *s = iw_script_of(L);
-    int line = s->line;
-    lua_Debug ar;
-    for (int level = 0; lua_getstack(L, level, &ar); level++) {
-        if (!lua_getinfo(L, "Slt", &ar))
-            continue;
-        if (ar.currentline >= 0 && *ar.source == '@' && strcmp(ar.source + 1, s->file) == 0) {
-            line = ar.currentline;
-            break;
-        }
-        if (s->loading && ar.istailcall)
-            break; /* its caller left no frame: "return case{...}" in a function */
-    }
-    if (line <= 0)
-        return NULL;
-    snprintf(where, IW_SCRIPT_WHERE, "%s:%d", s->file, line);
-    return where;
-}
-
-static void *allocate(void *context, void *block, size_t old, size_t size)
-{
-    struct iw_script *s = context;
-
-    if (block == NULL)
-        old = 0;
-    if (!size) {
-        free(block);
-        s->used -= old;
-        return NULL;
-    }
-    if (size > old && size - old > s->limit - s->used) {
-        if (s->L != NULL)
-            find_where(s->L, s->where);
-        return NULL;
-    }
-    void *more = realloc(block, size);
-    if (more != NULL)
-        s->used = s->used - old + size;
-    return more;
-}
-
-static void end_waiting(struct iw_script *s)
-{
-    if (s->waiting)
-        s->waited += iw_transport_now() - s->waiting;
-    s->waiting = 0;
-}
-
-void iw_script_waits(lua_State *L)
-{
-    struct iw_script *s = iw_script_of(L);
-
-    end_waiting(s);
-    s->waiting = iw_transport_now();
-}
-
-/* An error table, as iw.raise() takes one. */
-static void push_error(lua_State *L, const char *verdict, const char *reason, const char *where)
-{
-    lua_newtable(L);
-    iw_script_set_text(L, "verdict", verdict);
-    iw_script_set_text(L, "reason", reason);
-    iw_script_set_text(L, "where", where);
-}
-
-uint64_t iw_script_computed(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * SECOND + (uint64_t)used.tv_nsec;
-}
-
-/* Moves the deadline of a script that the machine, being busy, has not let compute for as long as
- * it may; false if it has. */
-static bool moved(struct iw_script *s, uint64_t now)
-{
-    uint64_t used = iw_script_computed() - s->computed;
-
-    if (used >= s->given || now >= s->began + s->given + BUSY_SECONDS * (uint64_t)SECOND)
-        return false;
-    s->deadline = now + (s->given - used);
-    return true;
-}
-
-void iw_script_check_time(lua_State *L)
-{
-    struct iw_script *s = iw_script_of(L);
-    uint64_t now = iw_transport_now();
-    if (!s->deadline || now < s->deadline)
-        return;
-    end_waiting(s);
-    if (s->waited < (now - s->began) / 4) {
-        if (moved(s, now))
-            return;
-        luaL_error(L, "the case took longer than its deadline of %f s", s->allowed);
-    }
-    char reason[100], where[IW_SCRIPT_WHERE];
-    snprintf(reason, sizeof(reason),
-             "the case's %g s were over before the target had done its part", s->allowed);
-    push_error(L, "INCONCLUSIVE", reason, find_where(L, where));
-    lua_error(L);
-}
-
-void iw_script_taking(lua_State *L)
-{
-    struct iw_script *s = iw_script_of(L);
-
-    s->before = s->used;
-    s->taking = true;
-}
-
-static void end_taking(struct iw_script *s)
-{
-    if (s->taking && s->used > s->before)
-        s->taken += s->used - s->before;
-    s->taking = false;
-}
-
-void iw_script_taken(lua_State *L)
-{
-    end_taking(iw_script_of(L));
-}
-
-static void hook(lua_State *L, lua_Debug *ar)
-{
-    struct iw_script *s = iw_script_of(L);
-
-    end_waiting(s);
-    if (ar->event == LUA_HOOKCOUNT) {
-        iw_script_check_time(L);
-        return;
-    }
-    lua_getinfo(L, "Sl", ar);
-    if (*ar->source == '@' && strcmp(ar->source + 1, s->file) == 0)
-        s->line = ar->currentline;
-}
-
-double iw_script_timer(const struct iw_script *s)
-{
-    double scale = iw_script_scale(s), timer = s->target != NULL ? s->target->longest_timer : 0;
-
-    return scale < 1 ? timer / scale : timer;
-}
-
-double iw_script_patience(const struct iw_script *s)
-{
-    return s->options->patience > 0 ? s->options->patience : PATIENCE_SECONDS;
-}
-
-double iw_script_scale(const struct iw_script *s)
-{
-    return s->options->time_scale > 0 ? s->options->time_scale : 1;
-}
-
-uint64_t iw_script_until(lua_State *L, int argument, double standard)
-{
-    const struct iw_script *s = iw_script_of(L);
-    double seconds = luaL_optnumber(L, argument, standard) * iw_script_scale(s);
-    if (!(seconds >= 0))
-        seconds = 0;
-    if (seconds > 1e6)
-        seconds = 1e6;
-    uint64_t until = iw_transport_now() + (uint64_t)(seconds * 1e9);
-    iw_script_waits(L);
-    return s->deadline && until > s->deadline ? s->deadline : until;
 }
 
 /* ---- errors ---- */
@@ -221,8 +46,8 @@ static int handler(lua_State *L)
     if (lua_istable(L, 1))
         return 1;
     const char *message = luaL_tolstring(L, 1, NULL);
-    const char *where = find_where(L, room);
-    push_error(L, "ERROR", where != NULL ? bare(message) : message, where);
+    const char *where = iw_script_where(L, room);
+    iw_script_push_error(L, "ERROR", where != NULL ? bare(message) : message, where);
     return 1;
 }
 
@@ -240,7 +65,7 @@ bool iw_script_call(struct iw_script *s, int arguments, int results)
     if (!lua_istable(L, -1)) { /* out of memory: the handler was not called */
         char reason[80];
         size_t limit = s->limit;
-        end_taking(s);
+        iw_script_taken(L);
         bool by_target = s->taken >= limit / 4;
         s->limit += 1024 * 1024;
         lua_pop(L, 1);
@@ -249,7 +74,8 @@ bool iw_script_call(struct iw_script *s, int arguments, int results)
                  by_target ? "the target says more than %zu MiB of memory can take"
                            : "the script takes more than %zu MiB of memory",
                  limit >> 20);
-        push_error(L, by_target ? "INCONCLUSIVE" : "ERROR", reason, *s->where ? s->where : NULL);
+        iw_script_push_error(L, by_target ? "INCONCLUSIVE" : "ERROR", reason,
+                             *s->where ? s->where : NULL);
     }
     return false;
 }
@@ -262,7 +88,7 @@ static int l_raise(lua_State *L)
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     char where[IW_SCRIPT_WHERE];
-    if (find_where(L, where) != NULL)
+    if (iw_script_where(L, where) != NULL)
         iw_script_set_text(L, "where", where);
     return lua_error(L);
 }
@@ -271,7 +97,7 @@ static int l_raise(lua_State *L)
 static int l_where(lua_State *L)
 {
     char where[IW_SCRIPT_WHERE];
-    lua_pushstring(L, find_where(L, where));
+    lua_pushstring(L, iw_script_where(L, where));
     return 1;
 }
 
@@ -437,14 +263,14 @@ static void say(lua_State *L, char *error, size_t room)
 int iw_script_open(struct iw_script *s, char *error, size_t room)
 {
     s->limit = s->options->memory ? s->options->memory : 64u * 1024 * 1024;
-    s->L = lua_newstate(allocate, s);
+    s->L = lua_newstate(iw_script_allocate, s);
     if (s->L == NULL) {
         snprintf(error, room, "no memory for a Lua state");
         return -1;
     }
     *(struct iw_script **)lua_getextraspace(s->L) = s;
     /* Lines are followed too, because a tail call ("return case{...}") leaves no frame behind. */
-    lua_sethook(s->L, hook, LUA_MASKCOUNT | LUA_MASKLINE, INSTRUCTIONS);
+    lua_sethook(s->L, iw_script_hook, LUA_MASKCOUNT | LUA_MASKLINE, INSTRUCTIONS);
     lua_pushcfunction(s->L, open_protected);
     if (iw_script_call(s, 0, 1))
         return 0;
@@ -468,7 +294,7 @@ static int syntax_error(lua_State *L, const char *file)
     while (line > message && line[-1] != ':')
         line--;
     const char *where = text == message ? NULL : lua_pushfstring(L, "%s:%d", file, atoi(line));
-    push_error(L, "ERROR", text, where);
+    iw_script_push_error(L, "ERROR", text, where);
     return lua_error(L);
 }
 
@@ -498,78 +324,4 @@ int iw_script_load(struct iw_script *s, char *error, size_t room)
         return 0;
     say(s->L, error, room);
     return -1;
-}
-
-/* ---- fields ---- */
-
-uint64_t iw_script_number(lua_State *L, int table, const char *field, uint64_t standard,
-                          uint64_t most)
-{
-    uint64_t value = standard;
-
-    if (lua_getfield(L, table, field) != LUA_TNIL) {
-        int whole = lua_isboolean(L, -1);
-        value = (uint64_t)(whole ? lua_toboolean(L, -1) : lua_tointegerx(L, -1, &whole));
-        if (!whole)
-            luaL_error(L, "field '%s' is no whole number", field);
-        if (value > most)
-            luaL_error(L, "field '%s' is %I, it must be 0 to %I", field, (lua_Integer)value,
-                       (lua_Integer)most);
-    }
-    lua_pop(L, 1);
-    return value;
-}
-
-bool iw_script_boolean(lua_State *L, int table, const char *field, bool standard)
-{
-    bool value = standard;
-
-    if (lua_getfield(L, table, field) != LUA_TNIL)
-        value = lua_isinteger(L, -1) ? lua_tointeger(L, -1) != 0 : lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return value;
-}
-
-void iw_script_set_text(lua_State *L, const char *field, const char *text)
-{
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, field);
-}
-
-void iw_script_set_octets(lua_State *L, const char *field, const void *octets, size_t length)
-{
-    lua_pushlstring(L, octets, length);
-    lua_setfield(L, -2, field);
-}
-
-void iw_script_set_integer(lua_State *L, const char *field, uint64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, field);
-}
-
-void iw_script_set_boolean(lua_State *L, const char *field, bool value)
-{
-    lua_pushboolean(L, value);
-    lua_setfield(L, -2, field);
-}
-
-/* ---- results ---- */
-
-int iw_script_push_failure(lua_State *L, const char *error)
-{
-    lua_pushnil(L);
-    lua_pushstring(L, error);
-    return 2;
-}
-
-void *iw_script_push_owned(lua_State *L, const char *type, size_t size, lua_CFunction collect)
-{
-    void *block = memset(lua_newuserdata(L, size), 0, size);
-    if (luaL_newmetatable(L, type)) {
-        lua_pushcfunction(L, collect);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
-    return block;
 }

@@ -2,8 +2,11 @@
 /* The part of `iw` that `iwarp-conform replay` stands on. */
 #include <string.h>
 
+#include "script_budget.h"
 #include "script_host.h"
+#include "script_primitives.h"
 #include "script_replay.h"
+#include "script_value.h"
 
 /* The table that the file of a map returns. It sees nothing but strings, tables and numbers. */
 static void push_map(lua_State *L, const char *path)

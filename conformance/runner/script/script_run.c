@@ -5,59 +5,13 @@
 
 #include "host/text.h"
 #include "iwarp/transport.h"
+#include "script_budget.h"
 #include "script_host.h"
 #include "script_run.h"
+#include "script_value.h"
 #include "sequence.h"
 
-enum { ERROR_ROOM = 1024, CASE_SECONDS = 20 };
-
-static void allow(struct iw_script *s, double seconds, double scale)
-{
-    s->allowed = seconds;
-    s->began = iw_transport_now();
-    s->computed = iw_script_computed();
-    s->given = (uint64_t)(seconds * scale * 1e9);
-    s->deadline = s->began + s->given;
-    s->waiting = s->waited = s->left = 0;
-}
-
-void iw_script_allow_reading(struct iw_script *s)
-{
-    double scale = iw_script_scale(s), deadline = s->options->deadline;
-
-    allow(s, deadline > 0 ? deadline : CASE_SECONDS, scale > 1 ? scale : 1);
-}
-
-static void allow_playing(struct iw_script *s, double seconds)
-{
-    allow(s, seconds + IW_CASE_TIMERS * iw_script_timer(s), iw_script_scale(s));
-}
-
-void iw_script_pause(struct iw_script *s)
-{
-    uint64_t now = iw_transport_now();
-    double scale = iw_script_scale(s);
-
-    if (scale >= 1 || s->deadline <= now)
-        return;
-    s->left = s->deadline - now;
-    s->deadline = now + (uint64_t)((double)s->left / scale);
-}
-
-void iw_script_resume(struct iw_script *s)
-{
-    if (s->left)
-        s->deadline = iw_transport_now() + s->left;
-    s->left = 0;
-}
-
-char *iw_script_text(lua_State *L, const char *field)
-{
-    char *copy =
-        lua_getfield(L, -1, field) == LUA_TSTRING ? iw_text_copy(lua_tostring(L, -1)) : NULL;
-    lua_pop(L, 1);
-    return copy;
-}
+enum { ERROR_ROOM = 1024 };
 
 /* A field of the table on top of the stack; `standard` if it is no whole number. */
 static lua_Integer integer(lua_State *L, const char *field, lua_Integer standard)
@@ -175,7 +129,7 @@ static void play(struct iw_script *s, struct iw_result *out)
     lua_rawgeti(L, -2, (lua_Integer)s->playing->index + 1);
     if (iw_script_call(s, 1, 0))
         lua_pushnil(L);
-    allow_playing(s, 4 * iw_script_patience(s) + 2);
+    iw_script_allow_playing(s, 4 * iw_script_patience(s) + 2);
     end_step(s, vocabulary, "close");
     end_step(s, vocabulary, "alive");
     lua_getfield(L, vocabulary, "ending");
@@ -246,9 +200,7 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
                   "the file gives other cases, or in another order, each time that it is read");
     } else {
         s.line = c->line;
-        allow_playing(&s, c->deadline > 0         ? c->deadline
-                          : options->deadline > 0 ? options->deadline
-                                                  : CASE_SECONDS);
+        iw_script_allow_playing(&s, c->deadline);
         play(&s, out);
     }
     iw_script_close(&s);

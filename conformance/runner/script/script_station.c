@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "iwarp/transport.h"
+#include "script_budget.h"
 #include "script_host.h"
+#include "script_primitives.h"
+#include "script_value.h"
 #include "station/judge.h"
 
 #define CONN "iw.conn"

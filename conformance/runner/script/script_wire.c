@@ -4,6 +4,8 @@
 
 #include "iwarp/crc32c.h"
 #include "script_host.h"
+#include "script_primitives.h"
+#include "script_value.h"
 
 /* ---- to octets ---- */
 

@@ -6,7 +6,10 @@
  * functions, and what became of it. Besides Lua's own the code has hex(octets) and show(value),
  * which writes a table as {field=value ...}, its fields sorted. */
 
+#include "script/script_budget.h"
 #include "script/script_host.h"
+#include "script/script_primitives.h"
+#include "script/script_value.h"
 
 #define PRIMITIVES_FILE "case.lua"
 

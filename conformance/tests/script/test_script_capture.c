@@ -17,7 +17,10 @@
 #include "iwarp/octets.h"
 #include "iwarp/transport.h"
 #include "recording.h"
+#include "script/script_budget.h"
 #include "script/script_host.h"
+#include "script/script_primitives.h"
+#include "script/script_value.h"
 
 #define RPING "siw/siw-rping-64B-crcon.pcap"
 
