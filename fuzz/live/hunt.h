@@ -153,12 +153,12 @@ struct iw_hunt {
         enum iw_check check;
     } broken[IW_HUNT_FINDINGS];
     size_t n_broken;
-    struct iw_hunt_coverage *coverage; /* NULL: none */
-    bool outside;                      /* the hunt goes on elsewhere: hunt_other_kernel.c */
-    unsigned restarts;                 /* of what it goes on in */
-    struct iw_mishaps hangs;           /* whose function is known */
-    struct iw_hunt_counts inside;      /* the highest that a session there has reported */
-    const volatile int *stop;          /* a signal's number */
+    struct iw_hunt_coverage *coverage;    /* NULL: none */
+    bool outside;                         /* the hunt goes on elsewhere: hunt_other_kernel.c */
+    unsigned restarts;                    /* of what it goes on in */
+    struct iw_mishaps hangs;              /* whose function is known */
+    struct iw_hunt_counts session_counts; /* the highest that a session there has reported */
+    const volatile int *stop;             /* a signal's number */
 };
 
 /* Returns the seconds since the hunt began. */
@@ -309,9 +309,9 @@ bool iw_hunt_resume(struct iw_hunt *h);
 #define IW_HUNT_INSIDE "IWARP_FUZZ_INSIDE"
 /* hunt_other_kernel.c: runs the hunt there and watches it. Returns the exit status. */
 int iw_hunt_watch(struct iw_hunt *h);
-struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input *const *inputs,
-                                        size_t n, bool *requested);
-char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folder, char **pcap);
+struct iw_hunt_event iw_hunt_try_elsewhere(struct iw_hunt *h, struct iw_hunt_input *const *inputs,
+                                           size_t n, bool *requested);
+char *iw_hunt_play_elsewhere(struct iw_hunt *h, const char *path, const char *folder, char **pcap);
 /* ... and there: one try. Returns the exit status. */
 int iw_hunt_try_file(struct iw_hunt *h);
 

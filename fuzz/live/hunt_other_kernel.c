@@ -30,13 +30,13 @@ enum {
 /* ---- commands ---- */
 
 /* Runs a command (freed) inside. Returns its exit status. */
-static int run_inside(struct iw_hunt *h, char *command, struct iw_shell_watch *w)
+static int run_elsewhere(struct iw_hunt *h, char *command, struct iw_shell_watch *w)
 {
     char *folder = realpath(h->dir, NULL);
-    char *inside = iw_target_inside(h->spec, command, folder != NULL ? folder : h->dir);
-    int status = iw_shell_run(inside, h->stop, w);
+    char *entry = iw_target_entry_command(h->spec, command, folder != NULL ? folder : h->dir);
+    int status = iw_shell_run(entry, h->stop, w);
     free(folder);
-    free(inside);
+    free(entry);
     free(command);
     return status;
 }
@@ -82,7 +82,7 @@ static char *own_command(const struct iw_hunt *h)
 static bool there(struct iw_hunt *h)
 {
     struct iw_shell_watch w = {.seconds = TRY_SECONDS * h->o->time_scale};
-    return !run_inside(h, iw_text_copy("true"), &w);
+    return !run_elsewhere(h, iw_text_copy("true"), &w);
 }
 
 /* Brings it back. Returns false after printing an error. */
@@ -108,8 +108,8 @@ static struct iw_hunt_event kernel_event(const struct iw_hunt *h, bool stuck)
 
 /* ---- one try ---- */
 
-struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input *const *inputs,
-                                        size_t n, bool *requested)
+struct iw_hunt_event iw_hunt_try_elsewhere(struct iw_hunt *h, struct iw_hunt_input *const *inputs,
+                                           size_t n, bool *requested)
 {
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
     char *in = iw_text_format("%s/try", h->dir), *out = iw_text_format("%s/try.json", h->dir);
@@ -125,7 +125,7 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
     }
     add(&command, "--try", "%s", in);
     iw_text_join(&command, " ", "2>/dev/null");
-    run_inside(h, command, &w);
+    run_elsewhere(h, command, &w);
     if (!access(out, R_OK)) {
         json_t *o = json_load_file(out, 0, NULL);
 
@@ -168,7 +168,7 @@ int iw_hunt_try_file(struct iw_hunt *h)
 }
 
 /* Plays a case with iwarp-conform, which knows the way inside. */
-char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folder, char **pcap)
+char *iw_hunt_play_elsewhere(struct iw_hunt *h, const char *path, const char *folder, char **pcap)
 {
     char *report = iw_text_format("%s/played/run.json", folder), *verdict = NULL;
     char *command = program("iwarp-conform");
@@ -241,10 +241,10 @@ static void add_up(struct iw_hunt *h, const char *progress)
 
     h->over += (uint64_t)json_integer_value(json_object_get(o, "sequences"));
     h->world.starts += (unsigned)json_integer_value(json_object_get(o, "starts"));
-    h->inside.states = more(h->inside.states, o, "states");
-    h->inside.edges = more(h->inside.edges, o, "edges");
-    h->inside.kept = more(h->inside.kept, o, "kept");
-    h->inside.places = more(h->inside.places, o, "places");
+    h->session_counts.states = more(h->session_counts.states, o, "states");
+    h->session_counts.edges = more(h->session_counts.edges, o, "edges");
+    h->session_counts.kept = more(h->session_counts.kept, o, "kept");
+    h->session_counts.places = more(h->session_counts.places, o, "places");
     json_decref(o);
 }
 
@@ -300,7 +300,7 @@ int iw_hunt_watch(struct iw_hunt *h)
     char *report = iw_text_format("%s/session.json", h->dir);
     struct iw_shell_watch w = {.path = progress, .seconds = STUCK_SECONDS * h->o->time_scale};
     unsigned fruitless = 0;
-    int status = iw_target_go_inside(h->spec, IW_HUNT_INSIDE) ? 0 : IW_EXIT_TESTER;
+    int status = iw_target_prepare_entry(h->spec, IW_HUNT_INSIDE) ? 0 : IW_EXIT_TESTER;
 
     h->began = iw_transport_now();
     if (!status && !there(h) && !*h->stop)
@@ -312,7 +312,7 @@ int iw_hunt_watch(struct iw_hunt *h)
 
         unlink(progress);
         unlink(report);
-        status = run_inside(h, session_command(h, session), &w);
+        status = run_elsewhere(h, session_command(h, session), &w);
         add_up(h, progress);
         iw_hunt_load_findings(h);
         bool whole = !access(report, F_OK);

@@ -454,7 +454,7 @@ bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned n
                               rule ? "-" : "", rule ? iw_check_info(f->event.check)->name : "");
     char *folder = iw_text_format("%s/findings", h->dir);
     if (write_file(h, f, folder, id) && h->outside) {
-        f->verdict = iw_hunt_play_inside(h, f->file, folder, &f->pcap);
+        f->verdict = iw_hunt_play_elsewhere(h, f->file, folder, &f->pcap);
     } else if (f->file != NULL) {
         iw_hunt_close(h); /* the case has the target for itself */
         f->verdict = play(h, f, folder, &shown);

@@ -17,7 +17,7 @@ static const uint64_t line_ns = 5000000000;
 struct iw_hunt_counts iw_hunt_counts(const struct iw_hunt *h)
 {
     if (h->outside)
-        return h->inside;
+        return h->session_counts;
     return (struct iw_hunt_counts){
         .states = iw_hunt_graph_states(h->graph),
         .edges = iw_hunt_graph_edges(h->graph),

@@ -290,7 +290,7 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
     size_t given = n;
 
     if (h->outside)
-        return iw_hunt_try_inside(h, inputs, n, requested);
+        return iw_hunt_try_elsewhere(h, inputs, n, requested);
     iw_hunt_progress(h, false); /* it may take many tries, and who watches waits for that */
     if (iw_hunt_open(h))
         return e;

@@ -87,11 +87,11 @@ static char *enter(const struct iw_target_spec *spec, const struct iw_command *c
                    const char *results)
 {
     char *folders = writable(c, results);
-    char *inside =
-        iw_target_inside(spec, command != NULL ? command : "", folders != NULL ? folders : "");
+    char *entry = iw_target_entry_command(spec, command != NULL ? command : "",
+                                          folders != NULL ? folders : "");
     free(folders);
     free(command);
-    return inside;
+    return entry;
 }
 
 /* ---- a run whose kernel may end under it ---- */
@@ -175,14 +175,14 @@ int iw_reexec(const struct iw_command *c, const struct iw_target_spec *spec)
     if (!iw_target_elsewhere(spec, variable))
         return -1;
     fflush(stdout);
-    if (!iw_target_go_inside(spec, variable))
+    if (!iw_target_prepare_entry(spec, variable))
         return IW_EXIT_TESTER;
     if (spec->restart != NULL && strcmp(c->name, "run") == 0)
         return supervise(spec, c);
-    char *inside = enter(spec, c, own_command(NULL, NULL),
-                         c->results != NULL ? c->results : "iwarp-conform-results");
-    execl("/bin/sh", "sh", "-c", inside, (char *)NULL);
-    iw_complain("cannot execute %s: %s", inside, strerror(errno));
-    free(inside);
+    char *entry = enter(spec, c, own_command(NULL, NULL),
+                        c->results != NULL ? c->results : "iwarp-conform-results");
+    execl("/bin/sh", "sh", "-c", entry, (char *)NULL);
+    iw_complain("cannot execute %s: %s", entry, strerror(errno));
+    free(entry);
     return IW_EXIT_TESTER;
 }

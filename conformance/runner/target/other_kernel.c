@@ -27,7 +27,7 @@ bool iw_target_elsewhere(const struct iw_target_spec *spec, const char *variable
     return spec->inside != NULL && !(here != NULL && strcmp(here, spec->name) == 0);
 }
 
-bool iw_target_go_inside(const struct iw_target_spec *spec, const char *variable)
+bool iw_target_prepare_entry(const struct iw_target_spec *spec, const char *variable)
 {
     const char *path = getenv("PATH");
     char *own = iw_own_folder();
@@ -40,7 +40,8 @@ bool iw_target_go_inside(const struct iw_target_spec *spec, const char *variable
     return good;
 }
 
-char *iw_target_inside(const struct iw_target_spec *spec, const char *command, const char *folders)
+char *iw_target_entry_command(const struct iw_target_spec *spec, const char *command,
+                              const char *folders)
 {
     char *quoted = iw_text_shell(folders);
     char *filled = iw_text_fill(

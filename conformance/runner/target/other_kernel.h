@@ -18,10 +18,11 @@ enum { IW_SHELL_NOT_STARTED = 127, IW_SHELL_SIGNALLED = 128 }; /* exit statuses 
 bool iw_target_elsewhere(const struct iw_target_spec *spec, const char *variable);
 /* Sets the variable for the programs inside, and adds our own folder to PATH: what belongs to this
  * program is found by its name. Returns false after printing an error. */
-bool iw_target_go_inside(const struct iw_target_spec *spec, const char *variable);
+bool iw_target_prepare_entry(const struct iw_target_spec *spec, const char *variable);
 /* Returns the shell command that runs `command` inside, where it may write to `folders`, separated
  * by colons. The caller frees it. */
-char *iw_target_inside(const struct iw_target_spec *spec, const char *command, const char *folders);
+char *iw_target_entry_command(const struct iw_target_spec *spec, const char *command,
+                              const char *folders);
 
 /* Catches SIGINT, SIGTERM and, unless it is ignored (nohup), SIGHUP. Returns where the number of
  * the last one is, 0 before any. */

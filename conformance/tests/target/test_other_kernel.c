@@ -97,18 +97,18 @@ static void the_variable_and_the_path_are_set(void **state)
 
     (void)state;
     setenv("PATH", "/a:/b", 1);
-    assert_true(iw_target_go_inside(&spec, variable));
+    assert_true(iw_target_prepare_entry(&spec, variable));
     assert_string_equal(getenv("PATH"), expected);
     assert_string_equal(getenv(variable), "card");
     free(expected);
     expected = iw_text_format("/usr/bin:/bin:%s", own);
     unsetenv("PATH");
-    assert_true(iw_target_go_inside(&spec, variable));
+    assert_true(iw_target_prepare_entry(&spec, variable));
     assert_string_equal(getenv("PATH"), expected);
     setenv("PATH", path, 1);
     unsetenv(variable);
     listen_to_errors();
-    bool good = iw_target_go_inside(&spec, "no=name");
+    bool good = iw_target_prepare_entry(&spec, "no=name");
     heard("iwarp-conform: no=name: Invalid argument\n");
     assert_false(good);
     setenv("PATH", path, 1);
@@ -121,11 +121,11 @@ static void the_command_goes_inside(void **state)
 {
     const struct iw_target_spec spec = {.inside =
                                             (char[]){"enter {writable} -- {command} {other}"}};
-    char *inside = iw_target_inside(&spec, "run 'a b'", "/x y:/z");
+    char *entry = iw_target_entry_command(&spec, "run 'a b'", "/x y:/z");
 
     (void)state;
-    assert_string_equal(inside, "enter '/x y:/z' -- run 'a b' {other}");
-    free(inside);
+    assert_string_equal(entry, "enter '/x y:/z' -- run 'a b' {other}");
+    free(entry);
 }
 
 /* ---- commands ---- */

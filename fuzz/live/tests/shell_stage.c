@@ -54,9 +54,9 @@ void shell_does(const char *expected)
 }
 
 int __wrap_iw_shell_run(const char *command, const volatile int *s, struct iw_shell_watch *w);
-char *__wrap_iw_target_inside(const struct iw_target_spec *t, const char *command,
-                              const char *folders);
-bool __wrap_iw_target_go_inside(const struct iw_target_spec *t, const char *variable);
+char *__wrap_iw_target_entry_command(const struct iw_target_spec *t, const char *command,
+                                     const char *folders);
+bool __wrap_iw_target_prepare_entry(const struct iw_target_spec *t, const char *variable);
 bool __wrap_iw_target_restart(const struct iw_target_spec *t, const volatile int *s);
 char *__wrap_iw_target_kernel_ended(const struct iw_target_spec *t);
 char *__wrap_iw_own_folder(void);
@@ -101,15 +101,15 @@ int __wrap_iw_shell_run(const char *command, const volatile int *s, struct iw_sh
     return a->status;
 }
 
-char *__wrap_iw_target_inside(const struct iw_target_spec *t, const char *command,
-                              const char *folders)
+char *__wrap_iw_target_entry_command(const struct iw_target_spec *t, const char *command,
+                                     const char *folders)
 {
     assert_ptr_equal(t, &spec);
     assert_string_equal(folders, shell.nowhere ? hunt.dir : shell.folder);
     return iw_text_format("in: %s", command);
 }
 
-bool __wrap_iw_target_go_inside(const struct iw_target_spec *t, const char *variable)
+bool __wrap_iw_target_prepare_entry(const struct iw_target_spec *t, const char *variable)
 {
     assert_ptr_equal(t, &spec);
     assert_string_equal(variable, "IWARP_FUZZ_INSIDE");

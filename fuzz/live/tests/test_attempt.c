@@ -59,9 +59,9 @@ bool __wrap_iw_hunt_world_abort(struct iw_hunt_world *w, struct iw_crash *place)
 int __wrap_iw_hunt_open(struct iw_hunt *h);
 void __wrap_iw_hunt_close(struct iw_hunt *h);
 void __wrap_iw_hunt_progress(struct iw_hunt *h, bool end);
-struct iw_hunt_event __wrap_iw_hunt_try_inside(struct iw_hunt *h,
-                                               struct iw_hunt_input *const *inputs, size_t n,
-                                               bool *requested);
+struct iw_hunt_event __wrap_iw_hunt_try_elsewhere(struct iw_hunt *h,
+                                                  struct iw_hunt_input *const *inputs, size_t n,
+                                                  bool *requested);
 
 uint64_t __wrap_iw_transport_now(void)
 {
@@ -186,9 +186,9 @@ void __wrap_iw_hunt_progress(struct iw_hunt *h, bool end)
     note(" .");
 }
 
-struct iw_hunt_event __wrap_iw_hunt_try_inside(struct iw_hunt *h,
-                                               struct iw_hunt_input *const *inputs, size_t n,
-                                               bool *requested)
+struct iw_hunt_event __wrap_iw_hunt_try_elsewhere(struct iw_hunt *h,
+                                                  struct iw_hunt_input *const *inputs, size_t n,
+                                                  bool *requested)
 {
     (void)h;
     (void)inputs;

@@ -37,8 +37,8 @@ struct iw_hunt_event __wrap_iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input 
                                         size_t n, const struct iw_hunt_event *wanted,
                                         bool *requested);
 int __wrap_iw_hunt_open(struct iw_hunt *h);
-char *__wrap_iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *where,
-                                 char **pcap);
+char *__wrap_iw_hunt_play_elsewhere(struct iw_hunt *h, const char *path, const char *where,
+                                    char **pcap);
 
 struct iw_hunt_event __wrap_iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs,
                                         size_t n, const struct iw_hunt_event *wanted,
@@ -58,8 +58,8 @@ int __wrap_iw_hunt_open(struct iw_hunt *h)
     return opened;
 }
 
-char *__wrap_iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *where,
-                                 char **pcap)
+char *__wrap_iw_hunt_play_elsewhere(struct iw_hunt *h, const char *path, const char *where,
+                                    char **pcap)
 {
     (void)h;
     assert_int_equal(access(path, R_OK), 0);

@@ -17,14 +17,14 @@ static void tries(const struct act *list, enum iw_hunt_kind kind, const char *te
 
     shell_file("try.json", "{\"kind\": \"stray\", \"text\": \"an old one\"}");
     shell.acts = list;
-    struct iw_hunt_event e = iw_hunt_try_inside(&hunt, inputs, 2, requested);
+    struct iw_hunt_event e = iw_hunt_try_elsewhere(&hunt, inputs, 2, requested);
     assert_int_equal(e.kind, kind);
     assert_string_equal(e.text, text);
     iw_hunt_inputs_free(inputs, 2);
     shell_does(runs);
 }
 
-static void tries_inside(void **state)
+static void tries_elsewhere(void **state)
 {
     static const struct act ends[] = {
         {.file = "try.json",
@@ -125,7 +125,7 @@ static void plays(const struct act *list, const char *verdict, const char *pcap,
     char *got = NULL;
 
     shell.acts = list;
-    char *said = iw_hunt_play_inside(&hunt, "the.lua", hunt.dir, &got);
+    char *said = iw_hunt_play_elsewhere(&hunt, "the.lua", hunt.dir, &got);
     if (verdict != NULL)
         assert_string_equal(said, verdict);
     else
@@ -191,7 +191,7 @@ static void cases_are_played(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(tries_inside, shell_begin, shell_end),
+        cmocka_unit_test_setup_teardown(tries_elsewhere, shell_begin, shell_end),
         cmocka_unit_test_setup_teardown(a_try_from_a_file, shell_begin, shell_end),
         cmocka_unit_test_setup_teardown(a_try_that_cannot_be_told, shell_begin, shell_end),
         cmocka_unit_test_setup_teardown(cases_are_played, shell_begin, shell_end),

@@ -70,7 +70,7 @@ static int begin(void **state)
                             .n_corpus = 5,
                             .seeds = {.n = 6},
                             .restarts = 8,
-                            .inside = {21, 22, 23, 24},
+                            .session_counts = {21, 22, 23, 24},
                             .world = {.starts = 7},
                             .graph = iw_hunt_graph_new()};
     iw_hunt_row_add(&row, IW_ANSWER_FIN, 0, 3);

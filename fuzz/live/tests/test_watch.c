@@ -74,10 +74,10 @@ static void several_sessions(void **state)
             " -- D/graph.json g.json");
     assert_int_equal(hunt.over, 10);
     assert_int_equal(hunt.world.starts, 4);
-    assert_int_equal(hunt.inside.states, 6);
-    assert_int_equal(hunt.inside.edges, 7);
-    assert_int_equal(hunt.inside.kept, 2);
-    assert_int_equal(hunt.inside.places, 9);
+    assert_int_equal(hunt.session_counts.states, 6);
+    assert_int_equal(hunt.session_counts.edges, 7);
+    assert_int_equal(hunt.session_counts.kept, 2);
+    assert_int_equal(hunt.session_counts.places, 9);
 }
 
 /* The time that is left, and the graph's file. */
