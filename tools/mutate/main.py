@@ -47,6 +47,10 @@ def edited_files():
     return found
 
 
+def commit():
+    return subprocess.run(["git", "rev-parse", "HEAD"], cwd=trees.TOP, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+
+
 def fits(name, patterns):
     return not patterns or any(fnmatch.fnmatch(name, p) or fnmatch.fnmatch(name, p + "*") for p in patterns)
 
@@ -73,10 +77,13 @@ def arguments():
     parser.add_argument("--planted", action="store_true", help="instead, make each edit of proto/rules/planted.csv: its tests must notice")
     parser.add_argument("--at", metavar="FILE:LINE", help="try every edit of one line (N and SEED are ignored)")
     parser.add_argument("--result", metavar="FILE", default=str(FOLDER / "result.json"), help="the result as JSON (build-mutate/result.json)")
+    parser.add_argument("--resume", action="store_true", help="go on with the run of --result, of the same SEED and commit")
     parser.add_argument("--survivors", metavar="FILE", help="append each survivor to a file as it is found")
     options = parser.parse_args()
     if options.n < 1 or options.jobs < 1 or (options.budget is not None and options.budget < 0):
         parser.error("N, --jobs and --budget are positive numbers")
+    if options.resume and (options.at or options.planted):
+        parser.error("--resume goes on with random edits: not with --at, not with --planted")
     try:
         re.compile(options.tests)
     except re.error as error:
@@ -123,17 +130,19 @@ class Run:
         self.probes = reach.Probes(edited_files())
         self.store = reach.Store(FOLDER / "clean")
         self.edits = edits  # a function: the next edit or None
+        self.head = {"commit": commit(), "seed": options.seed, "wanted": options.n, "jobs": options.jobs}
+        self.tried, self.minutes = reports.resume(options.result, self.head) if options.resume else ({}, 0)
         self.report = reports.Report(texts, reports.read_list(LIST))
         self.history = suite.History(FOLDER / "history.json")
         self.began = {}
         self.free, self.learned = set(), set()  # workers
         self.states, self.left, self.running = {}, None, set()  # tests to be run without an edit
+        self.start = time.monotonic()
         self.measured = self.spent = False
 
     def go(self, n):
         """Tries n edits; None is all there are."""
         pool = Pool(self.options.jobs, ["plain"] + ([] if self.options.no_asan else ["asan"]), self.probes, self.store, self.options.tests)
-        self.start = time.monotonic()
         try:
             while self.give(n):
                 for pipe, message in pool.messages():
@@ -190,7 +199,15 @@ class Run:
             self.spent = True
             self.say("the budget is spent")
             return None
-        return self.edits()
+        while (edit := self.edits()) and (result := self.tried.get(self.report.key(edit))):
+            self.report.add(edit, result)
+            if n is not None and len(self.report.counted) + len(self.began) >= n:
+                return None
+        return edit
+
+    def write(self):
+        """Writes the result so far, with which --resume goes on."""
+        self.report.write(self.options.result, {**self.head, "minutes": round(self.minutes + (time.monotonic() - self.start) / 60, 1)})
 
     def done(self, edit, result, unsound):
         result["seconds"] = time.monotonic() - self.began.pop(edit)
@@ -202,6 +219,7 @@ class Run:
         self.report.unsound |= set(unsound)
         if not self.report.add(edit, result):
             return
+        self.write()
         print(self.report.line(edit, result), flush=True)
         if result["state"] == "survived" and self.options.survivors:
             with open(self.options.survivors, "a", encoding="utf-8") as file:
@@ -259,7 +277,6 @@ def main():
             print(f"{edit.file}:{edit.line} {edit.function}: {edit.kind}\n  - {old}\n  + {new}")
             n = None if n is None else n - 1
         return 0
-    began = time.monotonic()
     run = Run(options, texts, edits)
     ended = None
     try:
@@ -272,9 +289,7 @@ def main():
     for edit in report.survivors():
         print("\n" + report.block(edit), end="")
     print("\n" + report.summary())
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=trees.TOP, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
-    report.write(options.result, {"commit": commit, "seed": options.seed, "wanted": n, "minutes": round((time.monotonic() - began) / 60, 1),
-                                  "jobs": options.jobs})
+    run.write()
     return ended if ended is not None else 0 if report.good() else 1
 
 

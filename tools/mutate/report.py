@@ -4,12 +4,14 @@
 import csv
 import difflib
 import json
+import os
 
 import suite
 from tree import Bad
 
 COLUMNS = ["file", "function", "old", "new", "state", "why"]
 STATES = ("equal", "open")
+KEY = ("file", "line", "function", "kind", "old", "new")
 KILLED_BAR, EQUAL_BAR = 0.95, 0.03
 
 
@@ -28,6 +30,27 @@ def read_list(path):
     except FileNotFoundError:
         pass
     return found
+
+
+def resume(path, head):
+    """The edits that a run has tried, each with its result, and its minutes, from the result so far."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        edits, minutes = data["list"], data["minutes"]
+    except OSError as error:
+        raise Bad(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise Bad(f"{path}: expected the result of tools/dev mutate") from None
+    for name in ("commit", "seed"):
+        if data.get(name) != head[name]:
+            raise Bad(f"{path}: its {name} is {data.get(name)}, this is {head[name]}: other edits would be drawn")
+    found = {}
+    for edit in edits:
+        if edit["state"] == "equal":
+            edit["state"] = "survived"  # whether it is listed is asked anew
+        found[tuple(edit[c] for c in KEY)] = {c: edit[c] for c in ("state", "killer", "why", "seconds", "asked", "spent")}
+    return found, minutes
 
 
 class Report:
@@ -57,6 +80,9 @@ class Report:
 
     def row(self, edit):
         return self.known.get((edit.file, edit.function, *edit.lines(self.texts[edit.file])))
+
+    def key(self, edit):
+        return (edit.file, edit.line, edit.function, edit.kind, *edit.lines(self.texts[edit.file]))
 
     def count(self, state):
         return sum(result["state"] == state for _, result in self.counted)
@@ -118,18 +144,17 @@ class Report:
         """The result as data."""
         edits = []
         for edit, result in self.counted:
-            old, new = edit.lines(self.texts[edit.file])
-            edits.append({"file": edit.file, "line": edit.line, "function": edit.function, "kind": edit.kind, "old": old, "new": new,
-                          "state": result["state"], "killer": result.get("killer", ""), "why": result.get("why", ""),
+            edits.append({**dict(zip(KEY, self.key(edit))), "state": result["state"], "killer": result.get("killer", ""), "why": result.get("why", ""),
                           "seconds": round(result.get("seconds", 0), 1), "asked": result.get("asked", 0),
                           "spent": {work: round(seconds, 1) for work, seconds in result.get("spent", {}).items()}})
         data = {**head, "edits": len(self.counted), "killed": self.count("killed"), "equal": self.count("equal"),
                 "survived": self.count("survived"), "uncompiled": self.uncompiled, "same_code": self.same, "rate": round(self.rate(), 4),
                 "good": self.good(), "spent": {work: round(seconds) for work, seconds in self.spent.items()},
                 "unsound": sorted(self.unsound), "rooms": self.rooms(), "list": edits}
-        with open(path, "w", encoding="utf-8") as file:
+        with open(f"{path}.new", "w", encoding="utf-8") as file:
             json.dump(data, file, indent=1)
             file.write("\n")
+        os.replace(f"{path}.new", path)
 
 
 def _differ(old, new):

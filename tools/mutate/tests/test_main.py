@@ -31,11 +31,14 @@ class Work(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        options = mock.Mock(no_reach=False, budget=None, survivors=None)
+        self.result = pathlib.Path(folder.name) / "result.json"
+        self.options = mock.Mock(no_reach=False, budget=None, survivors=None, seed=7, n=2, jobs=1, resume=False, result=str(self.result))
+        self.begin()
+
+    def begin(self):
         self.left = list(draw.Sites("a.c", TEXT).found["comparison"])
-        with mock.patch.object(main, "FOLDER", pathlib.Path(folder.name)), mock.patch.object(main, "edited_files", lambda: {"a.c": TEXT}):
-            self.run_ = main.Run(options, {"a.c": TEXT}, lambda: self.left.pop() if self.left else None)
-        self.run_.start = 0
+        with mock.patch.object(main, "FOLDER", self.result.parent), mock.patch.object(main, "edited_files", lambda: {"a.c": TEXT}):
+            self.run_ = main.Run(self.options, {"a.c": TEXT}, lambda: self.left.pop() if self.left else None)
         self.run_.say = lambda text: None
         self.one, self.two = Worker(), Worker()
 
@@ -87,6 +90,47 @@ class Work(unittest.TestCase):
         while self.run_.give(1):
             self.judged(self.one, "uncompiled")
         self.assertEqual(self.one.sent, ["learn"] + ["edit"] * wanted)
+
+    def tried(self):
+        """Tries two edits and leaves the result of a run that was ended then."""
+        self.run_.free, self.run_.left, self.run_.measured = {self.one}, [], True
+        for state in ("killed", "survived"):
+            self.run_.give(3)
+            self.judged(self.one, state)
+
+    def test_a_run_that_was_ended_goes_on_with_what_it_had_not_tried(self):
+        count = len(self.left)
+        self.tried()
+        self.options.resume = True
+        self.begin()
+        self.run_.free, self.run_.left, self.run_.measured = {self.two}, [], True
+        self.run_.give(3)
+        edit = list(self.run_.began)[0]
+        self.assertEqual(self.run_.report.count("killed"), 1)
+        self.assertEqual(self.run_.report.count("survived"), 1)
+        self.assertNotIn(edit, [known for known, _ in self.run_.report.counted])
+        self.assertEqual(len(self.left), count - 3)
+
+    def test_a_run_with_as_many_edits_as_wanted_begins_none(self):
+        self.tried()
+        self.options.resume = True
+        self.begin()
+        self.run_.free, self.run_.left, self.run_.measured = {self.two}, [], True
+        self.assertFalse(self.run_.give(2))
+        self.assertEqual(self.two.sent, [])
+
+    def test_a_result_of_other_edits_is_refused(self):
+        self.tried()
+        self.options.resume, self.options.seed = True, 8
+        with self.assertRaisesRegex(main.trees.Bad, "its seed is 7, this is 8"):
+            self.begin()
+        self.result.write_text("[]")
+        with self.assertRaisesRegex(main.trees.Bad, "expected the result of tools/dev mutate"):
+            self.begin()
+        self.result.unlink()
+        with self.assertRaisesRegex(main.trees.Bad, "No such file"):
+            self.begin()
+
 
 
 if __name__ == "__main__":
