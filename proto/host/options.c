@@ -144,6 +144,12 @@ static bool meant(const struct iw_command_line *line, const struct iw_option *o)
     return true;
 }
 
+/* Returns true if the option's value may be left out. */
+static bool optional(const struct iw_option *o)
+{
+    return o->argument != NULL && o->argument[0] == '[';
+}
+
 /* ---- help ---- */
 
 static void print_option(const struct iw_option *o)
@@ -151,7 +157,8 @@ static void print_option(const struct iw_option *o)
     char left[60];
     snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ',
              o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
-             o->argument != NULL ? " " : "", o->argument != NULL ? o->argument : "");
+             o->argument != NULL && !optional(o) ? " " : "",
+             o->argument != NULL ? o->argument : "");
     printf("  %-*s ", WIDTH, left);
     for (const char *at = o->help; *at; at += strcspn(at, "\n")) {
         if (*at == '\n')
@@ -236,17 +243,17 @@ static int carry_out(const struct iw_command_line *line, size_t index)
     if (!belongs(line, o))
         return iw_complain_exit(IW_EXIT_USAGE, "--%s: of no use with %s", o->name,
                                 line->command_name);
-    switch (take(o, context, o->argument != NULL ? optarg : NULL, error, sizeof(error))) {
+    switch (take(o, context, optarg, error, sizeof(error))) {
     case IW_OPTION_TAKEN:
         return -1;
     case IW_OPTION_END:
         return IW_EXIT_GOOD;
     default:
         return iw_complain_exit(IW_EXIT_USAGE, "--%s%s%.200s: %s", o->name,
-                                o->argument != NULL ? " " : "",
-                                o->argument == NULL ? ""
-                                : *optarg           ? optarg
-                                                    : "\"\"",
+                                optarg != NULL ? " " : "",
+                                optarg == NULL ? ""
+                                : *optarg      ? optarg
+                                               : "\"\"",
                                 error);
     }
 }
@@ -268,20 +275,25 @@ int iw_options_read(const struct iw_command_line *line, int argc, char **argv, i
     while (option_at(line, count, NULL) != NULL)
         count++;
     struct option *names = iw_got(calloc(count + 1, sizeof(*names)));
-    char *letters = iw_got(calloc(2 * count + 2, 1));
-    letters[0] = ':';
-    size_t n = 0, at = 1;
+    char *letters = iw_got(calloc(3 * count + 3, 1));
+    size_t n = 0, at = 0;
+    if (line->operands_are_last)
+        letters[at++] = '+';
+    letters[at++] = ':';
     const struct iw_option *o;
     for (size_t i = 0; (o = option_at(line, i, NULL)); i++) {
         if (!meant(line, o))
             continue;
-        names[n++] =
-            (struct option){.name = o->name,
-                            .has_arg = o->argument != NULL ? required_argument : no_argument,
-                            .val = FIRST + (int)i};
+        names[n++] = (struct option){.name = o->name,
+                                     .has_arg = optional(o)           ? optional_argument
+                                                : o->argument != NULL ? required_argument
+                                                                      : no_argument,
+                                     .val = FIRST + (int)i};
         if (o->letter)
             letters[at++] = o->letter;
         if (o->letter && o->argument != NULL)
+            letters[at++] = ':';
+        if (o->letter && optional(o))
             letters[at++] = ':';
     }
     opterr = 0;

@@ -32,7 +32,8 @@ enum { IW_OPTION_TAKEN = 0, IW_OPTION_WRONG = -1, IW_OPTION_END = 1 };
 struct iw_option {
     const char *name;     /* without the dashes */
     char letter;          /* of its short form; 0: none */
-    const char *argument; /* as the help shows it; NULL: the option takes none */
+    const char *argument; /* as the help shows it; NULL: the option takes none; with '[' before it
+                             ("[=WORD]") it may be left out: set() gets NULL */
     const char *help;     /* may have several lines; NULL: the help leaves the option out */
     unsigned commands;    /* bits of the commands that take it; 0: all */
     enum iw_option_kind kind;
@@ -74,6 +75,7 @@ struct iw_command_line {
     unsigned command;         /* bit of the command; 0: there are no commands */
     const char *command_name; /* for complaints; NULL: there are none */
     int most_operands;        /* more operands are an error; -1: any number */
+    bool operands_are_last;   /* options end with the first word that is none */
     void (*more_help)(void);  /* prints what stands between usage and options; NULL: nothing */
 };
 

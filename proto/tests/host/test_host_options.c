@@ -55,6 +55,7 @@ static const struct iw_option more[] = {
     {"amount", 0, "X", "amount", 0, IW_OPTION_MEASURES(struct values, real, 0, 2)},
     {"free", 0, "X", "free", 0, IW_OPTION_MEASURES(struct values, real, 0, 1e9)},
     {"bare", 0, NULL, "a call without a word", 0, IW_OPTION_CALLS(call)},
+    {"maybe", 'm', "[=X]", "a call that may have a word", 0, IW_OPTION_CALLS(call)},
 };
 
 static void between(void)
@@ -68,6 +69,7 @@ static int n_operands;
 
 /* Reads a line of words, `fd` (1 or 2) into `printed`. */
 static int most_operands = -1;
+static bool operands_are_last;
 
 static int read_line(unsigned command, int fd, const char *text)
 {
@@ -83,6 +85,7 @@ static int read_line(unsigned command, int fd, const char *text)
                                          .command = command,
                                          .command_name = command == LIST ? "'list'" : "'run'",
                                          .most_operands = most_operands,
+                                         .operands_are_last = operands_are_last,
                                          .more_help = between};
     char *argv[20] = {program};
     int argc = 1, first = 0, saved = dup(fd), status;
@@ -200,6 +203,35 @@ static void too_many_words(void **state)
     most_operands = -1;
 }
 
+static void words_after_the_first_are_no_options(void **state)
+{
+    (void)state;
+    operands_are_last = true;
+    assert_int_equal(read_line(RUN, 2, "--flag a --on bad -z"), -1);
+    assert_true(v.flag && !v.on);
+    assert_int_equal(n_operands, 4);
+    assert_string_equal(words[1], "--on");
+    assert_int_equal(read_line(RUN, 2, "-- --flag"), -1);
+    assert_int_equal(n_operands, 1);
+    complains(RUN, "--on", "prog: --on: expected a value; see --help\n");
+    operands_are_last = false;
+}
+
+static void a_value_may_be_left_out(void **state)
+{
+    (void)state;
+    assert_int_equal(read_line(RUN, 2, "--maybe word"), -1);
+    assert_string_equal(v.called, "nothing");
+    assert_int_equal(n_operands, 1);
+    assert_int_equal(read_line(RUN, 2, "-m word"), -1);
+    assert_string_equal(v.called, "nothing");
+    assert_int_equal(read_line(RUN, 2, "--maybe=word"), -1);
+    assert_string_equal(v.called, "word");
+    assert_int_equal(read_line(RUN, 2, "-mword"), -1);
+    assert_string_equal(v.called, "word");
+    complains(RUN, "--maybe=bad", "prog: --maybe bad: expected anything else\n");
+}
+
 static void ends(void **state)
 {
     (void)state;
@@ -229,6 +261,7 @@ static void help(void **state)
                                    "      --amount X           amount\n"
                                    "      --free X             free\n"
                                    "      --bare               a call without a word\n"
+                                   "  -m, --maybe[=X]          a call that may have a word\n"
                                    "  -h, --help               print this\n"
                                    "  -V, --version            print the version\n"
                                    "the end\n";
@@ -261,10 +294,16 @@ static void octets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),         cmocka_unit_test(neighbours_stay),
-        cmocka_unit_test(refused),        cmocka_unit_test(one_name_for_two_commands),
-        cmocka_unit_test(too_many_words), cmocka_unit_test(ends),
-        cmocka_unit_test(help),           cmocka_unit_test(octets),
+        cmocka_unit_test(values),
+        cmocka_unit_test(neighbours_stay),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(one_name_for_two_commands),
+        cmocka_unit_test(too_many_words),
+        cmocka_unit_test(words_after_the_first_are_no_options),
+        cmocka_unit_test(a_value_may_be_left_out),
+        cmocka_unit_test(ends),
+        cmocka_unit_test(help),
+        cmocka_unit_test(octets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
