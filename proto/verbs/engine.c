@@ -213,29 +213,13 @@ __attribute__((constructor)) static void handle_fork(void)
 
 /* ---- start ---- */
 
-static void read_settings(struct iw_verbs_settings *s)
-{
-    const char *text = getenv("IWARP_VERBS");
-    *s = (struct iw_verbs_settings){.crc = true, .rtr = true, .revision = 2};
-    if (text == NULL)
-        return;
-    s->crc = strstr(text, "crc=off") == NULL;
-    s->markers = strstr(text, "markers=on") != NULL;
-    s->rtr = strstr(text, "rtr=off") == NULL;
-    if (strstr(text, "revision=1") != NULL)
-        s->revision = 1;
-    const char *mulpdu = strstr(text, "mulpdu=");
-    if (mulpdu != NULL)
-        s->mulpdu = (uint32_t)strtoul(mulpdu + strlen("mulpdu="), NULL, 10);
-}
-
 /* What a child of fork has from its parent, too. */
 static bool start_memory(struct engine *e)
 {
     const struct iw_domain_limits limits = {IW_VERBS_REGIONS, IW_VERBS_BUFFERS};
     if (e->domain != NULL)
         return true;
-    read_settings(&e->settings);
+    iw_verbs_read_settings(getenv("IWARP_VERBS"), &e->settings);
     iw_host_env_init(&e->env, false);
     e->domain = iw_domain_create(&e->env.env, &limits);
     return e->domain != NULL && e->survives_fork;

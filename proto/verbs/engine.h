@@ -15,18 +15,12 @@
 #include <stdint.h>
 
 #include "iwarp/transport.h"
+#include "verbs/settings.h"
 
 enum {
     IW_VERBS_REGIONS = 1 << 16, /* of the process: memory regions */
     IW_VERBS_BUFFERS = 1024,    /* of the process: two for each connection that is busy */
     IW_VERBS_GRACE = 2          /* ms without a poll after which the thread takes over */
-};
-
-/* The settings of the launcher, read from the environment. */
-struct iw_verbs_settings {
-    bool crc, markers, rtr;
-    uint8_t revision;
-    uint32_t mulpdu; /* 0: from the EMSS */
 };
 
 /* Takes the lock; starts the engine at its first use. Returns false with errno set, and without the

@@ -170,6 +170,7 @@ static void configure(struct iw_endpoint_config *config, struct iw_verbs_link *l
     config->mpa.enhanced = settings->revision >= 2;
     config->mpa.peer_to_peer = settings->rtr && settings->revision >= 2;
     config->mulpdu = settings->mulpdu;
+    config->switches = &settings->switches;
     config->startup_timeout = STARTUP;
     config->responder_first = SPEAK_FIRST;
     config->max_reads = IW_VERBS_READS;

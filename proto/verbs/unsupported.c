@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions that iWARP or this library has no meaning for. */
 #include "verbs/objects.h"
+#include "verbs/settings.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -13,8 +14,9 @@ enum { NAMES = 128 }; /* more than there are */
 void iw_verbs_refused(const char *name)
 {
     static _Atomic(const char *) reported[NAMES];
-    const char *settings = getenv("IWARP_VERBS");
-    if (settings == NULL || strstr(settings, "trace=on") == NULL)
+    struct iw_verbs_settings settings;
+    iw_verbs_read_settings(getenv("IWARP_VERBS"), &settings);
+    if (!settings.verbose)
         return;
     for (unsigned i = 0; i < NAMES; i++) {
         const char *known = NULL;

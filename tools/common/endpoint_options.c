@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "iwarp/nearest.h"
-#include "list_rules.h"
+#include "switch_options.h"
 
 /* ---- values ---- */
 
@@ -84,62 +83,6 @@ static int set_private(void *context, const char *value, char *error, size_t roo
                          room);
 }
 
-/* Returns the check or rule that is near to what stands before '=', NULL if it is one, or if none
- * is near. */
-static const char *suggestion(const char *value)
-{
-    char name[IW_NEAREST_WORD] = "";
-    size_t length = strcspn(value, "=");
-    if (length >= sizeof(name))
-        return NULL;
-    memcpy(name, value, length);
-    if (iw_check_find(name) != IW_CHECK_NONE || iw_rule_find(name) != NULL)
-        return NULL;
-    return iw_nearest_check(name) != NULL ? iw_nearest_check(name) : iw_nearest_rule(name);
-}
-
-static int set_switch(void *context, enum iw_switch kind, const char *value, char *error,
-                      size_t room)
-{
-    struct iw_endpoint_options *o = context;
-    const char *why;
-    if (iw_switches_set(&o->switches, kind, value, &why) > 0)
-        return IW_OPTION_TAKEN;
-    const char *near = suggestion(value);
-    return iw_option_wrong(error, room, "%s%s%s%s", why, near != NULL ? " (did you mean " : "",
-                           near != NULL ? near : "", near != NULL ? "?)" : "");
-}
-
-static int set_ignore(void *context, const char *value, char *error, size_t room)
-{
-    return set_switch(context, IW_SWITCH_IGNORE, value, error, room);
-}
-
-static int set_overstrict(void *context, const char *value, char *error, size_t room)
-{
-    return set_switch(context, IW_SWITCH_OVERSTRICT, value, error, room);
-}
-
-static int set_violate(void *context, const char *value, char *error, size_t room)
-{
-    return set_switch(context, IW_SWITCH_VIOLATE, value, error, room);
-}
-
-static int set_botch(void *context, const char *value, char *error, size_t room)
-{
-    return set_switch(context, IW_SWITCH_BOTCH, value, error, room);
-}
-
-static int print_rules(void *context, const char *value, char *error, size_t room)
-{
-    (void)context;
-    (void)value;
-    (void)error;
-    (void)room;
-    iw_list_rules(stdout);
-    return IW_OPTION_END;
-}
-
 #define SWITCH(member) IW_OPTION_SWITCHES(struct iw_endpoint_options, endpoint.member)
 #define COUNT(member, least, most)                                                                 \
     IW_OPTION_COUNTS(struct iw_endpoint_options, endpoint.member, least, most)
@@ -171,13 +114,6 @@ static const struct iw_option shared[] = {
      IW_OPTION_CALLS(set_startup_timeout)},
     {"private", 0, "HEX|@FILE", "private data, at most 512 octets (508 if enhanced)", 0,
      IW_OPTION_CALLS(set_private)},
-    {"ignore", 0, "X", "skip a check; X is a check or a rule", 0, IW_OPTION_CALLS(set_ignore)},
-    {"overstrict", 0, "X", "refuse a legal thing", 0, IW_OPTION_CALLS(set_overstrict)},
-    {"violate", 0, "X", "break a rule when sending", 0, IW_OPTION_CALLS(set_violate)},
-    {"botch", 0, "X=REACTION", "react wrongly: layer, type, code, place, close, silent or again", 0,
-     IW_OPTION_CALLS(set_botch)},
-    {"list-rules", 0, NULL, "print all checks and rules, and exit", 0,
-     IW_OPTION_CALLS(print_rules)},
 };
 
 /* ---- the command line ---- */
@@ -204,6 +140,7 @@ int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoin
     const struct iw_option_table tables[] = {
         {.options = program->options, .count = program->option_count, .context = program->context},
         {"Of each connection:", shared, sizeof(shared) / sizeof(*shared), options},
+        {"Deviations:", iw_switch_options, IW_SWITCH_OPTIONS, &options->switches},
     };
     char usage[400];
     snprintf(usage, sizeof(usage), "usage: %s %s\n%s\n\n", program->name, program->usage,
@@ -211,7 +148,7 @@ int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoin
     const struct iw_command_line line = {.program = program->name,
                                          .usage = usage,
                                          .tables = tables,
-                                         .n_tables = 2,
+                                         .n_tables = sizeof(tables) / sizeof(*tables),
                                          .most_operands = (int)program->operand_count};
     int first;
     iw_complain_as(program->name);

@@ -187,7 +187,7 @@ static void each_is_reported_once_and_only_if_asked(void **state)
 {
     unsetenv("IWARP_VERBS");
     assert_string_equal(printed(*state), "");
-    setenv("IWARP_VERBS", "crc=on,trace=on", 1);
+    setenv("IWARP_VERBS", "crc=on,verbose=on", 1);
     assert_string_equal(
         printed(*state),
         "iwarp-run: ibv_create_ah is not supported\n"

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run_library.h"
+
+#include "host/complain.h"
+#include "host/files.h"
+#include "host/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Finds the library from where this program lies. Returns its path, which the caller frees, or NULL
+ * if it is not there. */
+static char *find_library(void)
+{
+    static const char *const folders[] = {"../lib/iwarp", "../" IW_LIBDIR "/iwarp"};
+    char *own = iw_own_folder(), *found = NULL;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && found == NULL; i++) {
+        char *candidate = iw_text_format("%s/%s/libibverbs.so.1", own, folders[i]);
+        found = realpath(candidate, NULL);
+        free(candidate);
+    }
+    free(own);
+    return found;
+}
+
+/* Puts the library before what is preloaded already, but after AddressSanitizer's, which has to be
+ * the first. ThreadSanitizer's comes after it: beneath its poll() it would not see our locks. */
+static void preload(const char *library)
+{
+    const char *before = getenv("LD_PRELOAD");
+    const bool any = before != NULL && *before != '\0';
+    const bool asan = any && strstr(before, "asan") != NULL;
+    char *value = iw_text_format("%s%s%s", asan ? before : library, any ? ":" : "",
+                                 asan  ? library
+                                 : any ? before
+                                       : "");
+    if (setenv("LD_PRELOAD", value, 1) != 0)
+        iw_complain_memory();
+    free(value);
+}
+
+int run_preload(char *error, size_t room)
+{
+    char *library = find_library();
+    const char *wrong =
+        library == NULL ? "libibverbs.so.1 is not in ../lib/iwarp, seen from this program"
+        : strpbrk(library, " :") != NULL
+            ? "libibverbs.so.1 must lie where no path has a space or a colon, for the loader's sake"
+            : NULL;
+    if (wrong == NULL)
+        preload(library);
+    else
+        snprintf(error, room, "%s", wrong);
+    free(library);
+    return wrong == NULL ? 0 : -1;
+}
+
+static void print_switches(FILE *out, const struct iw_switches *s)
+{
+    static const char *const kinds[] = {[IW_SWITCH_IGNORE] = "ignore",
+                                        [IW_SWITCH_OVERSTRICT] = "overstrict",
+                                        [IW_SWITCH_VIOLATE] = "violate"};
+    for (int check = IW_CHECK_NONE + 1; check < IW_CHECK_COUNT; check++) {
+        const char *name = iw_check_info((enum iw_check)check)->name;
+        for (unsigned kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++)
+            if (iw_switch_is_set(s, (enum iw_switch)kind, (enum iw_check)check))
+                fprintf(out, ",%s=%s", kinds[kind], name);
+        enum iw_botch botch = iw_switch_botched(s, (enum iw_check)check);
+        if (botch != IW_BOTCH_NONE)
+            fprintf(out, ",botch=%s=%s", name, iw_botch_name(botch));
+    }
+}
+
+void run_pass_settings(const struct run_settings *s)
+{
+    char *value = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&value, &length);
+    if (out == NULL)
+        iw_complain_memory();
+    fprintf(out, "crc=%s,markers=%s,rtr=%s,verbose=%s,revision=%u,mulpdu=%u", s->crc ? "on" : "off",
+            s->markers ? "on" : "off", s->rtr ? "on" : "off", s->verbose ? "on" : "off",
+            s->revision, s->mulpdu);
+    print_switches(out, &s->switches);
+    if (fclose(out) != 0 || setenv("IWARP_VERBS", value, 1) != 0)
+        iw_complain_memory();
+    free(value);
+}

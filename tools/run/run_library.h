@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUN_LIBRARY_H
+#define IW_RUN_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "iwarp/rules.h"
+
+/* What the library is asked to do. */
+struct run_settings {
+    bool crc, markers, rtr, verbose;
+    uint8_t revision;
+    uint32_t mulpdu; /* 0: from the EMSS */
+    struct iw_switches switches;
+};
+
+/* Has the library, which lies beside this program's folder, preloaded into what is executed from
+ * now on. Returns 0, or -1 with the reason in `error`. */
+int run_preload(char *error, size_t room);
+/* Passes the settings on, in IWARP_VERBS. */
+void run_pass_settings(const struct run_settings *settings);
+
+#endif
