@@ -33,6 +33,9 @@ p:register_heuristic("iwarp.message", guess)
 p:register_heuristic("iwarp.private_data", guess)
 local stumble = Proto("stumble", "Stumble")
 function stumble.dissector(tvb) return tvb(0, 100000):uint() end
+local one = Proto("oneoctet", "One octet")
+function one.dissector(tvb, pinfo, tree) tree:add(one, tvb(0, 1)) return 1 end
+DissectorTable.get("iwarp.port"):add_for_decode_as(one)
 DissectorTable.get("iwarp.port"):add_for_decode_as(stumble)
 DissectorTable.get("iwarp.private_data.port"):add_for_decode_as(p)
 """
@@ -119,6 +122,10 @@ class Tests:
         found = self.fields(capture, "iwarp", "iwarp.mpa.ulpdu_length")
         again = self.fields(capture, "iwarp", "iwarp.mpa.ulpdu_length", options=(*lua, "-d", "iwarp.port==4711,stumble"))
         equal("after a ULP that throws", again, found)
+        capture = PCAPS / "golden/startup/streaming.pcapng"
+        taken = self.fields(capture, "oneoctet", "frame.number", options=(*lua, "-d", "iwarp.port==4711,oneoctet"))
+        guessed = self.fields(capture, "greeting", "frame.number", options=(*lua, "-d", "iwarp.port==4711,oneoctet"))
+        equal("a ULP that takes one octet of each message", (len(taken), guessed), (2, []))
 
     def try_stream(self):
         capture = PCAPS / "golden/startup/streaming.pcapng"

@@ -85,6 +85,7 @@ static void guesses_are_noted(void **state)
         {0, IW_OP_ATOMIC_RESPONSE, 3, true},
         {0, IW_OP_SEND, 0, false},
         {0, IW_OP_READ_RESPONSE, 2, false},
+        {0, IW_OP_ATOMIC_RESPONSE, 4, false},
     };
     struct scene s;
     (void)state;

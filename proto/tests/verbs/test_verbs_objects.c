@@ -304,6 +304,29 @@ static void queues_are_resized(void **state)
     assert_int_equal(ibv_close_device(context), 0);
 }
 
+static void thread_domains_and_the_parents_of_domains(void **state)
+{
+    struct ibv_device **list = ibv_get_device_list(NULL);
+    struct ibv_context *context = ibv_open_device(list[0]);
+    struct ibv_td_init_attr plain = {0}, more = {.comp_mask = 1};
+    (void)state;
+    ibv_free_device_list(list);
+    struct ibv_td *td = ibv_alloc_td(context, &plain);
+    assert_non_null(td);
+    assert_ptr_equal(td->context, context);
+    errno = 0;
+    assert_null(ibv_alloc_td(context, &more));
+    assert_int_equal(errno, EINVAL);
+    struct ibv_pd *pd = ibv_alloc_pd(context);
+    struct ibv_parent_domain_init_attr of = {.pd = pd, .td = td};
+    struct ibv_pd *parent = ibv_alloc_parent_domain(context, &of);
+    assert_non_null(parent);
+    assert_int_equal(ibv_dealloc_pd(parent), 0);
+    assert_int_equal(ibv_dealloc_td(td), 0);
+    assert_int_equal(ibv_dealloc_pd(pd), 0);
+    assert_int_equal(ibv_close_device(context), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +339,7 @@ int main(void)
         cmocka_unit_test(states_follow_each_other),
         cmocka_unit_test(events_come_once_for_each_request),
         cmocka_unit_test(queues_are_resized),
+        cmocka_unit_test(thread_domains_and_the_parents_of_domains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
