@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lint.h"
 
+#include "observer/hosted/finding.h"
+
 #include <inttypes.h>
 
 char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, char *text)
@@ -40,43 +42,23 @@ static void put_line(const struct iw_lint_connection *c, const char *type, enum 
 void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *o)
 {
     struct iw_lint *lint = c->lint;
-    const struct iw_fault *f = &o->fault;
-    const struct iw_check_info *info = iw_check_info(f->check);
-    const struct iw_rule *rule = iw_check_sender_rule(f->check);
-    const char *level = iw_level_name(rule->level);
-    uint64_t frame = iw_lint_frame(c, o->side, f->pos);
+    const struct iw_rule *rule = iw_check_sender_rule(o->fault.check);
+    uint64_t frame = iw_lint_frame(c, o->side, o->fault.pos);
     if (lint->options->must && (rule->level < IW_LEVEL_MUST || rule->implied))
         return;
     lint->findings++;
-    char got[IW_LINT_HEX], want[IW_LINT_HEX], values[3 * IW_LINT_HEX] = "";
-    bool valued = iw_fault_has_values(f);
-    iw_lint_hex(got, f->got);
-    iw_lint_hex(want, f->want);
-    if (valued)
-        snprintf(values, sizeof(values), ": %s, expected %s", got, want);
-    char what[512], where[128], from[IW_ENDPOINT_TEXT];
-    enum iw_quirk quirk = iw_quirk_shown(o->quirks, f->check);
-    bool explained = quirk != IW_QUIRK_COUNT && quirk != IW_QUIRK_TERMINATE_REVERSED;
-    snprintf(what, sizeof(what), "%s (%s%s): %s%s%s [%s; %s", rule->id, level,
-             rule->implied ? ", implied" : "", info->text, explained ? ": " : "",
-             explained ? iw_quirk_text(quirk) : "", info->name, iw_side_name(o->side));
-    snprintf(where, sizeof(where), "octet %" PRIu64 "%s", f->pos, values);
-    iw_lint_note(lint, frame, "%s, %s]", what, where);
+    char text[IW_FINDING_TEXT], where[IW_FINDING_WHERE], from[IW_ENDPOINT_TEXT];
+    iw_lint_note(lint, frame, "%s", iw_finding_print(text, o, NULL));
     switch (lint->options->format) {
     case IW_LINT_TEXT:
-        fprintf(lint->out, "%s:%" PRIu64 ": %s %s, %s]\n", lint->options->path, frame, what,
-                iw_lint_address(c, o->side, from), where);
+        fprintf(lint->out, "%s:%" PRIu64 ": %s\n", lint->options->path, frame,
+                iw_finding_print(text, o, iw_lint_address(c, o->side, from)));
         break;
     case IW_LINT_JSON:
-        put_line(c, "finding", o->side, frame,
-                 json_pack("{s:I, s:s, s:s, s:s, s:b, s:s, s:s*, s:s*, s:s*}", "octet",
-                           (json_int_t)f->pos, "check", info->name, "rule", rule->id, "level",
-                           level, "implied", (int)rule->implied, "text", info->text, "got",
-                           valued ? got : NULL, "want", valued ? want : NULL, "quirk",
-                           quirk != IW_QUIRK_COUNT ? iw_quirk_name(quirk) : NULL));
+        put_line(c, "finding", o->side, frame, iw_finding_json(o));
         break;
     case IW_LINT_SARIF:
-        iw_lint_sarif_finding(c, o, where);
+        iw_lint_sarif_finding(c, o, iw_finding_where(where, o));
         break;
     }
     iw_lint_line(lint, frame);
