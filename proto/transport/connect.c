@@ -38,7 +38,7 @@ void iw_connection_progress(struct iw_connection *c)
     c->error = iw_socket_error(c->fd);
     if (c->error == 0) {
         fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) & ~O_NONBLOCK);
-        iw_connection_established(c);
+        iw_connection_established(c, true);
         return;
     }
     if (c->address == NULL) { /* the caller's own socket */
@@ -112,7 +112,8 @@ struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain 
     struct iw_connection *c = iw_connection_create(r, domain, endpoint, ops, context);
     if (c == NULL)
         return NULL;
-    if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) || iw_connection_attach(c, fd)) {
+    if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) ||
+        iw_connection_attach(c, fd, endpoint->role == IW_MPA_INITIATOR)) {
         int saved = errno;
         iw_connection_destroy(c);
         errno = saved;

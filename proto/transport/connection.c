@@ -35,7 +35,7 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
     if (c == NULL)
         return NULL;
     struct iw_endpoint_config config = *endpoint;
-    config.in_place = true;
+    config.in_place = r->tap == NULL;
     int result = iw_heap_reserve(r)
                      ? IW_ERR_MEMORY
                      : iw_endpoint_create(domain, &config, iw_transport_now(), &c->ep);
@@ -44,6 +44,7 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
         errno = result == IW_ERR_MEMORY ? ENOMEM : EINVAL;
         return NULL;
     }
+    c->tap = r->tap;
     c->source.handle = handle;
     c->source.release = release;
     c->source.ask = ask;
@@ -84,6 +85,7 @@ void iw_connection_close(struct iw_connection *c, bool reset)
     epoll_ctl(c->source.reactor->epoll, EPOLL_CTL_DEL, c->fd, NULL);
     close(c->fd);
     c->fd = -1;
+    iw_tap_closed(c, reset);
 }
 
 /* TCP_MAXSEG is the largest payload of a segment now, options and path MTU taken into account (RFC
@@ -109,7 +111,7 @@ int iw_socket_error(int fd)
     return error;
 }
 
-void iw_connection_established(struct iw_connection *c)
+void iw_connection_established(struct iw_connection *c, bool active)
 {
     socklen_t length = sizeof(c->local);
     (void)getsockname(c->fd, &c->local.any, &length);
@@ -120,6 +122,7 @@ void iw_connection_established(struct iw_connection *c)
     c->connecting = false;
     c->wait_ms = 0;
     refresh_emss(c, iw_transport_now());
+    iw_tap_opened(c, active);
 }
 
 void iw_socket_prepare(int fd)
@@ -127,7 +130,7 @@ void iw_socket_prepare(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 }
 
-int iw_connection_attach(struct iw_connection *c, int fd)
+int iw_connection_attach(struct iw_connection *c, int fd, bool active)
 {
     c->fd = fd;
     if (iw_connection_arm(c, EPOLL_CTL_ADD)) {
@@ -135,7 +138,7 @@ int iw_connection_attach(struct iw_connection *c, int fd)
         return -1;
     }
     iw_socket_prepare(fd);
-    iw_connection_established(c);
+    iw_connection_established(c, active);
     iw_pending_add(c->source.reactor, c);
     return 0;
 }
@@ -149,6 +152,8 @@ void iw_connection_lose(struct iw_connection *c, int error)
     c->write_broken = true;
     if (!c->error)
         c->error = error;
+    if (error == ECONNRESET)
+        iw_tap_ended(c, false, true);
     iw_endpoint_input_end(c->ep, false, iw_transport_now());
 }
 
@@ -200,6 +205,7 @@ static ssize_t receive_into(struct iw_connection *c, int flags, struct received 
     if (room == 0) {
         ssize_t n = recv(c->fd, r->buffer, IW_TRANSPORT_READ, flags);
         got->length = n > 0 ? (size_t)n : 0;
+        iw_tap_octets(c, false, &(struct iw_iov){r->buffer, got->length}, 1, got->length);
         return n;
     }
     struct iovec into[2] = {{at, room}, {r->buffer, BEHIND_LANDING}};
@@ -227,6 +233,7 @@ static bool receive(struct iw_connection *c, int flags)
         iw_connection_lose(c, c->error);
     } else if (n == 0) {
         c->read_done = true;
+        iw_tap_ended(c, false, false);
         iw_endpoint_input_end(c->ep, true, iw_transport_now());
     } else if (errno != EAGAIN && errno != EINTR) {
         iw_connection_lose(c, errno);
@@ -276,6 +283,14 @@ static size_t octets_of(const struct iw_iov *pieces, size_t count)
     return octets;
 }
 
+static size_t total_of(const size_t *counts, size_t lists)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < lists; i++)
+        total += counts[i];
+    return total;
+}
+
 /* Sends several lists. A list that is not sent as a whole has to be the last. Linux does so since
  * 4.9, unless a libc makes a loop of its own; then the stream is spoilt, and the connection has to
  * end. */
@@ -322,8 +337,10 @@ static bool transmit(struct iw_connection *c)
         ssize_t n = lists == 1 ? send_list(c->fd, pieces, counts[0])
                                : send_lists(c->fd, pieces, counts, lists);
         int error = errno;
-        if (n > 0)
+        if (n > 0) {
             now = iw_transport_now();
+            iw_tap_octets(c, true, pieces, total_of(counts, lists), (size_t)n);
+        }
         iw_endpoint_sent(c->ep, n > 0 ? (size_t)n : 0, now);
         if (n > 0) {
             total += (size_t)n;
@@ -369,6 +386,7 @@ void iw_connection_serve(struct iw_connection *c, bool tick)
         !c->write_broken && !c->connecting) {
         shutdown(c->fd, SHUT_WR);
         c->fin_sent = true;
+        iw_tap_ended(c, true, false);
         iw_endpoint_fin_sent(c->ep, iw_transport_now());
         want = iw_endpoint_want(c->ep);
     }
@@ -509,7 +527,7 @@ void iw_connection_flush(struct iw_connection *c)
 int iw_connection_remake(struct iw_connection *c, const struct iw_endpoint_config *endpoint)
 {
     struct iw_endpoint_config config = *endpoint;
-    config.in_place = true;
+    config.in_place = c->tap == NULL;
     return iw_endpoint_remake(&c->ep, &config, iw_transport_now());
 }
 

@@ -52,7 +52,7 @@ static void admit(struct iw_listener *l, int fd)
         config->configure(config->context, &endpoint);
     struct iw_connection *c = iw_connection_create(l->source.reactor, config->domain, &endpoint,
                                                    &config->ops, config->context);
-    if (c == NULL || iw_connection_attach(c, fd)) {
+    if (c == NULL || iw_connection_attach(c, fd, false)) {
         iw_connection_destroy(c);
         close(fd);
         return;

@@ -54,6 +54,11 @@ void iw_reactor_destroy(struct iw_reactor *r)
     free(r);
 }
 
+void iw_reactor_tap(struct iw_reactor *r, const struct iw_tap *tap)
+{
+    r->tap = tap;
+}
+
 void iw_reactor_forget(struct iw_reactor *r)
 {
     close(r->epoll);

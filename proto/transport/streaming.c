@@ -20,6 +20,7 @@ int iw_connection_send_stream(struct iw_connection *c)
             continue;
         if (n < 0)
             return errno == EAGAIN ? 0 : -1;
+        iw_tap_octets(c, true, &(struct iw_iov){c->stream, (size_t)n}, 1, (size_t)n);
         c->stream_length -= (size_t)n;
         memmove(c->stream, c->stream + n, c->stream_length);
     }

@@ -79,6 +79,8 @@ struct iw_connection {
     size_t heap_index;      /* 1..; 0 if not in the heap */
     TAILQ_ENTRY(iw_connection) pending_entry;
     struct iw_endpoint *ep;
+    const struct iw_tap *tap; /* NULL: nobody looks on */
+    void *tapped;             /* the tap's; NULL: it does not look at this one */
     struct iw_connection_ops ops;
     void *context;
     struct addrinfo *addresses, *address; /* connecting: all of them, and the one being tried */
@@ -101,6 +103,7 @@ struct iw_reactor {
     struct iw_connection **heap; /* by deadline, earliest at [1] */
     size_t heap_count, heap_room;
     uint8_t *buffer;
+    const struct iw_tap *tap; /* NULL: nobody looks on */
 };
 
 /* reactor.c */
@@ -123,20 +126,27 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
 /* Returns the error that a socket has, and clears it. */
 int iw_socket_error(int fd);
 /* Gives it a connected, blocking socket. Returns -1 with errno set if epoll refuses it. */
-int iw_connection_attach(struct iw_connection *c, int fd);
+int iw_connection_attach(struct iw_connection *c, int fd, bool active);
 /* Asks epoll for the events that the connection waits for now. */
 int iw_connection_arm(struct iw_connection *c, int operation);
 void iw_connection_close(struct iw_connection *c, bool reset);
 /* Reports the loss of the connection to its endpoint. */
 void iw_connection_lose(struct iw_connection *c, int error);
-/* The socket is connected. */
-void iw_connection_established(struct iw_connection *c);
+/* The socket is connected: by us, or accepted. */
+void iw_connection_established(struct iw_connection *c, bool active);
 void iw_socket_prepare(int fd);
 /* Sends, reports, ends or re-arms; with `tick`, a deadline has passed. */
 void iw_connection_serve(struct iw_connection *c, bool tick);
 
 /* connect.c: the socket that is being connected is ready, or has failed. */
 void iw_connection_progress(struct iw_connection *c);
+
+/* connection_tap.c: tells who looks on, if anybody does. */
+void iw_tap_opened(struct iw_connection *c, bool active);
+void iw_tap_octets(const struct iw_connection *c, bool sent, const struct iw_iov *pieces,
+                   size_t count, size_t length);
+void iw_tap_ended(const struct iw_connection *c, bool sent, bool reset);
+void iw_tap_closed(struct iw_connection *c, bool reset);
 
 /* streaming.c */
 /* Gives octets of the peer to the application. Returns how many it took. */

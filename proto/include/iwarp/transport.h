@@ -43,6 +43,7 @@
 #include <sys/socket.h>
 
 #include "iwarp/endpoint.h"
+#include "iwarp/tap.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -92,6 +93,10 @@ struct iw_reactor *iw_reactor_create(void);
 /* Destroys a reactor and everything that it owns, connections by a reset and without call-backs.
  * Not to be called from inside a step. NULL is ignored. */
 void iw_reactor_destroy(struct iw_reactor *r);
+/* Has `tap`, which is borrowed, look on at the connections that are made from now on. Their payload
+ * is received into a buffer first, so that the program cannot change octets that the tap has not
+ * seen. NULL: nobody looks on. */
+void iw_reactor_tap(struct iw_reactor *r, const struct iw_tap *tap);
 /* In a child of fork: closes the descriptors of the sockets and of the epoll set that it has from
  * its parent, without a word to the peers, and leaves the parent's set as it is. The reactor and
  * its objects may then only be destroyed. */
