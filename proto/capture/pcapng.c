@@ -201,6 +201,12 @@ bool iw_pcapng_copy(struct iw_pcapng *w, const struct iw_frame *frame, const cha
     return put_packet(w, frame, w->interface[frame->interface] - 1, comments, count);
 }
 
+void iw_pcapng_flush(struct iw_pcapng *w)
+{
+    if (fflush(w->file) != 0 && w->failed == 0)
+        w->failed = errno;
+}
+
 bool iw_pcapng_close(struct iw_pcapng *w, char error[IW_CAPTURE_ERROR])
 {
     if (fclose(w->file) != 0 && w->failed == 0)

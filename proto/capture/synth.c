@@ -86,6 +86,12 @@ bool iw_synth_finish(struct iw_synth *s, char error[IW_CAPTURE_ERROR])
     return good;
 }
 
+void iw_synth_flush(struct iw_synth *s)
+{
+    if (s->stream != NULL)
+        iw_pcapng_flush(s->stream);
+}
+
 void iw_synth_free(struct iw_synth *s)
 {
     if (s == NULL)

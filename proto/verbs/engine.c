@@ -11,7 +11,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "judge/judge.h"
 
 static struct engine {
     bool started;
@@ -22,10 +25,11 @@ static struct engine {
     struct iw_domain *domain;
     struct iw_reactor *reactor;
     struct iw_watch *watch;
-    int wake_fd;      /* in the reactor: ends the wait of whoever drives */
-    int kick_fd;      /* ends the sleep of the thread */
-    bool leader;      /* somebody waits in iw_verbs_wait or poll() and drives */
-    unsigned in_poll; /* those in poll() */
+    struct iw_judge *judge; /* NULL: nobody looks on */
+    int wake_fd;            /* in the reactor: ends the wait of whoever drives */
+    int kick_fd;            /* ends the sleep of the thread */
+    bool leader;            /* somebody waits in iw_verbs_wait or poll() and drives */
+    unsigned in_poll;       /* those in poll() */
     bool covering, asleep;
     bool cover_now;      /* the thread has been asked to drive at once */
     uint64_t activity;   /* counts polls, and POLLS for a leader that left */
@@ -160,6 +164,8 @@ void iw_verbs_at_fork(void (*hook)(void))
 static void before_fork(void)
 {
     pthread_mutex_lock(&lock);
+    if (engine.judge != NULL)
+        iw_judge_settle(engine.judge);
 }
 
 static void after_fork(void)
@@ -182,6 +188,9 @@ static void part_event(int fd)
 static void part(struct engine *e)
 {
     iw_reactor_forget(e->reactor);
+    if (e->judge != NULL)
+        iw_judge_leave(e->judge);
+    e->judge = NULL;
     close(e->wake_fd);
     close(e->kick_fd);
     for (int fd = 0; fd < FDS; fd++)
@@ -225,6 +234,31 @@ static bool start_memory(struct engine *e)
     return e->domain != NULL && e->survives_fork;
 }
 
+static void begin_judging(struct engine *e)
+{
+    const char *folder = getenv("IWARP_RUN_FOLDER");
+    if (!e->settings.judge || folder == NULL)
+        return;
+    e->judge = iw_judge_create(folder, e->settings.capture);
+    if (e->judge != NULL)
+        iw_reactor_tap(e->reactor, iw_judge_tap(e->judge));
+    else
+        fprintf(stderr, "iwarp-run: process %ld is not judged: cannot write to %s: %s\n",
+                (long)getpid(), folder, strerror(errno));
+}
+
+/* Without the lock if another thread does not let go of it: what it does is not judged any more. */
+__attribute__((destructor)) static void end_judging(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    if (engine.judge == NULL || pthread_mutex_timedlock(&lock, &until) != 0)
+        return;
+    iw_judge_finish(engine.judge);
+    pthread_mutex_unlock(&lock);
+}
+
 static int start(struct engine *e)
 {
     e->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -234,6 +268,7 @@ static int start(struct engine *e)
         e->watch = iw_watch_create(e->reactor, e->wake_fd, EPOLLIN, woken, e);
     if (start_memory(e) && e->watch != NULL && e->kick_fd >= 0 && start_thread(e) == 0) {
         e->started = true;
+        begin_judging(e);
         return 0;
     }
     iw_reactor_destroy(e->reactor);

@@ -30,6 +30,10 @@ static void take(struct iw_verbs_settings *s, const char *name, const char *valu
         s->rtr = on;
     else if (strcmp(name, "verbose") == 0)
         s->verbose = on;
+    else if (strcmp(name, "judge") == 0)
+        s->judge = on;
+    else if (strcmp(name, "capture") == 0)
+        s->capture = strtoull(value, NULL, 10);
     else if (strcmp(name, "revision") == 0)
         s->revision = strcmp(value, "1") == 0 ? 1 : 2;
     else if (strcmp(name, "mulpdu") == 0)

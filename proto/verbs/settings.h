@@ -13,7 +13,9 @@
 struct iw_verbs_settings {
     bool crc, markers, rtr, verbose;
     uint8_t revision;
+    bool judge;                  /* into the folder that IWARP_RUN_FOLDER names */
     uint32_t mulpdu;             /* 0: from the EMSS */
+    uint64_t capture;            /* with judge: octets to be recorded; 0: none */
     struct iw_switches switches; /* of every connection */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a program that uses libibverbs and librdmacm on this stack. */
+#include "run_judge.h"
 #include "run_library.h"
 #include "run_program.h"
 
@@ -31,6 +32,31 @@ static const struct iw_option options[] = {
      IW_OPTION_SETS(struct run_settings, verbose)},
 };
 
+static int set_judge(void *context, const char *value, char *error, size_t room)
+{
+    struct run_judge *judge = context;
+    judge->wanted = true;
+    if (value == NULL)
+        return IW_OPTION_TAKEN;
+    judge->fail = strcmp(value, "fail") == 0;
+    return judge->fail ? IW_OPTION_TAKEN : iw_option_wrong(error, room, "expected fail");
+}
+
+static const struct iw_option judging[] = {
+    {"judge", 0, "[=fail]",
+     "judge both sides by the RFCs: findings at the end; fail: exit\n"
+     "status 1 for a MUST that the peer broke",
+     0, IW_OPTION_CALLS(set_judge)},
+    {"json", 0, NULL, "the findings as JSON, one object per line", 0,
+     IW_OPTION_SETS(struct run_judge, json)},
+    {"capture", 0, "FILE", "pcapng of all connections, findings as comments on the frames", 0,
+     IW_OPTION_KEEPS(struct run_judge, capture)},
+    {"capture-size", 0, "MIB", "of each process, at most; nothing is recorded after that (64)", 0,
+     IW_OPTION_COUNTS(struct run_judge, capture_mib, 1, 1 << 20)},
+    {"report", 0, "FILE", "program, command, versions, connections and findings, as text", 0,
+     IW_OPTION_KEEPS(struct run_judge, report)},
+};
+
 static const char usage[] =
     "usage: iwarp-run [OPTION...] PROGRAM [ARGUMENT...]\n"
     "Runs PROGRAM with a libibverbs that is iWARP on TCP, without device, kernel module or root.\n";
@@ -38,8 +64,10 @@ static const char usage[] =
 int main(int argc, char **argv)
 {
     struct run_settings run = {.crc = true, .rtr = true, .revision = 2};
+    struct run_judge judge = {.capture_mib = RUN_CAPTURE_MIB};
     const struct iw_option_table tables[] = {
         {NULL, options, sizeof(options) / sizeof(options[0]), &run},
+        {"The judge at its side:", judging, sizeof(judging) / sizeof(judging[0]), &judge},
         {"Deviations of this side:", iw_switch_options, IW_SWITCH_OPTIONS, &run.switches}};
     const struct iw_command_line line = {.program = "iwarp-run",
                                          .usage = usage,
@@ -60,7 +88,14 @@ int main(int argc, char **argv)
     if (run_find_program(argv[first], path, sizeof(path), error, sizeof(error)) != 0 ||
         run_check_program(path, error, sizeof(error)) != 0)
         return iw_complain_exit(CANNOT_RUN, "%s", error);
+    judge.wanted |= judge.json || judge.capture != NULL || judge.report != NULL;
+    run.judge = judge.wanted;
+    run.capture = judge.capture != NULL ? judge.capture_mib << 20 : 0;
     run_pass_settings(&run);
+    if (judge.wanted) {
+        status = run_judge_begin(&judge);
+        return status >= 0 ? status : run_judge_program(&judge, path, argv + first);
+    }
     execv(path, argv + first);
     return iw_complain_exit(CANNOT_RUN, "%s: %s", path, strerror(errno));
 }

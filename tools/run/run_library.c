@@ -5,6 +5,7 @@
 #include "host/files.h"
 #include "host/text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,8 @@ void run_pass_settings(const struct run_settings *s)
     fprintf(out, "crc=%s,markers=%s,rtr=%s,verbose=%s,revision=%u,mulpdu=%u", s->crc ? "on" : "off",
             s->markers ? "on" : "off", s->rtr ? "on" : "off", s->verbose ? "on" : "off",
             s->revision, s->mulpdu);
+    if (s->judge)
+        fprintf(out, ",judge=on,capture=%" PRIu64, s->capture);
     print_switches(out, &s->switches);
     if (fclose(out) != 0 || setenv("IWARP_VERBS", value, 1) != 0)
         iw_complain_memory();

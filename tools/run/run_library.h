@@ -10,9 +10,10 @@
 
 /* What the library is asked to do. */
 struct run_settings {
-    bool crc, markers, rtr, verbose;
+    bool crc, markers, rtr, verbose, judge;
     uint8_t revision;
-    uint32_t mulpdu; /* 0: from the EMSS */
+    uint32_t mulpdu;  /* 0: from the EMSS */
+    uint64_t capture; /* octets, with `judge`; 0: none */
     struct iw_switches switches;
 };
 

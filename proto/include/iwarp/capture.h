@@ -307,6 +307,8 @@ bool iw_pcapng_frame(struct iw_pcapng *w, const struct iw_frame *frame, const ch
 bool iw_pcapng_copy(struct iw_pcapng *w, const struct iw_frame *frame, const char *const *comments,
                     size_t count);
 
+/* Writes to the file what is still in memory. */
+void iw_pcapng_flush(struct iw_pcapng *w);
 /* Closes the file. Returns false, with an error line, if anything failed since it was created. */
 bool iw_pcapng_close(struct iw_pcapng *w, char error[IW_CAPTURE_ERROR]);
 
@@ -344,6 +346,8 @@ void iw_synth_free(struct iw_synth *s);
 struct iw_synth *iw_synth_stream(const char *path, const char *application, const char *comment,
                                  char error[IW_CAPTURE_ERROR]);
 bool iw_synth_finish(struct iw_synth *s, char error[IW_CAPTURE_ERROR]);
+/* Writes to such a file the frames that are still in memory. */
+void iw_synth_flush(struct iw_synth *s);
 
 /* Opens a connection: SYN, SYN/ACK (the span) and ACK. Returns its handle for the calls below,
  * or -1 if the families differ, the MSS is beyond 65495 (IPv4) or 65515 (IPv6), or memory or the
