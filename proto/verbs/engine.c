@@ -26,6 +26,7 @@ static struct engine {
     struct iw_reactor *reactor;
     struct iw_watch *watch;
     struct iw_judge *judge; /* NULL: nobody looks on */
+    FILE *trace;            /* NULL: no trace */
     int wake_fd;            /* in the reactor: ends the wait of whoever drives */
     int kick_fd;            /* ends the sleep of the thread */
     bool leader;            /* somebody waits in iw_verbs_wait or poll() and drives */
@@ -229,6 +230,9 @@ static bool start_memory(struct engine *e)
     if (e->domain != NULL)
         return true;
     iw_verbs_read_settings(getenv("IWARP_VERBS"), &e->settings);
+    const char *trace = getenv("IWARP_RUN_TRACE");
+    if (trace != NULL && (e->trace = fopen(trace, "ae")) == NULL)
+        fprintf(stderr, "iwarp-run: no trace: cannot write %s: %s\n", trace, strerror(errno));
     iw_host_env_init(&e->env, false);
     e->domain = iw_domain_create(&e->env.env, &limits);
     return e->domain != NULL && e->survives_fork;
@@ -328,6 +332,11 @@ struct iw_domain *iw_verbs_domain(void)
 const struct iw_verbs_settings *iw_verbs_settings(void)
 {
     return &engine.settings;
+}
+
+FILE *iw_verbs_trace(void)
+{
+    return engine.trace;
 }
 
 /* ---- our descriptors ---- */

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "iwarp/transport.h"
 #include "verbs/settings.h"
@@ -43,6 +44,8 @@ void iw_verbs_refused(const char *name);
 struct iw_reactor *iw_verbs_reactor(void);
 struct iw_domain *iw_verbs_domain(void);
 const struct iw_verbs_settings *iw_verbs_settings(void);
+/* Returns where each endpoint's trace goes; NULL: nowhere. */
+FILE *iw_verbs_trace(void);
 /* Looks at the sockets without waiting, for a caller that polls. */
 void iw_verbs_poll(void);
 /* Waits until done(context) is true. `fd` becomes readable when that may be so; it is in

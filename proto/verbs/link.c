@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Time for a program to answer a request, and for a peer to ask or answer, in ns. */
 #define STARTUP UINT64_C(60000000000)
@@ -180,10 +181,21 @@ static void configure(struct iw_endpoint_config *config, struct iw_verbs_link *l
     config->local = local_work;
 }
 
+static void trace(struct iw_endpoint_config *config, struct iw_verbs_link *link)
+{
+    static unsigned connections;
+    link->tracer = (struct iw_tracer){iw_verbs_trace(), connections++, getpid()};
+    if (link->tracer.out == NULL)
+        return;
+    config->trace = iw_trace_json;
+    config->trace_context = &link->tracer;
+}
+
 static void configure_for(struct iw_endpoint_config *config, struct iw_verbs_link *link,
                           const struct iw_verbs_qp *qp, const struct iw_verbs_parameters *p)
 {
     configure(config, link);
+    trace(config, link);
     config->pd = iw_verbs_pd_number(qp->base.qp_base.pd);
     config->send_depth = 2 * qp->sends.depth; /* Write with Immediate is two requests */
     config->recv_depth = qp->recvs.depth;

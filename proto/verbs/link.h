@@ -8,6 +8,7 @@
  * engine's lock.
  */
 
+#include "host/endpoint_trace.h"
 #include "verbs/objects.h"
 
 /* What the owner learns. `owner` is NULL-checked before each call. */
@@ -27,6 +28,7 @@ struct iw_verbs_link {
     bool established;
     bool terminated; /* terminate is the peer's */
     struct iw_rdmap_terminate terminate;
+    struct iw_tracer tracer;
     LIST_ENTRY(iw_verbs_link) entry;
 };
 

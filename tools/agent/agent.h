@@ -20,7 +20,7 @@
  * agent_session_create.
  */
 
-#include "json_values.h"
+#include "host/json_values.h"
 
 #include "iwarp/control.h"
 #include "iwarp/transport.h"

@@ -6,7 +6,7 @@
 #include <sys/queue.h>
 
 #include "endpoint_options.h"
-#include "endpoint_trace.h"
+#include "host/endpoint_trace.h"
 #include "iwarp/transport.h"
 
 struct peer_connection;

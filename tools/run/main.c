@@ -30,6 +30,8 @@ static const struct iw_option options[] = {
      IW_OPTION_COUNTS(struct run_settings, mulpdu, IW_MPA_MULPDU_MIN, IW_MPA_ULPDU_MAX)},
     {"verbose", 'v', NULL, "report calls that are not supported, by name", 0,
      IW_OPTION_SETS(struct run_settings, verbose)},
+    {"trace", 0, "FILE", "one JSON line per frame, fault and state of each connection", 0,
+     IW_OPTION_KEEPS(struct run_settings, trace)},
 };
 
 static int set_judge(void *context, const char *value, char *error, size_t room)
@@ -91,7 +93,8 @@ int main(int argc, char **argv)
     judge.wanted |= judge.json || judge.capture != NULL || judge.report != NULL;
     run.judge = judge.wanted;
     run.capture = judge.capture != NULL ? judge.capture_mib << 20 : 0;
-    run_pass_settings(&run);
+    if (run_pass_settings(&run, error, sizeof(error)) != 0)
+        return iw_complain_exit(IW_EXIT_TESTER, "%s", error);
     if (judge.wanted) {
         status = run_judge_begin(&judge);
         return status >= 0 ? status : run_judge_program(&judge, path, argv + first);

@@ -5,6 +5,7 @@
 #include "host/files.h"
 #include "host/text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +74,21 @@ static void print_switches(FILE *out, const struct iw_switches *s)
     }
 }
 
-void run_pass_settings(const struct run_settings *s)
+/* By its whole path: the program may change its folder. */
+static int pass_trace(const char *path, char *error, size_t room)
+{
+    FILE *f = fopen(path, "we");
+    char *whole = f != NULL ? realpath(path, NULL) : NULL;
+    if (f != NULL)
+        fclose(f);
+    int result = whole != NULL ? setenv("IWARP_RUN_TRACE", whole, 1) : -1;
+    if (result != 0)
+        snprintf(error, room, "--trace: cannot write %s: %s", path, strerror(errno));
+    free(whole);
+    return result;
+}
+
+int run_pass_settings(const struct run_settings *s, char *error, size_t room)
 {
     char *value = NULL;
     size_t length = 0;
@@ -89,4 +104,5 @@ void run_pass_settings(const struct run_settings *s)
     if (fclose(out) != 0 || setenv("IWARP_VERBS", value, 1) != 0)
         iw_complain_memory();
     free(value);
+    return s->trace != NULL ? pass_trace(s->trace, error, room) : 0;
 }

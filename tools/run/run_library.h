@@ -12,15 +12,17 @@
 struct run_settings {
     bool crc, markers, rtr, verbose, judge;
     uint8_t revision;
-    uint32_t mulpdu;  /* 0: from the EMSS */
-    uint64_t capture; /* octets, with `judge`; 0: none */
+    uint32_t mulpdu;   /* 0: from the EMSS */
+    uint64_t capture;  /* octets, with `judge`; 0: none */
+    const char *trace; /* file; NULL: no trace */
     struct iw_switches switches;
 };
 
 /* Has the library, which lies beside this program's folder, preloaded into what is executed from
  * now on. Returns 0, or -1 with the reason in `error`. */
 int run_preload(char *error, size_t room);
-/* Passes the settings on, in IWARP_VERBS. */
-void run_pass_settings(const struct run_settings *settings);
+/* Passes the settings on, in IWARP_VERBS and IWARP_RUN_TRACE; empties the trace. Returns as above.
+ */
+int run_pass_settings(const struct run_settings *settings, char *error, size_t room);
 
 #endif

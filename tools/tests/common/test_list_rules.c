@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "iwarp/rules.h"
-#include "json_values.h"
+#include "host/json_values.h"
 
 static void test_list(void **state)
 {

@@ -101,6 +101,18 @@ def check_json(bench):
     harness.equal("rule", (found[0]["rule"], found[0]["by"], found[0]["program"]), ("MPA-4.4-11", "peer", "rping"))
 
 
+def check_trace(bench):
+    """Each end traces its start-up and its FPDUs; what one has sent the other has received."""
+    traces = [os.path.join(bench.folder, name) for name in ("server.trace", "client.trace")]
+    bench.pair(["--trace", traces[0]], ["--trace", traces[1]])
+    server, client = ([line for line in harness.lines_of(harness.read(trace)) if line["kind"] not in ("state", "fpdu-early")] for trace in traces)
+    harness.equal("the server's start-up", [line["kind"] for line in server[:2]], ["startup-in", "startup-out"])
+    for ours, theirs in (("in", "out"), ("out", "in")):
+        harness.equal(f"what went {ours} at the server", [line["text"] for line in server if line["kind"].endswith("-" + ours)],
+                      [line["text"] for line in client if line["kind"].endswith("-" + theirs)])
+    harness.expect("FPDUs are traced", len(server) > 6, len(server))
+
+
 def check_killed(bench):
     """What was found before the program was killed is there."""
     server, port = bench.listening("--judge", "rping", "-s", "-P")
@@ -137,7 +149,8 @@ def check_bound(bench):
 def check_refused(bench):
     for words, status, part in ((("--judge=maybe", "true"), 64, "--judge maybe: expected fail"),
                                 (("--capture", "x", "--report", "x", "true"), 64, "is the file of --capture"),
-                                (("--capture", "/no/such/folder/x", "true"), 70, "cannot write /no/such/folder/x")):
+                                (("--capture", "/no/such/folder/x", "true"), 70, "cannot write /no/such/folder/x"),
+                                (("--trace", "/no/such/folder/x", "true"), 70, "--trace: cannot write /no/such/folder/x")):
         end = bench.begin(*words)
         _, text = end.communicate(timeout=LIMIT)
         harness.equal(f"status of {words}", end.returncode, status)
@@ -152,6 +165,7 @@ def main(run, lint):
         check_clean(bench)
         check_broken(bench, lint)
         check_json(bench)
+        check_trace(bench)
         check_killed(bench)
         check_signals(bench)
         check_bound(bench)

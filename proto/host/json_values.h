@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_TOOLS_JSON_VALUES_H
-#define IW_TOOLS_JSON_VALUES_H
+#ifndef IW_HOST_JSON_VALUES_H
+#define IW_HOST_JSON_VALUES_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_TOOLS_ENDPOINT_TRACE_H
-#define IW_TOOLS_ENDPOINT_TRACE_H
+#ifndef IW_HOST_ENDPOINT_TRACE_H
+#define IW_HOST_ENDPOINT_TRACE_H
 
 #include <stdio.h>
 
@@ -14,6 +14,7 @@ enum { IW_TRACE_SCHEMA = 1 };
 struct iw_tracer {
     FILE *out;
     unsigned connection;
+    long pid; /* of several processes that trace into one file; 0: left out */
 };
 
 /* A struct iw_endpoint_config.trace that writes one line of JSON per piece; its context is a

@@ -97,6 +97,8 @@ void iw_trace_json(void *context, const struct iw_trace *t)
     json_t *line =
         json_pack("{s:i, s:f, s:I, s:s}", "schema", IW_TRACE_SCHEMA, "time", (double)t->now / 1e9,
                   "connection", (json_int_t)tracer->connection, "kind", kinds[t->kind]);
+    if (tracer->pid != 0)
+        json_object_set_new(line, "pid", json_integer(tracer->pid));
     switch (t->kind) {
     case IW_TRACE_STARTUP_IN:
     case IW_TRACE_STARTUP_OUT:

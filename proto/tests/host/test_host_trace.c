@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lines of --trace json, octet for octet: they are a promise (iwarp-peer(1), TRACE). */
-#include "endpoint_trace.h"
+#include "host/endpoint_trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,11 +105,26 @@ static void faults_and_states(void **state)
                "\"text\":\"peer-closed\"}\n");
 }
 
+static void several_processes(void **state)
+{
+    char *text = NULL;
+    size_t length;
+    struct iw_trace t = {.kind = IW_TRACE_STATE, .now = HALF, .text = "established"};
+    struct iw_tracer tracer = {open_memstream(&text, &length), 0, 77};
+    (void)state;
+    iw_trace_json(&tracer, &t);
+    assert_int_equal(fclose(tracer.out), 0);
+    assert_string_equal(text, "{\"schema\":1,\"time\":1.5,\"connection\":0,\"kind\":\"state\","
+                              "\"pid\":77,\"text\":\"established\"}\n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(startup_frames),
         cmocka_unit_test(fpdus),
+        cmocka_unit_test(several_processes),
         cmocka_unit_test(faults_and_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
