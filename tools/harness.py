@@ -9,8 +9,10 @@ import concurrent.futures
 import inspect
 import json
 import os
+import random
 import re
 import resource
+import socket
 import subprocess
 import sys
 
@@ -108,6 +110,24 @@ def script(path, text):
     write(path, text)
     os.chmod(path, 0o755)
     return path
+
+
+# ---- ports ----
+
+LEAST_PORT = 10000
+
+
+def free_port(host=""):
+    """A TCP port that nobody has, if possible not of the range that the system gives to connections: one may be taken at any moment."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        range_begins = int(file.read().split()[0])
+    while True:
+        with socket.socket() as one:
+            try:
+                one.bind((host, random.randrange(LEAST_PORT, range_begins) if range_begins > LEAST_PORT + 1000 else 0))
+            except OSError:
+                continue
+            return one.getsockname()[1]
 
 
 # ---- programs ----

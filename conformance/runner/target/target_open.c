@@ -37,6 +37,17 @@ static uint64_t after(const struct iw_target_instance *t, double seconds)
     return iw_transport_now() + (uint64_t)(seconds * t->scale * 1e9);
 }
 
+/* A program starts no faster for a smaller time scale. */
+static double start_seconds(const struct iw_target_instance *t)
+{
+    return START_SECONDS * (t->scale > 1 ? t->scale : 1);
+}
+
+static uint64_t started_by(const struct iw_target_instance *t)
+{
+    return iw_transport_now() + (uint64_t)(start_seconds(t) * 1e9);
+}
+
 /* Where to read what its commands have printed, to be put after a message; "" if they printed
  * nothing. */
 static const char *its_output(const struct iw_target_instance *t)
@@ -57,10 +68,9 @@ static bool can(const struct iw_target *target, const char *question)
 
 /* Returns whether something accepts connections at host:port: once, or, if a command has just been
  * started, again until it does or the command has ended. */
-static bool accepts(struct iw_target_instance *t, const char *host, uint16_t port, double seconds,
-                    char *error, size_t room)
+static bool accepts(struct iw_target_instance *t, const char *host, uint16_t port,
+                    uint64_t deadline, char *error, size_t room)
 {
-    uint64_t deadline = after(t, seconds);
     bool started = t->process.pid > 0;
     struct iw_tcp tcp;
     int number;
@@ -196,7 +206,7 @@ enum iw_target_opened iw_target_start_peer(struct iw_target_instance *t, char *e
     const char *ready = spec->ready;
     if (ready == NULL && !spec->ends_connection)
         return IW_TARGET_OPENED;
-    uint64_t began = iw_transport_now(), deadline = after(t, START_SECONDS);
+    uint64_t began = iw_transport_now(), deadline = started_by(t);
     while (ready != NULL ? !iw_process_said(&t->process, ready) : !listens(t)) {
         bool over = iw_process_ended(&t->process, soon_after(began));
         if (over) {
@@ -208,7 +218,7 @@ enum iw_target_opened iw_target_start_peer(struct iw_target_instance *t, char *e
         if (iw_transport_now() >= deadline) {
             snprintf(error, room, "the command did not %s%s%s within %g s",
                      ready != NULL ? "print '" : "listen", ready != NULL ? ready : "",
-                     ready != NULL ? "'" : "", START_SECONDS * t->scale);
+                     ready != NULL ? "'" : "", start_seconds(t));
             return IW_TARGET_UNREACHED;
         }
     }
@@ -248,7 +258,7 @@ static int start_agent(struct iw_target_instance *t, const char *options, char *
 /* Also finds out whether somebody else is being served. */
 static int say_hello(struct iw_target_instance *t, char *error, size_t room)
 {
-    uint64_t deadline = after(t, START_SECONDS);
+    uint64_t deadline = started_by(t);
     json_t *reply = iw_control_call(t->target.control, iw_got(json_pack("{s:s}", "do", "hello")),
                                     deadline, error, room);
     const char *version = json_string_value(json_object_get(reply, "version"));
@@ -263,6 +273,31 @@ static int say_hello(struct iw_target_instance *t, char *error, size_t room)
     return why != NULL ? -1 : 0;
 }
 
+/* Connects to an agent, and greets it. One that we have started may still be busy with the
+ * connection that looked whether it listens: then once more. */
+static bool call_agent(struct iw_target_instance *t, const struct iw_control_token *token,
+                       char *error, size_t room)
+{
+    const struct iw_target_spec *spec = t->spec;
+    uint64_t deadline = started_by(t);
+    char why[256];
+    do {
+        iw_control_close(t->target.control);
+        t->target.control = iw_control_connect(spec->agent_host, spec->agent_port, token,
+                                               after(t, CONNECT_SECONDS), why, sizeof(why));
+        if (t->target.control == NULL) {
+            snprintf(error, room, "no agent at %s port %u: %s", spec->agent_host, spec->agent_port,
+                     why);
+            return false;
+        }
+        if (!say_hello(t, error, room))
+            return true;
+    } while (spec->start != NULL && strstr(error, ": busy: ") != NULL &&
+             iw_transport_now() < deadline &&
+             !iw_process_ended(&t->process, iw_transport_now() + AGAIN_NS));
+    return false;
+}
+
 static enum iw_target_opened open_agent(struct iw_target_instance *t, const char *option,
                                         char *error, size_t room)
 {
@@ -270,24 +305,20 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
     if (spec->embedded) {
         if (start_agent(t, option, error, room))
             return IW_TARGET_BROKEN;
+        if (!say_hello(t, error, room))
+            return IW_TARGET_OPENED;
     } else {
-        char why[256];
         struct iw_control_token token;
         if (iw_control_token_find(&token, spec->token_file, error, room))
             return IW_TARGET_BROKEN;
         if (spec->start != NULL &&
-            !accepts(t, spec->agent_host, spec->agent_port, START_SECONDS, error, room))
+            !accepts(t, spec->agent_host, spec->agent_port, started_by(t), error, room))
             return IW_TARGET_UNREACHED;
-        t->target.control = iw_control_connect(spec->agent_host, spec->agent_port, &token,
-                                               after(t, CONNECT_SECONDS), why, sizeof(why));
-        if (t->target.control == NULL) {
-            snprintf(error, room, "no agent at %s port %u: %s", spec->agent_host, spec->agent_port,
-                     why);
+        if (call_agent(t, &token, error, room))
+            return IW_TARGET_OPENED;
+        if (t->target.control == NULL)
             return IW_TARGET_UNREACHED;
-        }
     }
-    if (!say_hello(t, error, room))
-        return IW_TARGET_OPENED;
     if (iw_process_ended(&t->process, iw_control_lost(t->target.control) ? after(t, LEAVE_SECONDS)
                                                                          : IW_PROCESS_AT_ONCE) &&
         *t->process.ended)
@@ -325,7 +356,7 @@ static enum iw_target_opened reach(struct iw_target_instance *t, const char *opt
     /* A peer that takes one connection only must not lose it to a look. */
     if (t->target.port && can(&t->target, "reconnect") && spec->ready == NULL &&
         !accepts(t, t->target.host, t->target.port,
-                 spec->start != NULL ? START_SECONDS : CONNECT_SECONDS, error, room))
+                 spec->start != NULL ? started_by(t) : after(t, CONNECT_SECONDS), error, room))
         return IW_TARGET_UNREACHED;
     return IW_TARGET_OPENED;
 }

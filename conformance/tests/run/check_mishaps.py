@@ -5,7 +5,6 @@
 usage: check_mishaps.py IWARP-CONFORM IWARP-AGENT
 """
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -88,8 +87,7 @@ def check_hangs(check):
 
 def check_agent(check, program):
     """An agent that no longer answers its calls."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = harness.free_port()
     check.expect("an agent hangs", [GOOD, "hangs", GOOD], [2], " answered no two calls of its agent in a row, each for 1 s", peer="agent",
                  start="exec %s -B %s %s %d" % (sys.executable, AGENT, program, port), agent="'127.0.0.1:%d'" % port, longest_timer=1)
 

@@ -23,9 +23,9 @@ def forward(source, sink):
 
 
 def main(program, port):
+    listener = socket.create_server(("127.0.0.1", port))
     with subprocess.Popen([program, "--listen", "127.0.0.1:0", "--no-token"], stdout=subprocess.PIPE, text=True) as agent:
         own = int(agent.stdout.readline().rsplit(":", 1)[1])
-        listener = socket.create_server(("127.0.0.1", port))
         print("listening on %d" % port, flush=True)
         while True:
             client, server = listener.accept()[0], socket.create_connection(("127.0.0.1", own))

@@ -36,6 +36,16 @@ static int free_descriptor(void)
     return fd;
 }
 
+/* The clock may run ahead: by so many ns with each look at it. */
+static uint64_t hurry, ahead;
+uint64_t __real_iw_transport_now(void);
+uint64_t __wrap_iw_transport_now(void);
+uint64_t __wrap_iw_transport_now(void)
+{
+    ahead += hurry;
+    return __real_iw_transport_now() + ahead;
+}
+
 static int before;
 
 static int set_up(void **state)
@@ -213,10 +223,15 @@ static void a_peer_that_cannot_be_reached_is_named(void **state)
                "sh ended with status 4 before it accepted a connection");
     not_opened("address = '127.0.0.1', start = 'echo words; exit 4', ready = 'word of it'", 1,
                IW_TARGET_UNREACHED, "sh ended with status 4 before it printed 'word of it'");
+    /* A program starts no faster for less patience. */
+    hurry = 1000000000;
     not_opened("address = '127.0.0.1', start = 'exec tail -f /dev/null', ready = 'word'", 0.001,
-               IW_TARGET_UNREACHED, "the command did not print 'word' within 0.01 s");
+               IW_TARGET_UNREACHED, "the command did not print 'word' within 10 s");
+    not_opened("address = '127.0.0.1', start = 'exec tail -f /dev/null', ready = 'word'", 2,
+               IW_TARGET_UNREACHED, "the command did not print 'word' within 20 s");
     not_opened("address = '127.0.0.1', port = 1, start = 'exec tail -f /dev/null'", 0.001,
                IW_TARGET_UNREACHED, "no connection with 127.0.0.1 port 1: Connection refused");
+    hurry = 0;
     not_opened("address = '192.0.2.1', start = 'exit 0'", 1, IW_TARGET_BROKEN,
                "no free port on 192.0.2.1");
     /* A look would take the only connection that there is. */
@@ -398,6 +413,38 @@ static void an_agent_is_started_by_a_command(void **state)
     closed("");
 }
 
+/* It serves the connection that looked whether it listens, for a moment. */
+static void an_agent_that_is_busy_at_first_is_called_again(void **state)
+{
+    static const char program[] =
+        "import socket, sys\n"
+        "s = socket.create_server(('127.0.0.1', int(sys.argv[1])))\n"
+        "for busy in (None, True, True, False):\n"
+        "    c = s.accept()[0]\n"
+        "    f = c.makefile('rw')\n"
+        "    if busy is None: continue\n"
+        "    if busy: f.write('{\"event\":\"refused\",\"error\":\"busy: another client is being "
+        "served\"}\\n')\n"
+        "    else: f.readline(); "
+        "f.write('{\"agent\":\"a\",\"version\":\"9\",\"schema\":1,\"features\":{},\"ok\":true,"
+        "\"id\":1}\\n')\n"
+        "    f.flush()\n"
+        "    if busy: c.shutdown(socket.SHUT_RDWR)\n"
+        "s.accept()\n";
+    uint16_t port;
+    int fd = listens("127.0.0.1", &port);
+    char *file = folder_file(&folder, "busy.py", program);
+    char *fields = iw_text_format("class = 'agent', agent = '127.0.0.1:%u', start = [[exec python3 "
+                                  "%s %u]]",
+                                  port, file, port);
+    (void)state;
+    close(fd);
+    opened(fields);
+    closed("");
+    free(fields);
+    free(file);
+}
+
 static void an_agent_that_is_not_there_is_named(void **state)
 {
     (void)state;
@@ -567,6 +614,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_program_that_crashes_has_ended_the_peer, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_agent_is_started_by_a_command, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_that_is_busy_at_first_is_called_again, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(an_agent_that_is_not_there_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_agent_needs_descriptors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_agent_is_told_by_its_end_or_its_answer, set_up,
