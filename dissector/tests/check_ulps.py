@@ -34,7 +34,10 @@ p:register_heuristic("iwarp.private_data", guess)
 local stumble = Proto("stumble", "Stumble")
 function stumble.dissector(tvb) return tvb(0, 100000):uint() end
 local one = Proto("oneoctet", "One octet")
-function one.dissector(tvb, pinfo, tree) tree:add(one, tvb(0, 1)) return 1 end
+function one.dissector(tvb, pinfo, tree)
+  tree:add(one, tvb(0, 1))
+  return 1
+end
 DissectorTable.get("iwarp.port"):add_for_decode_as(one)
 DissectorTable.get("iwarp.port"):add_for_decode_as(stumble)
 DissectorTable.get("iwarp.private_data.port"):add_for_decode_as(p)

@@ -11,6 +11,7 @@
 
 #include "conform_call.h"
 #include "host/text.h"
+#include "script/script_run.h"
 
 #define LISTENS "address = '127.0.0.1', start = 'exec iwarp-peer listen {host}:{port}'"
 
@@ -46,6 +47,38 @@ static void what_cannot_be_probed_is_said(void **state)
                  "iwarp-conform: tcp:127.0.0.1:1: no connection with 127.0.0.1 port 1: Connection "
                  "refused\n");
     assert_string_equal(file("there.lua"), "mine");
+}
+
+/* The case that asks may fail itself. */
+int __real_iw_script_run_case(const struct iw_case *c, struct iw_target *target,
+                              const struct iw_run_options *options, struct iw_result *out);
+int __wrap_iw_script_run_case(const struct iw_case *c, struct iw_target *target,
+                              const struct iw_run_options *options, struct iw_result *out);
+int __wrap_iw_script_run_case(const struct iw_case *c, struct iw_target *target,
+                              const struct iw_run_options *options, struct iw_result *out)
+{
+    const char *fails = getenv("FAILS");
+    if (fails != NULL && strcmp(fails, "all") == 0)
+        return -1;
+    int result = __real_iw_script_run_case(c, target, options, out);
+    if (fails != NULL) {
+        out->verdict = IW_VERDICT_ERROR;
+        free(out->reason);
+        out->reason = iw_text_copy("the case is wrong");
+    }
+    return result;
+}
+
+static void a_question_that_fails_is_the_testers(void **state)
+{
+    (void)state;
+    free(folder_file(&conform_folder, "one.lua", "return { " LISTENS ", ready = 'listening' }"));
+    setenv("FAILS", "all", 1);
+    conform_says("probe ./one.lua", 70, "", NULL);
+    setenv("FAILS", "one", 1);
+    conform_says("probe ./one.lua", 70, "", NULL);
+    assert_non_null(strstr(file("said.err"), "iwarp-conform: the case is wrong\n"));
+    unsetenv("FAILS");
 }
 
 /* It is gone before the command that was to have it connect ends. What its commands printed is
@@ -216,6 +249,8 @@ int main(int argc, char **argv)
         return iw_conform(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_cannot_be_probed_is_said, conform_setup,
+                                        conform_teardown),
+        cmocka_unit_test_setup_teardown(a_question_that_fails_is_the_testers, conform_setup,
                                         conform_teardown),
         cmocka_unit_test_setup_teardown(a_peer_that_ends_is_no_peer, conform_setup,
                                         conform_teardown),

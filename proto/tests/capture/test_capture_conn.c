@@ -284,6 +284,7 @@ static void acknowledgements(void **state)
     add(t, 1, 2, ACK, 3, 510, "", 0);        /* of octets that are not here */
     add(t, 1, 2, ACK, 3, 501 - 7, "", 0);    /* of nothing */
     add(t, 1, 2, ACK, 3, 0x70000000, "", 0); /* beyond any window */
+    add(t, 1, 2, 0, 3, 502, "", 0);          /* without the flag it is none */
     add(t, 2, 1, ACK | FIN, 503, 3, "", 0);
     add(t, 1, 2, ACK, 3, 504, "", 0); /* a FIN is no octet */
     add(t, 1, 2, ACK | RST, 3, 504, "", 0);

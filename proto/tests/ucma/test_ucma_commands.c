@@ -332,6 +332,31 @@ static void refuses_what_it_does_not_know(void **state)
     assert_int_equal(close(fd), 0);
 }
 
+static void options_are_of_one_to_four_octets(void **state)
+{
+    (void)state;
+    int fd = open(DEVICE, O_RDWR | O_NONBLOCK);
+    const uint32_t id = create(fd, 0);
+    uint32_t value = 8;
+    struct rdma_ucm_set_option in = {.optval = (uintptr_t)&value,
+                                     .id = id,
+                                     .level = RDMA_OPTION_ID,
+                                     .optname = RDMA_OPTION_ID_TOS,
+                                     .optlen = 1};
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_SET_OPTION, &in, sizeof(in), 0), 0);
+    in.optlen = 4;
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_SET_OPTION, &in, sizeof(in), 0), 0);
+    in.optlen = 5;
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_SET_OPTION, &in, sizeof(in), 0), EINVAL);
+    in.optlen = 0;
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_SET_OPTION, &in, sizeof(in), 0), EINVAL);
+    in.optlen = 1;
+    in.optval = 0;
+    assert_int_equal(command(fd, RDMA_USER_CM_CMD_SET_OPTION, &in, sizeof(in), 0), EFAULT);
+    destroy(fd, id);
+    assert_int_equal(close(fd), 0);
+}
+
 struct waiter {
     int fd;
     atomic_int thread; /* its number; 0: not yet */
@@ -436,6 +461,7 @@ int main(void)
         cmocka_unit_test(handles_are_used_again),
         cmocka_unit_test(errors_leave_an_identifier_as_it_was),
         cmocka_unit_test(refuses_what_it_does_not_know),
+        cmocka_unit_test(options_are_of_one_to_four_octets),
         cmocka_unit_test(survives_nonsense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

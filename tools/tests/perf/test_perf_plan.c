@@ -300,6 +300,7 @@ static void test_lanes(void **state)
         assert_string_equal(made, cases[i].expected);
     }
     refuse(true, "--crc maybe", "--crc maybe: expected on, off or both");
+    refuse(true, "--crc all", "--crc all: expected on, off or both");
     refuse(true, "--markers maybe", "--markers maybe: expected on, off or both");
     refuse(true, "--baseline udp", "--baseline udp: expected tcp");
 }
