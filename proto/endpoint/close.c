@@ -269,7 +269,7 @@ void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
             iw_ep_fault(ep, refused, NULL, NULL, 0);
         /* A read that is still open can never be answered, and held-back work never be released. */
         else if (ep->reads_out_head != ep->reads_out_tail ||
-                 (ep->paused && ep->config.responder_first == 0))
+                 (ep->paused && !iw_ep_speaks_first(ep)))
             iw_ep_finish(ep);
     } else if (!ep->fin_due) {
         iw_ep_finish(ep); /* a fault was botched into silence: the connection still ends */
@@ -288,7 +288,7 @@ void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
     ep->now = now;
     if (now >= ep->tx_retry) {
         ep->tx_retry = UINT64_MAX;
-        ep->paused = ep->paused && ep->config.responder_first == 0;
+        ep->paused = ep->paused && !iw_ep_speaks_first(ep);
     }
     if (now < ep->deadline || ep->deadline == UINT64_MAX)
         return;

@@ -285,6 +285,13 @@ void iw_ep_answered(struct iw_endpoint *ep, struct iw_read_out *read);
  * been sent. */
 bool iw_ep_is_read(enum iw_work_opcode opcode);
 
+/* Returns whether a responder may send before it has received an FPDU: its config says so, and no
+ * RTR indication will come, which it would wait for (RFC 6581 §4.2). */
+static inline bool iw_ep_speaks_first(const struct iw_endpoint *ep)
+{
+    return ep->config.responder_first > 0 && !ep->startup.agreed.peer_to_peer;
+}
+
 /* close.c */
 void iw_ep_event(struct iw_endpoint *ep, enum iw_event_kind kind);
 void iw_ep_trace(const struct iw_endpoint *ep, enum iw_trace_kind kind, const uint8_t *octets,

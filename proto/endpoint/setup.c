@@ -173,7 +173,7 @@ static void establish(struct iw_endpoint *ep)
     ep->deframer.always_crc = iw_switch_overstrict(switches, IW_CHECK_MPA_CRC_OFF);
     iw_endpoint_set_emss(ep, ep->config.emss);
     ep->paused = !initiator && !iw_switch_violated(switches, IW_CHECK_MPA_RESPONDER_EARLY);
-    if (ep->paused && ep->config.responder_first > 0)
+    if (ep->paused && iw_ep_speaks_first(ep))
         ep->tx_retry = iw_ep_after(ep, ep->config.responder_first);
     ep->rtr_due = initiator && agreed->peer_to_peer;
     ep->rtr_expected = !initiator && agreed->peer_to_peer;

@@ -307,6 +307,34 @@ static void responder_speaks_first_only_if_asked(void **state)
     }
 }
 
+/* With an RTR the initiator's first FPDU is bound to come (RFC 6581 §4.2). */
+static void a_responder_waits_for_the_rtr(void **state)
+{
+    struct pair p;
+    struct iw_endpoint_config config[2];
+    (void)state;
+    pair_defaults(config);
+    config[0].mpa.peer_to_peer = config[1].mpa.peer_to_peer = true;
+    config[1].responder_first = 5000;
+    pair_open(&p, config);
+    struct iw_iov sge = {p.side[0].memory, 64};
+    const struct iw_iov *pieces;
+    assert_int_equal(iw_endpoint_post_recv(p.side[0].ep, 9, &sge, 1), IW_OK);
+    /* The Reply has arrived, and the RTR is still to be sent. */
+    assert_true(pair_carry(&p, 0));
+    pair_collect(&p, 1);
+    assert_true(pair_carry(&p, 1));
+    pair_collect(&p, 1);
+    assert_non_null(pair_event(&p, 1, IW_EVENT_ESTABLISHED));
+    post(&p, 1, IW_WORK_SEND, 1, 0);
+    assert_true(iw_endpoint_deadline(p.side[1].ep) == UINT64_MAX);
+    iw_endpoint_tick(p.side[1].ep, p.now + 5000);
+    assert_int_equal(iw_endpoint_output(p.side[1].ep, &pieces, p.now), 0);
+    pair_run(&p);
+    assert_int_equal(p.side[0].completion_count, 1);
+    pair_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +347,7 @@ int main(void)
         cmocka_unit_test(leaving_closes_and_touches_nothing),
         cmocka_unit_test(leaving_inside_an_fpdu_resets),
         cmocka_unit_test(responder_speaks_first_only_if_asked),
+        cmocka_unit_test(a_responder_waits_for_the_rtr),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
