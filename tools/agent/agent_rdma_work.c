@@ -24,8 +24,11 @@ static bool place_pieces(struct rdma_agent *a, const struct agent_work *w, bool 
             return agent_fail(error, "not a legal request: the memory's STag is dead");
         if (*count == a->device->attributes.max_sge)
             return agent_fail(error, AGENT_UNSUPPORTED "more than %d pieces", *count);
-        uint8_t *at = p->memory->arena + p->memory->guard + p->offset;
-        sge[(*count)++] = (struct ibv_sge){(uint64_t)(uintptr_t)at, (uint32_t)p->length, mr->lkey};
+        const uint8_t *at = p->memory->arena + p->memory->guard + p->offset;
+        /* The sink of a Read is the region that the peer knows, which may have another address
+         * (ibv_reg_mr_iova). */
+        uint64_t address = read ? p->memory->to + p->offset : (uint64_t)(uintptr_t)at;
+        sge[(*count)++] = (struct ibv_sge){address, (uint32_t)p->length, mr->lkey};
     }
     return true;
 }

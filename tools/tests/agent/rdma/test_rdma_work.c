@@ -69,6 +69,11 @@ static void posts_each_operation(void **state)
     assert_int_equal(doubles.received.num_sge, 1); /* nor a receive's only one */
     ask(h, NULL, "{'do':'recv','conn':%d,'work':6,'sge':[[%d,0,0],[%d,1,0]]}", h->conn, m, m);
     assert_int_equal(doubles.received.num_sge, 0);
+    const int elsewhere = (int)ask(h, "mem", "{'do':'register','length':100,'to':'0x1008'}");
+    ask(h, NULL, "{'do':'post','conn':%d,'work':2,'op':'read','mem':%d,'offset':3,'length':7}",
+        h->conn, elsewhere);
+    assert_int_equal(doubles.pieces[0].addr, 0x100b); /* as the STag has it */
+    ask(h, NULL, "{'do':'release','mem':%d}", elsewhere);
     ask(h, NULL, "{'do':'post','conn':%d,'work':2,'op':'read','mem':%d}", h->conn, m);
     assert_int_equal(doubles.sent.num_sge, 1); /* but not a Read's */
     assert_int_equal(doubles.pieces[0].length, 0);
