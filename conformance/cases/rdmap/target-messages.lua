@@ -13,14 +13,14 @@ local function opened(t, options)
   return conn
 end
 
-local MULPDU = 128
+local MULPDU, MSS = 128, 1460
 
--- Returns a connection, and the longest ULPDU on it.
+-- Returns a connection, and the longest ULPDU on it: as the target is told, or of the MSS that the station tells its TCP. What
+-- our own TCP would send in a segment says nothing about the target's.
 local function segmented(t)
   if t:takes("mulpdu") then return opened(t, { target = { mulpdu = MULPDU } }), MULPDU end
-  local conn = opened(t)
-  local state = conn:state()
-  return conn, mulpdu(state.mss > 0 and state.mss or 1460, state.markers)
+  local conn = opened(t, { mss = MSS })
+  return conn, mulpdu(MSS, conn:state().markers)
 end
 
 local function check_segments(t, item, most, room, size)
