@@ -284,6 +284,8 @@ function awaited.message(r, thing)
   if thing.skip then return end
   if thing.wrong_crc then recording.unfit(r, thing, "a wrong CRC of the peer's, with nothing to compare") end
   if thing == stream.rtr then return start.take_rtr(r, thing) end
+  start.take_new_rtr(r, thing)
+  if r.over then return end
   if r.t.peer.agent and not stream.begun then part.begin(r, stream) end
   local posted = r.t.peer.agent and part.post(r, thing)
   local item = r:take(thing, compare.line(thing))
@@ -299,6 +301,8 @@ end
 -- Expects the end of the target's direction; an abrupt end is a remark.
 local function ends(r, thing)
   local stream = thing.of
+  start.take_new_rtr(r, thing)
+  if r.over then return end
   if r.t.peer.agent then
     if not stream.begun and not stream.reply.rejected then part.begin(r, stream) end
     part.close(r, thing)

@@ -151,6 +151,31 @@ end
 
 local CONSUMES = { send = 0, ["read-request"] = 1 } -- queues
 
+local function is_empty(item)
+  return item.op == "read-request" and item.size == 0 or (item.op == "write" or item.op == "send") and item.payload == ""
+end
+
+-- Moves MSNs by what an RTR of this form uses up, and answers a Read.
+local function count_rtr(stream, item)
+  local queue = CONSUMES[item.op]
+  if queue then stream.shift[queue] = (stream.shift[queue] or 0) + 1 end
+  if item.op == "read-request" then
+    stream.conn:send(message.read_response { stag = item.sink_stag, to = item.sink_to })
+  end
+end
+
+-- Takes the peer's RTR before its first message, if one was agreed on now and none then.
+function start.take_new_rtr(r, thing)
+  local stream = thing.of
+  if stream.rtr or stream.new_rtr or r.target ~= "initiator" or thing.kind == "startup" or not peer_to_peer(stream) then return end
+  stream.new_rtr = true
+  local item = r:take(thing, "an RTR")
+  if not item then return end
+  if not is_empty(item) then return compare.strays(r, thing, item, "an RTR") end
+  r.remarks.rtr = ("there is an RTR now, a %s: the connection is peer-to-peer"):format(item.op)
+  count_rtr(stream, item)
+end
+
 -- The peer's. In another form than the recorded one it moves MSNs.
 function start.take_rtr(r, thing)
   local stream = thing.of
@@ -161,20 +186,16 @@ function start.take_rtr(r, thing)
   end
   local item = r:take(thing, thing.text)
   if not item then return end
-  local empty = item.op == "read-request" and item.size == 0 or (item.op == "write" or item.op == "send") and item.payload == ""
-  if not empty then return compare.strays(r, thing, item, thing.text) end
+  if not is_empty(item) then return compare.strays(r, thing, item, thing.text) end
   if item.op == thing.op then -- whose places say nothing
     thing.live = item
     return
   end
   r.remarks.rtr = ("the RTR is a %s now, recorded: %s"):format(item.op, thing.op)
-  local before, now = CONSUMES[thing.op], CONSUMES[item.op]
+  local before = CONSUMES[thing.op]
   if before then stream.shift[before] = (stream.shift[before] or 0) - 1 end
-  if now then stream.shift[now] = (stream.shift[now] or 0) + 1 end
   if thing.answer then thing.answer.skip = true end
-  if item.op == "read-request" then
-    stream.conn:send(message.read_response { stag = item.sink_stag, to = item.sink_to })
-  end
+  count_rtr(stream, item)
 end
 
 return start

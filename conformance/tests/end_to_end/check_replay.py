@@ -154,10 +154,11 @@ def changed(b):
 
 
 def negotiated(b):
-    """The RTR in another form than the recorded Write, which moves MSNs; and fields in which a Reply must not differ."""
+    """The RTR in another form than the recorded Write, which moves MSNs, or where none was recorded; and fields in which a Reply must not differ."""
     for form in ("write", "read", "send"):
-        connect = CLIENT % 3 + " --peer-to-peer on --rtr " + form
-        b.expect([], b.path("rping-p2p-crcon"), "responder", b.file('return { class = "rping", connect = "%s" }\n' % connect))
+        for recorded, count in (("rping-p2p-crcon", 3), (RPING, 5)):
+            connect = CLIENT % count + " --peer-to-peer on --rtr " + form
+            b.expect([], b.path(recorded), "responder", b.file('return { class = "rping", connect = "%s" }\n' % connect))
     listen = 'return { class = "rping", address = "127.0.0.1", ready = "listening on",\n' \
              'start = "exec iwarp-peer listen {host}:{port} --personality rping %s" }\n'
     b.expect([], b.path("rping-p2p-crcon"), "initiator", b.file(listen % "--rtr read"))
