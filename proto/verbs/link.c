@@ -173,7 +173,7 @@ static void configure(struct iw_endpoint_config *config, struct iw_verbs_link *l
     config->mulpdu = settings->mulpdu;
     config->switches = &settings->switches;
     config->startup_timeout = STARTUP;
-    config->responder_first = SPEAK_FIRST;
+    config->responder_first = settings->responder_first ? SPEAK_FIRST : 0;
     config->max_reads = IW_VERBS_READS;
     config->max_sge = IW_VERBS_SGE;
     config->context = link;

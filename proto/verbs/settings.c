@@ -28,6 +28,8 @@ static void take(struct iw_verbs_settings *s, const char *name, const char *valu
         s->markers = on;
     else if (strcmp(name, "rtr") == 0)
         s->rtr = on;
+    else if (strcmp(name, "responder_first") == 0)
+        s->responder_first = on;
     else if (strcmp(name, "verbose") == 0)
         s->verbose = on;
     else if (strcmp(name, "judge") == 0)
@@ -44,7 +46,8 @@ static void take(struct iw_verbs_settings *s, const char *name, const char *valu
 
 void iw_verbs_read_settings(const char *text, struct iw_verbs_settings *s)
 {
-    *s = (struct iw_verbs_settings){.crc = true, .rtr = true, .revision = 2};
+    *s = (struct iw_verbs_settings){
+        .crc = true, .rtr = true, .responder_first = true, .revision = 2};
     while (text != NULL && *text != '\0') {
         char word[WORD];
         size_t length = strcspn(text, ",");

@@ -11,7 +11,7 @@
 #include "iwarp/rules.h"
 
 struct iw_verbs_settings {
-    bool crc, markers, rtr, verbose;
+    bool crc, markers, rtr, responder_first, verbose;
     uint8_t revision;
     bool judge;                  /* into the folder that IWARP_RUN_FOLDER names */
     uint32_t mulpdu;             /* 0: from the EMSS */

@@ -26,6 +26,9 @@ static const struct iw_option options[] = {
      IW_OPTION_COUNTS(struct run_settings, revision, 1, 2)},
     {"rtr", 0, "on|off", "begin connections with an RTR indication (on)", 0,
      IW_OPTION_SWITCHES(struct run_settings, rtr)},
+    {"responder-first", 0, "on|off",
+     "a responder may speak first, after 10 ms, if no RTR comes (on)", 0,
+     IW_OPTION_SWITCHES(struct run_settings, responder_first)},
     {"mulpdu", 0, "OCTETS", "MULPDU, 128 to 64768 (from TCP's segment size)", 0,
      IW_OPTION_COUNTS(struct run_settings, mulpdu, IW_MPA_MULPDU_MIN, IW_MPA_ULPDU_MAX)},
     {"verbose", 'v', NULL, "report calls that are not supported, by name", 0,
@@ -65,7 +68,7 @@ static const char usage[] =
 
 int main(int argc, char **argv)
 {
-    struct run_settings run = {.crc = true, .rtr = true, .revision = 2};
+    struct run_settings run = {.crc = true, .rtr = true, .responder_first = true, .revision = 2};
     struct run_judge judge = {.capture_mib = RUN_CAPTURE_MIB};
     const struct iw_option_table tables[] = {
         {NULL, options, sizeof(options) / sizeof(options[0]), &run},

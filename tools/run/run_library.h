@@ -10,7 +10,7 @@
 
 /* What the library is asked to do. */
 struct run_settings {
-    bool crc, markers, rtr, verbose, judge;
+    bool crc, markers, rtr, responder_first, verbose, judge;
     uint8_t revision;
     uint32_t mulpdu;   /* 0: from the EMSS */
     uint64_t capture;  /* octets, with `judge`; 0: none */

@@ -22,7 +22,8 @@ static void without_words(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const struct iw_verbs_settings s = read_words(texts[i]);
-        assert_true(s.crc && s.rtr && !s.markers && !s.verbose && !s.switches.any);
+        assert_true(s.crc && s.rtr && s.responder_first && !s.markers && !s.verbose);
+        assert_false(s.switches.any || s.judge);
         assert_int_equal(s.revision, 2);
         assert_int_equal(s.mulpdu, 0);
     }
@@ -31,9 +32,11 @@ static void without_words(void **state)
 static void each_word(void **state)
 {
     const struct iw_verbs_settings s =
-        read_words("crc=off,markers=on,rtr=off,verbose=on,revision=1,mulpdu=64768");
+        read_words("crc=off,markers=on,rtr=off,responder_first=off,verbose=on,revision=1,mulpdu="
+                   "64768,judge=on,capture=77");
     (void)state;
-    assert_true(!s.crc && s.markers && !s.rtr && s.verbose);
+    assert_true(!s.crc && s.markers && !s.rtr && !s.responder_first && s.verbose && s.judge);
+    assert_int_equal(s.capture, 77);
     assert_int_equal(s.revision, 1);
     assert_int_equal(s.mulpdu, 64768);
     assert_true(read_words("crc=on,crc=off,crc=on").crc);
