@@ -8,7 +8,9 @@ enum { DEPTH = 48, PIECES = 4 }; /* of verbs_world.h */
 
 static int set_up_fields(void **state)
 {
-    return set_up_world(state, false, true);
+    struct world *w = make_world(state);
+    w->fields = true;
+    return connect_world(w, false);
 }
 
 /* Begins requests of a, the next one with this id. */
