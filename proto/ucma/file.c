@@ -371,5 +371,7 @@ int iw_ucma_command(int fd, const void *command, size_t length)
     if (header.cmd != RDMA_USER_CM_CMD_GET_EVENT)
         iw_verbs_cover();
     iw_verbs_unlock();
+    if (result == EAGAIN)
+        iw_verbs_found_nothing();
     return result;
 }

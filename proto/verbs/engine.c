@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static struct engine {
 
 /* Fewer polls than this between two looks of the thread do not drive: a program that watches its
  * memory polls only now and then. */
-enum { POLLS = 16 };
+enum { POLLS = 16, YIELD = 64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -130,13 +131,38 @@ static void *run_thread(void *context)
     return NULL;
 }
 
+static bool is_real_time(int policy)
+{
+    return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+/* Has the thread come before one of a real-time policy that makes it: that one may watch its memory
+ * and call nothing. */
+static bool set_priority(pthread_attr_t *attr)
+{
+    struct sched_param param;
+    const int policy = sched_getscheduler(0);
+    if (!is_real_time(policy) || sched_getparam(0, &param) != 0)
+        return false;
+    if (param.sched_priority < sched_get_priority_max(policy))
+        param.sched_priority++;
+    return pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED) == 0 &&
+           pthread_attr_setschedpolicy(attr, policy) == 0 &&
+           pthread_attr_setschedparam(attr, &param) == 0;
+}
+
 static int start_thread(struct engine *e)
 {
     sigset_t all, before;
+    pthread_attr_t attr;
     pthread_t thread;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int result = pthread_create(&thread, NULL, run_thread, e);
+    pthread_attr_init(&attr);
+    int result = set_priority(&attr) ? pthread_create(&thread, &attr, run_thread, e) : EPERM;
+    if (result == EPERM)
+        result = pthread_create(&thread, NULL, run_thread, e);
+    pthread_attr_destroy(&attr);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (result == 0)
         pthread_detach(thread);
@@ -347,6 +373,17 @@ void iw_verbs_poll(void)
     step(&engine, true);
 }
 
+/* Of a real-time policy, a thread that polls would keep those of its own priority from this
+ * processor for ever, and with them the peer. */
+void iw_verbs_found_nothing(void)
+{
+    static _Thread_local unsigned times;
+    if (++times % YIELD != 0)
+        return;
+    if (is_real_time(sched_getscheduler(0)))
+        (void)sched_yield();
+}
+
 static void stop_leading(struct engine *e)
 {
     e->leader = false;
@@ -479,6 +516,8 @@ bool iw_verbs_poll_list(struct pollfd *list, nfds_t count, int ms, int *result)
     *result = real_poll(list, count, 0);
     if (*result == 0 && ms != 0)
         *result = poll_as_leader(e, list, count, ms);
+    else if (*result == 0)
+        iw_verbs_found_nothing();
     return true;
 }
 

@@ -27,6 +27,7 @@ enum { MEMORY = 8192, LOCAL = 1, RIGHTS = 31 /* local write, remote write, read,
 struct side {
     struct rdma_cm_id *id;
     struct ibv_pd *pd;
+    struct ibv_comp_channel *channel;
     struct ibv_cq *cq;
     struct ibv_qp *qp;
     struct ibv_mr *mr;
@@ -40,6 +41,7 @@ struct world {
     struct ibv_srq *srq; /* of b; NULL: none */
     bool fields;         /* ibv_wr_* and ibv_cq_ex: requests and entries field by field */
     bool closed;         /* a gives its peer no rights */
+    bool channels;       /* queues have channels */
     uint8_t said[256];
     uint8_t said_length;
 };
@@ -65,7 +67,7 @@ static inline struct ibv_cq *make_queue(struct world *w, struct side *s)
                                                    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
                                                    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
     if (!w->fields)
-        return ibv_create_cq(s->id->verbs, 64, NULL, NULL, 0);
+        return ibv_create_cq(s->id->verbs, 64, NULL, s->channel, 0);
     struct ibv_cq_ex *cq = ibv_create_cq_ex(s->id->verbs, &attr);
     return cq != NULL ? ibv_cq_ex_to_cq(cq) : NULL;
 }
@@ -73,6 +75,8 @@ static inline struct ibv_cq *make_queue(struct world *w, struct side *s)
 static inline void make_side(struct world *w, struct side *s)
 {
     s->pd = ibv_alloc_pd(s->id->verbs);
+    if (w->channels)
+        s->channel = ibv_create_comp_channel(s->id->verbs);
     s->cq = make_queue(w, s);
     assert_non_null(s->pd);
     assert_non_null(s->cq);
@@ -194,6 +198,8 @@ static inline void drop_side(struct side *s)
     if (s->mr != NULL)
         assert_int_equal(ibv_dereg_mr(s->mr), 0);
     assert_int_equal(ibv_destroy_cq(s->cq), 0);
+    if (s->channel != NULL)
+        assert_int_equal(ibv_destroy_comp_channel(s->channel), 0);
     assert_int_equal(ibv_dealloc_pd(s->pd), 0);
 }
 
