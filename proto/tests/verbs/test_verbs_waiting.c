@@ -181,15 +181,21 @@ static void who_watches_memory_lets_the_library_run(void **state)
     assert_int_equal(status, 0);
 }
 
-/* Returns how often the threads but this one have waited so far. */
-static unsigned long count_waits(void)
+/* What the threads but this one have done so far. */
+struct done {
+    unsigned long waits;
+    unsigned long long ran; /* ns */
+};
+
+static struct done count(void)
 {
-    unsigned long all = 0;
+    struct done all = {0};
     DIR *folder = opendir("/proc/self/task");
     assert_non_null(folder);
     for (const struct dirent *e; (e = readdir(folder)) != NULL;) {
         char path[300], line[200];
         unsigned long waits;
+        unsigned long long ran;
         if (e->d_name[0] == '.' || atoi(e->d_name) == (int)syscall(SYS_gettid))
             continue;
         snprintf(path, sizeof(path), "/proc/self/task/%s/status", e->d_name);
@@ -197,8 +203,14 @@ static unsigned long count_waits(void)
         assert_non_null(f);
         while (fgets(line, sizeof(line), f) != NULL)
             if (sscanf(line, "voluntary_ctxt_switches: %lu", &waits) == 1)
-                all += waits;
+                all.waits += waits;
         fclose(f);
+        snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", e->d_name);
+        f = fopen(path, "r");
+        if (f != NULL && fscanf(f, "%llu", &ran) == 1)
+            all.ran += ran;
+        if (f != NULL)
+            fclose(f);
     }
     closedir(folder);
     return all;
@@ -208,14 +220,33 @@ static unsigned long count_waits(void)
  * somebody always does. */
 static void expect_rest(void)
 {
-    unsigned long before, after = count_waits();
+    struct done before, after = count();
     unsigned tries = 0;
     do {
         before = after;
         usleep(200000);
-        after = count_waits();
-    } while (after != before && ++tries < 50);
-    assert_int_equal(after, before);
+        after = count();
+    } while ((after.waits != before.waits || after.ran != before.ran) && ++tries < 50);
+    assert_int_equal(after.waits, before.waits);
+    assert_int_equal(after.ran, before.ran);
+}
+
+/* poll() ends when its time is over, with and without another thread that leads. */
+static void poll_has_its_time(void **state)
+{
+    struct world *w = *state;
+    struct player player = {.side = &w->b, .way = BY_EVENT, .received = ROUNDS - 1};
+    struct pollfd fd = {.fd = w->a.channel->fd, .events = POLLIN};
+    pthread_t thread;
+    for (int ms = 0; ms < 3; ms++)
+        assert_int_equal(poll(&fd, 1, ms), 0);
+    post_recv(&w->b, 70, 64, 8);
+    post_recv(&w->a, 70, 64, 8);
+    assert_int_equal(pthread_create(&thread, NULL, play, &player), 0);
+    for (int ms = 0; ms < 20; ms++)
+        assert_int_equal(poll(&fd, 1, ms), 0);
+    serve(&(struct player){.side = &w->a});
+    pthread_join(thread, NULL);
 }
 
 /* There if the program has been built with ThreadSanitizer, which has a thread of its own. */
@@ -250,7 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(one_processor_is_enough),     TEST(one_processor_is_enough_for_poll),
         TEST(who_polls_lets_its_peer_run), TEST(who_watches_memory_lets_the_library_run),
-        TEST(nobody_wakes_up_for_nothing),
+        TEST(poll_has_its_time),           TEST(nobody_wakes_up_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
