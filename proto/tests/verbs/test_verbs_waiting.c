@@ -168,8 +168,11 @@ static int watch_memory(void)
 /* A child has an engine of its own, which it starts with its own policy. */
 static void who_watches_memory_lets_the_library_run(void **state)
 {
+    const char *preloaded = getenv("LD_PRELOAD");
     int status;
     (void)state;
+    if (preloaded != NULL && strstr(preloaded, "vgpreload") != NULL)
+        skip(); /* valgrind has one thread run at a time, and waits for it */
     fflush(NULL);
     pid_t child = fork();
     assert_true(child >= 0);
