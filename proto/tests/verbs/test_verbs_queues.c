@@ -200,6 +200,24 @@ static void errors_are_solicited(void **state)
     expect_cq_event(d, 0);
 }
 
+/* A connection needs room for one request in each direction. */
+static void a_pair_of_no_depth_takes_one_request(void **state)
+{
+    struct desk *d = *state;
+    struct ibv_qp_init_attr init = {
+        .send_cq = d->cqs[0], .recv_cq = d->cqs[0], .qp_type = IBV_QPT_RC};
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT};
+    struct ibv_qp *qp = ibv_create_qp(d->pd, &init);
+    struct ibv_recv_wr wr = {.wr_id = 1}, *bad = NULL;
+    assert_non_null(qp);
+    assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+    assert_int_equal(ibv_post_recv(qp, &wr, &bad), 0);
+    assert_int_equal(ibv_post_recv(qp, &wr, &bad), ENOMEM);
+    assert_ptr_equal(bad, &wr);
+    assert_int_equal(ibv_destroy_qp(qp), 0);
+    expect_none(d->cqs[0]);
+}
+
 /* ---- of a connection ---- */
 
 static int set_up_channels(void **state)
@@ -339,6 +357,7 @@ int main(void)
         DESK(events_go_with_their_queue),
         DESK(queues_of_a_channel_take_turns),
         DESK(errors_are_solicited),
+        DESK(a_pair_of_no_depth_takes_one_request),
         DESK(a_shared_queue_is_resized),
         cmocka_unit_test_setup_teardown(only_what_is_asked_for_is_an_event, set_up_channels,
                                         tear_down),
