@@ -40,6 +40,16 @@ enum { POLLS = 16, YIELD = 64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Has whoever holds the lock run for those of a higher priority that wait for it. */
+static void make_lock(void)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    (void)pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
 /* poll is ucma/'s, ppoll is not. */
 static int real_poll(struct pollfd *list, nfds_t count, int ms)
 {
@@ -222,11 +232,12 @@ static void part(struct engine *e)
     e->forked = true;
 }
 
+/* The lock is held by the parent's thread, whom the system knows by number: make it anew. */
 static void in_child(void)
 {
     if (engine.started)
         part(&engine);
-    pthread_mutex_unlock(&lock);
+    make_lock();
 }
 
 /* When the library is loaded, before the program has handlers of its own: then these use the
@@ -234,6 +245,7 @@ static void in_child(void)
  * are ours. */
 __attribute__((constructor)) static void handle_fork(void)
 {
+    make_lock();
     engine.survives_fork = pthread_atfork(before_fork, after_fork, in_child) == 0;
 }
 

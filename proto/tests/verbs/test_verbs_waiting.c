@@ -12,9 +12,21 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ROUNDS = 1000 };
+
+/* There if the program has been built with ThreadSanitizer, which has a thread of its own. */
+extern void __tsan_init(void) __attribute__((weak));
+
+/* Whether a thread that runs may wait for one that does not: valgrind and ThreadSanitizer have
+ * locks of their own. */
+static bool serializes_threads(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+    return __tsan_init != NULL || (preloaded != NULL && strstr(preloaded, "vgpreload") != NULL);
+}
 
 /* How a player waits for its next message. */
 enum way { BY_EVENT, BY_POLL, BY_ASKING };
@@ -120,27 +132,106 @@ static void one_processor_is_enough_for_poll(void **state)
     match(*state, BY_POLL, BY_EVENT, NULL);
 }
 
-/* Of a first-in, first-out policy, a thread that polls runs until it gives the processor away. */
+/* What threads of a first-in, first-out policy are made with. Returns false if this process may
+ * make none. */
+static bool make_real_time(pthread_attr_t *attr, int priority)
+{
+    const struct sched_param param = {.sched_priority = priority};
+    struct player none = {.received = ROUNDS};
+    pthread_t probe;
+    pthread_attr_init(attr);
+    pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(attr, SCHED_FIFO);
+    pthread_attr_setschedparam(attr, &param);
+    if (pthread_create(&probe, attr, play, &none) != 0)
+        return false;
+    pthread_join(probe, NULL);
+    return true;
+}
+
+/* Of that policy, a thread that polls runs until it gives the processor away. */
 static void who_polls_lets_its_peer_run(void **state)
 {
-    const struct sched_param priority = {.sched_priority = 1};
     pthread_attr_t attr;
-    pthread_t probe;
-    pthread_attr_init(&attr);
-    pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
-    pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
-    pthread_attr_setschedparam(&attr, &priority);
-    struct player none = {.received = ROUNDS};
-    const bool may = pthread_create(&probe, &attr, play, &none) == 0;
-    if (may) {
-        pthread_join(probe, NULL);
-        match(*state, BY_ASKING, BY_ASKING, &attr);
-        match(*state, BY_ASKING, BY_EVENT, &attr);
-        match(*state, BY_EVENT, BY_POLL, &attr);
-    }
-    pthread_attr_destroy(&attr);
-    if (!may)
+    if (!make_real_time(&attr, 1))
         skip();
+    match(*state, BY_ASKING, BY_ASKING, &attr);
+    match(*state, BY_ASKING, BY_EVENT, &attr);
+    match(*state, BY_EVENT, BY_POLL, &attr);
+    pthread_attr_destroy(&attr);
+}
+
+enum { LOW, MIDDLE, HIGH, LEVELS };
+
+struct levels {
+    struct ibv_cq *cq;
+    atomic_uint rounds; /* of the high one */
+};
+
+static void rest(long microseconds)
+{
+    const struct timespec t = {.tv_nsec = microseconds * 1000};
+    nanosleep(&t, NULL);
+}
+
+/* Holds the library's lock most of the time. */
+static void *poll_always(void *context)
+{
+    struct levels *l = context;
+    struct ibv_wc wc;
+    while (atomic_load(&l->rounds) < ROUNDS)
+        assert_int_equal(ibv_poll_cq(l->cq, 1, &wc), 0);
+    return NULL;
+}
+
+/* Leaves the processor only to the high one, until that has done a round. */
+static void *keep_processor(void *context)
+{
+    struct levels *l = context;
+    unsigned before;
+    while ((before = atomic_load(&l->rounds)) < ROUNDS) {
+        while (atomic_load(&l->rounds) == before)
+            ;
+        rest(50);
+    }
+    return NULL;
+}
+
+static void *poll_now_and_then(void *context)
+{
+    struct levels *l = context;
+    struct ibv_wc wc;
+    while (atomic_load(&l->rounds) < ROUNDS) {
+        rest(100);
+        assert_int_equal(ibv_poll_cq(l->cq, 1, &wc), 0);
+        atomic_fetch_add(&l->rounds, 1);
+    }
+    return NULL;
+}
+
+/* Who waits for the lock lends its priority to who holds it: else the middle one, which needs no
+ * lock, would keep both from running. */
+static void priorities_are_not_turned_round(void **state)
+{
+    static void *(*const functions[LEVELS])(void *) = {poll_always, keep_processor,
+                                                       poll_now_and_then};
+    struct world *w = *state;
+    struct levels l = {.cq = w->a.cq};
+    pthread_attr_t attrs[LEVELS];
+    pthread_t threads[LEVELS];
+    if (serializes_threads())
+        skip();
+    for (int i = LOW; i < LEVELS; i++)
+        if (!make_real_time(&attrs[i], i + 1))
+            skip();
+    one_processor(true);
+    for (unsigned i = LOW; i < LEVELS; i++)
+        assert_int_equal(pthread_create(&threads[i], &attrs[i], functions[i], &l), 0);
+    for (unsigned i = LOW; i < LEVELS; i++) {
+        pthread_join(threads[i], NULL);
+        pthread_attr_destroy(&attrs[i]);
+    }
+    one_processor(false);
 }
 
 /* In a child: a Write comes to memory that its program watches with a real-time policy. */
@@ -168,11 +259,10 @@ static int watch_memory(void)
 /* A child has an engine of its own, which it starts with its own policy. */
 static void who_watches_memory_lets_the_library_run(void **state)
 {
-    const char *preloaded = getenv("LD_PRELOAD");
     int status;
     (void)state;
-    if (preloaded != NULL && strstr(preloaded, "vgpreload") != NULL)
-        skip(); /* valgrind has one thread run at a time, and waits for it */
+    if (serializes_threads())
+        skip();
     fflush(NULL);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -234,7 +324,21 @@ static void expect_rest(void)
     assert_int_equal(after.ran, before.ran);
 }
 
-/* poll() ends when its time is over, with and without another thread that leads. */
+static uint64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void expect_nothing_in(struct pollfd *fd, int ms)
+{
+    const uint64_t begun = now();
+    assert_int_equal(poll(fd, 1, ms), 0);
+    assert_true(now() - begun >= (uint64_t)ms * 1000000u);
+}
+
+/* poll() ends when its time is over and not before, with and without another thread that leads. */
 static void poll_has_its_time(void **state)
 {
     struct world *w = *state;
@@ -242,18 +346,15 @@ static void poll_has_its_time(void **state)
     struct pollfd fd = {.fd = w->a.channel->fd, .events = POLLIN};
     pthread_t thread;
     for (int ms = 0; ms < 3; ms++)
-        assert_int_equal(poll(&fd, 1, ms), 0);
+        expect_nothing_in(&fd, ms);
     post_recv(&w->b, 70, 64, 8);
     post_recv(&w->a, 70, 64, 8);
     assert_int_equal(pthread_create(&thread, NULL, play, &player), 0);
     for (int ms = 0; ms < 20; ms++)
-        assert_int_equal(poll(&fd, 1, ms), 0);
+        expect_nothing_in(&fd, ms);
     serve(&(struct player){.side = &w->a});
     pthread_join(thread, NULL);
 }
-
-/* There if the program has been built with ThreadSanitizer, which has a thread of its own. */
-extern void __tsan_init(void) __attribute__((weak));
 
 /* Waiting is free, whoever drives: the thread of a program that waits, or the library's own. */
 static void nobody_wakes_up_for_nothing(void **state)
@@ -287,9 +388,10 @@ static void nobody_wakes_up_for_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(one_processor_is_enough),     TEST(one_processor_is_enough_for_poll),
-        TEST(who_polls_lets_its_peer_run), TEST(who_watches_memory_lets_the_library_run),
-        TEST(poll_has_its_time),           TEST(nobody_wakes_up_for_nothing),
+        TEST(one_processor_is_enough),         TEST(one_processor_is_enough_for_poll),
+        TEST(who_polls_lets_its_peer_run),     TEST(who_watches_memory_lets_the_library_run),
+        TEST(priorities_are_not_turned_round), TEST(poll_has_its_time),
+        TEST(nobody_wakes_up_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
