@@ -245,6 +245,23 @@ static void a_region_anew_has_a_new_key(void **state)
     assert_int_equal(ibv_dereg_mr(mr), 0);
 }
 
+/* More than there are lists of them by key. */
+static void every_region_is_found(void **state)
+{
+    enum { REGIONS = 3000 };
+    static struct ibv_mr *mrs[REGIONS];
+    struct desk *d = *state;
+    const uint64_t at = (uintptr_t)d->memory;
+    for (unsigned i = 0; i < REGIONS; i++)
+        assert_non_null(mrs[i] = ibv_reg_mr(d->pd, d->memory, 1 + i % LENGTH, LOCAL));
+    for (unsigned i = 0; i < REGIONS; i++) {
+        assert_int_equal(take(d, mrs[i]->lkey, at, 1 + i % LENGTH), 0);
+        assert_int_equal(take(d, mrs[i]->lkey, at, 2 + i % LENGTH), EINVAL);
+    }
+    for (unsigned i = 0; i < REGIONS; i++)
+        assert_int_equal(ibv_dereg_mr(mrs[i]), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -260,6 +277,7 @@ int main(void)
         TEST(a_message_has_less_than_4_gib),
         TEST(rights_go_together),
         TEST(a_region_anew_has_a_new_key),
+        TEST(every_region_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

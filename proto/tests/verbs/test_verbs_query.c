@@ -12,9 +12,12 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <infiniband/verbs.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 struct device {
     struct ibv_context *context;
@@ -294,6 +297,76 @@ static void limits_of_queues(void **state)
     assert_int_equal(d->context->num_comp_vectors, 1);
 }
 
+static struct ibv_qp *extended_qp_of(const struct device *d, uint32_t mask, uint32_t flags,
+                                     uint64_t operations)
+{
+    struct ibv_qp_init_attr_ex attr = {.send_cq = d->cq,
+                                       .recv_cq = d->cq,
+                                       .qp_type = IBV_QPT_RC,
+                                       .comp_mask = mask,
+                                       .pd = d->pd,
+                                       .create_flags = flags,
+                                       .send_ops_flags = operations};
+    return ibv_create_qp_ex(d->context, &attr);
+}
+
+/* What an attribute's bit does not name is not looked at. */
+static void attributes_of_queue_pairs(void **state)
+{
+    const struct device *d = *state;
+    static const struct {
+        uint32_t mask, flags;
+        uint64_t operations;
+        int error;
+    } rows[] = {
+        {IBV_QP_INIT_ATTR_PD, 0, 0, 0},
+        {IBV_QP_INIT_ATTR_PD, 1, IBV_QP_EX_WITH_SEND_WITH_IMM, 0},
+        {IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS, 0, 0, 0},
+        {IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS, 1, 0, EOPNOTSUPP},
+        {IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, 1, IBV_QP_EX_WITH_SEND, 0},
+        {IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, 0, IBV_QP_EX_WITH_SEND_WITH_IMM,
+         EOPNOTSUPP},
+        {IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER, 0, 0, EOPNOTSUPP},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        errno = 0;
+        struct ibv_qp *qp = extended_qp_of(d, rows[i].mask, rows[i].flags, rows[i].operations);
+        assert_int_equal(errno, rows[i].error);
+        assert_int_equal(qp != NULL, rows[i].error == 0);
+        if (qp != NULL)
+            assert_int_equal(ibv_destroy_qp(qp), 0);
+    }
+}
+
+static void no_device_without_descriptors(void **state)
+{
+    const struct device *d = *state;
+    struct rlimit before, none;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int next = dup(STDIN_FILENO); /* the lowest that is free */
+    assert_true(next >= 0);
+    close(next);
+    for (int more = 0; more < 2; more++) {
+        none = (struct rlimit){(rlim_t)(next + more), before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        errno = 0;
+        struct ibv_context *context = ibv_open_device(d->context->device);
+        const int error = errno;
+        struct ibv_comp_channel *channel = more == 0 ? ibv_create_comp_channel(d->context) : NULL;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_null(context);
+        assert_int_equal(error, EMFILE);
+        assert_null(channel);
+    }
+    struct ibv_context *context = ibv_open_device(d->context->device); /* nothing is left over */
+    assert_non_null(context);
+    assert_int_equal(context->async_fd, next);
+    assert_int_equal(context->cmd_fd, next + 1);
+    assert_int_equal(ibv_close_device(context), 0);
+    assert_int_equal(fcntl(next, F_GETFD), -1);
+}
+
 static void a_device_that_is_not_ours(void **state)
 {
     struct ibv_device other = {.name = "mlx5_0"};
@@ -316,6 +389,8 @@ int main(void)
         TEST(what_is_read_of_sys),
         TEST(limits_of_queue_pairs),
         TEST(limits_of_queues),
+        TEST(attributes_of_queue_pairs),
+        TEST(no_device_without_descriptors),
         cmocka_unit_test(a_device_that_is_not_ours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -324,6 +324,36 @@ static void expect_rest(void)
     assert_int_equal(after.ran, before.ran);
 }
 
+/* Returns whether a thread sleeps in ppoll(). */
+static bool sleeps(int thread)
+{
+    char path[64], text[16] = "";
+    snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", thread);
+    FILE *f = fopen(path, "r");
+    if (f != NULL) {
+        (void)!fgets(text, sizeof(text), f);
+        fclose(f);
+    }
+    return atoi(text) == SYS_ppoll;
+}
+
+/* A thread that waits is a point of cancellation, and gives the lead away there. */
+static void waiting_can_be_cancelled(void **state)
+{
+    struct world *w = *state;
+    pthread_t thread;
+    for (enum way way = BY_EVENT; way <= BY_POLL; way++) {
+        struct player player = {.side = &w->b, .way = way};
+        assert_int_equal(pthread_create(&thread, NULL, play, &player), 0);
+        while (atomic_load(&player.thread) == 0 || !sleeps(atomic_load(&player.thread)))
+            sched_yield();
+        assert_int_equal(pthread_cancel(thread), 0);
+        pthread_join(thread, NULL);
+        assert_int_equal(atomic_load(&player.received), 0);
+        match(w, BY_EVENT, way, NULL);
+    }
+}
+
 static uint64_t now(void)
 {
     struct timespec t;
@@ -391,7 +421,7 @@ int main(void)
         TEST(one_processor_is_enough),         TEST(one_processor_is_enough_for_poll),
         TEST(who_polls_lets_its_peer_run),     TEST(who_watches_memory_lets_the_library_run),
         TEST(priorities_are_not_turned_round), TEST(poll_has_its_time),
-        TEST(nobody_wakes_up_for_nothing),
+        TEST(waiting_can_be_cancelled),        TEST(nobody_wakes_up_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
