@@ -74,6 +74,14 @@ bool iw_ddp_refuses(const struct iw_ddp_stream *s, enum iw_check check, bool wro
     return iw_switch_botched(s->switches, check) != IW_BOTCH_PLACE;
 }
 
+/* Returns the rights that the peer has to a region. The answers to this end's own Reads need none
+ * of the peer's. */
+static uint32_t granted(const struct iw_ddp_stream *s, const struct use_checks *use,
+                        const struct iw_region *r)
+{
+    return (use->rights & IW_ACCESS_LOCAL_WRITE) != 0 ? r->access : r->access & ~s->withheld;
+}
+
 /* Makes the checks in order; *failed is the first that fails. Returns true if the access must not
  * happen at all. An access that has to precede a botched check precedes those after it, too. */
 static bool forbids(const struct iw_ddp_stream *s, const struct use_checks *use,
@@ -87,7 +95,7 @@ static bool forbids(const struct iw_ddp_stream *s, const struct use_checks *use,
     bool begins_inside = to >= r->to && to - r->to < r->length;
     if (iw_ddp_refuses(s, use->pd, r->pd != s->pd, failed) ||
         iw_ddp_refuses(s, use->stream, r->stream != 0 && r->stream != s->stream, failed) ||
-        iw_ddp_refuses(s, use->access, (r->access & use->rights) == 0, failed) ||
+        iw_ddp_refuses(s, use->access, (granted(s, use, r) & use->rights) == 0, failed) ||
         /* Wrap before bounds: otherwise its code could never be seen (OP-47). */
         iw_ddp_refuses(s, use->wrap, length > UINT64_MAX - to, failed) ||
         iw_ddp_refuses(s, use->base, !begins_inside, failed) ||

@@ -68,8 +68,8 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
     ep->domain = domain;
     ep->env = env;
     ep->config = *config;
-    ep->stream =
-        (struct iw_ddp_stream){domain, config->pd, iw_domain_stream(domain), config->switches};
+    ep->stream = (struct iw_ddp_stream){domain, config->pd, iw_domain_stream(domain),
+                                        config->switches, config->withheld};
     int result = IW_OK;
     if (!allocate(ep))
         result = IW_ERR_MEMORY;
@@ -123,6 +123,11 @@ void iw_endpoint_destroy(struct iw_endpoint *ep)
     give_back(env, ep->reads_out, ep->reads_out_room * sizeof(*ep->reads_out));
     give_back(env, ep->reads_in, ep->reads_in_room * sizeof(*ep->reads_in));
     env->free(env->context, ep, sizeof(*ep));
+}
+
+void iw_endpoint_withhold(struct iw_endpoint *ep, uint32_t rights)
+{
+    ep->stream.withheld = rights;
 }
 
 uint64_t iw_endpoint_stream(const struct iw_endpoint *ep)

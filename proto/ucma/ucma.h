@@ -120,6 +120,8 @@ struct iw_ucma_id *iw_ucma_id_find(struct iw_ucma_file *file, uint32_t handle);
 int iw_ucma_bind(struct iw_ucma_id *id, const void *address);
 int iw_ucma_resolve(struct iw_ucma_id *id, const void *source, const void *destination);
 void iw_ucma_close_socket(struct iw_ucma_id *id);
+/* Makes sure that a bound identifier has a socket, which listens. */
+int iw_ucma_hold_port(struct iw_ucma_id *id);
 /* Makes the identifier idle again, without an address. */
 void iw_ucma_unbind(struct iw_ucma_id *id);
 /* Makes sure that the socket can connect: one that listens is replaced. */

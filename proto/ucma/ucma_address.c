@@ -74,24 +74,34 @@ void iw_ucma_unbind(struct iw_ucma_id *id)
     id->state = IW_UCMA_IDLE;
 }
 
+int iw_ucma_hold_port(struct iw_ucma_id *id)
+{
+    int result = 0;
+    if (id->fd >= 0)
+        return 0;
+    id->fd = iw_ucma_kept_take(&id->source);
+    if (id->fd < 0)
+        result = open_socket(id);
+    if (result == 0 && listen(id->fd, IW_UCMA_BACKLOG) != 0)
+        result = errno;
+    if (result != 0)
+        iw_ucma_close_socket(id);
+    id->listens = result == 0;
+    return result;
+}
+
 /* Clients may connect between rdma_bind_addr and rdma_listen, so listen at once. */
 int iw_ucma_bind(struct iw_ucma_id *id, const void *address)
 {
     union iw_ucma_address at;
     if (id->state != IW_UCMA_IDLE || !take(&at, address))
         return id->state != IW_UCMA_IDLE ? EINVAL : EADDRNOTAVAIL;
-    int result = 0;
     id->source = at;
-    id->fd = iw_ucma_kept_take(&id->source);
-    if (id->fd < 0)
-        result = open_socket(id);
-    if (result == 0 && listen(id->fd, IW_UCMA_BACKLOG) != 0)
-        result = errno;
+    int result = iw_ucma_hold_port(id);
     if (result != 0) {
         iw_ucma_unbind(id);
         return result;
     }
-    id->listens = true;
     id->any = is_any(&id->source);
     id->state = IW_UCMA_BOUND;
     return 0;
@@ -147,11 +157,10 @@ int iw_ucma_resolve(struct iw_ucma_id *id, const void *source, const void *desti
     id->source = from;
     result = open_socket(id);
     if (result != 0) {
-        memset(&id->source, 0, sizeof(id->source));
-        if (id->state == IW_UCMA_BOUND) {
-            id->state = IW_UCMA_IDLE;
-            (void)iw_ucma_bind(id, &before);
-        }
+        id->source = before;
+        /* If that fails, too, then rdma_listen or the next rdma_resolve_addr tries again. */
+        if (id->state == IW_UCMA_BOUND)
+            (void)iw_ucma_hold_port(id);
         return result;
     }
     id->destination = to;

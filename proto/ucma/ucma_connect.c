@@ -118,10 +118,12 @@ int iw_ucma_listen(struct iw_ucma_id *id, uint32_t backlog)
     const bool idle = id->state == IW_UCMA_IDLE;
     struct sockaddr_in any = {.sin_family = AF_INET};
     int result = idle ? iw_ucma_bind(id, &any) : 0;
+    if (result == 0 && id->state != IW_UCMA_BOUND)
+        result = EINVAL;
+    if (result == 0)
+        result = iw_ucma_hold_port(id);
     if (result != 0)
         return result;
-    if (id->state != IW_UCMA_BOUND)
-        return EINVAL;
     id->backlog = backlog == 0 || backlog > IW_UCMA_BACKLOG ? IW_UCMA_BACKLOG : backlog;
     result = listen_where_bound(id);
     /* Else clients would connect to a port that the program knows nothing of. */

@@ -198,7 +198,8 @@ static int disconnect(const struct command *c)
     return id != NULL ? iw_ucma_disconnect(id) : ENOENT;
 }
 
-/* As the kernel does for iWARP: the states after INIT are the connection's, not the program's. */
+/* As the kernel does for iWARP: the states after INIT are the connection's, not the program's. It
+ * does not name atomics, which its iWARP devices do not have. */
 static int init_qp_attr(const struct command *c)
 {
     const struct rdma_ucm_init_qp_attr *in = c->in;
@@ -207,7 +208,8 @@ static int init_qp_attr(const struct command *c)
         return ENOENT;
     if (in->qp_state == IBV_QPS_INIT || in->qp_state == IBV_QPS_RTR) {
         out.qp_attr_mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
-        out.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+        out.qp_access_flags =
+            IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
     } else if (in->qp_state != IBV_QPS_RTS) {
         return EINVAL;
     }
@@ -369,5 +371,7 @@ int iw_ucma_command(int fd, const void *command, size_t length)
     if (header.cmd != RDMA_USER_CM_CMD_GET_EVENT)
         iw_verbs_cover();
     iw_verbs_unlock();
+    if (result == EAGAIN)
+        iw_verbs_found_nothing();
     return result;
 }

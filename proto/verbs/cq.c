@@ -107,6 +107,8 @@ int ibv_get_cq_event(struct ibv_comp_channel *base, struct ibv_cq **out, void **
         *context = cq->base.cq_context;
     }
     iw_verbs_unlock();
+    if (result != 0)
+        iw_verbs_found_nothing();
     return result;
 }
 
@@ -278,5 +280,7 @@ int iw_verbs_poll_cq(struct ibv_cq *base, int room, struct ibv_wc *wc)
     if (taken == 0 && cq->overrun)
         taken = -EIO;
     iw_verbs_unlock();
+    if (taken == 0)
+        iw_verbs_found_nothing();
     return taken;
 }

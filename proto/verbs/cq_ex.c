@@ -18,8 +18,11 @@ static int take_entry(struct ibv_cq_ex *base, bool drive)
         iw_verbs_poll();
     const bool taken = iw_verbs_cq_take(cq, &cq->current);
     iw_verbs_unlock();
-    if (!taken)
+    if (!taken) {
+        if (drive)
+            iw_verbs_found_nothing();
         return ENOENT;
+    }
     base->status = cq->current.status;
     base->wr_id = cq->current.wr_id;
     return 0;

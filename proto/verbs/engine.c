@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -40,9 +41,19 @@ static struct engine {
 
 /* Fewer polls than this between two looks of the thread do not drive: a program that watches its
  * memory polls only now and then. */
-enum { POLLS = 16 };
+enum { POLLS = 16, YIELD = 64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Has whoever holds the lock run for those of a higher priority that wait for it. */
+static void make_lock(void)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    (void)pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
 
 /* poll is ucma/'s, ppoll is not. */
 static int real_poll(struct pollfd *list, nfds_t count, int ms)
@@ -135,13 +146,38 @@ static void *run_thread(void *context)
     return NULL;
 }
 
+static bool is_real_time(int policy)
+{
+    return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+/* Has the thread come before one of a real-time policy that makes it: that one may watch its memory
+ * and call nothing. */
+static bool set_priority(pthread_attr_t *attr)
+{
+    struct sched_param param;
+    const int policy = sched_getscheduler(0);
+    if (!is_real_time(policy) || sched_getparam(0, &param) != 0)
+        return false;
+    if (param.sched_priority < sched_get_priority_max(policy))
+        param.sched_priority++;
+    return pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED) == 0 &&
+           pthread_attr_setschedpolicy(attr, policy) == 0 &&
+           pthread_attr_setschedparam(attr, &param) == 0;
+}
+
 static int start_thread(struct engine *e)
 {
     sigset_t all, before;
+    pthread_attr_t attr;
     pthread_t thread;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int result = pthread_create(&thread, NULL, run_thread, e);
+    pthread_attr_init(&attr);
+    int result = set_priority(&attr) ? pthread_create(&thread, &attr, run_thread, e) : EPERM;
+    if (result == EPERM)
+        result = pthread_create(&thread, NULL, run_thread, e);
+    pthread_attr_destroy(&attr);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (result == 0)
         pthread_detach(thread);
@@ -206,11 +242,12 @@ static void part(struct engine *e)
     e->forked = true;
 }
 
+/* The lock is held by the parent's thread, whom the system knows by number: make it anew. */
 static void in_child(void)
 {
     if (engine.started)
         part(&engine);
-    pthread_mutex_unlock(&lock);
+    make_lock();
 }
 
 /* When the library is loaded, before the program has handlers of its own: then these use the
@@ -218,6 +255,7 @@ static void in_child(void)
  * are ours. */
 __attribute__((constructor)) static void handle_fork(void)
 {
+    make_lock();
     engine.survives_fork = pthread_atfork(before_fork, after_fork, in_child) == 0;
 }
 
@@ -375,6 +413,17 @@ void iw_verbs_poll(void)
     step(&engine, true);
 }
 
+/* Of a real-time policy, a thread that polls would keep those of its own priority from this
+ * processor for ever, and with them the peer. */
+void iw_verbs_found_nothing(void)
+{
+    static _Thread_local unsigned times;
+    if (++times % YIELD != 0)
+        return;
+    if (is_real_time(sched_getscheduler(0)))
+        (void)sched_yield();
+}
+
 static void stop_leading(struct engine *e)
 {
     e->leader = false;
@@ -507,6 +556,8 @@ bool iw_verbs_poll_list(struct pollfd *list, nfds_t count, int ms, int *result)
     *result = real_poll(list, count, 0);
     if (*result == 0 && ms != 0)
         *result = poll_as_leader(e, list, count, ms);
+    else if (*result == 0)
+        iw_verbs_found_nothing();
     return true;
 }
 

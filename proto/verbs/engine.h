@@ -48,6 +48,8 @@ const struct iw_verbs_settings *iw_verbs_settings(void);
 FILE *iw_verbs_trace(void);
 /* Looks at the sockets without waiting, for a caller that polls. */
 void iw_verbs_poll(void);
+/* Has found nothing by polling. Needs no lock. */
+void iw_verbs_found_nothing(void);
 /* Waits until done(context) is true. `fd` becomes readable when that may be so; it is in
  * iw_verbs_signal's hands. Returns 0, or -1 with errno EINTR. A cancellation point. */
 int iw_verbs_wait(int fd, unsigned *waiters, bool (*done)(const void *context),

@@ -197,6 +197,7 @@ static void configure_for(struct iw_endpoint_config *config, struct iw_verbs_lin
     configure(config, link);
     trace(config, link);
     config->pd = iw_verbs_pd_number(qp->base.qp_base.pd);
+    config->withheld = iw_verbs_withheld(qp);
     config->send_depth = 2 * qp->sends.depth; /* Write with Immediate is two requests */
     config->recv_depth = qp->recvs.depth;
     config->mpa.ird = p->ird;

@@ -127,7 +127,7 @@ struct iw_verbs_link;
 struct iw_verbs_qp {
     struct ibv_qp_ex base; /* base.qp_base is the public one */
     struct ibv_qp_init_attr init;
-    unsigned access;
+    unsigned access; /* the program's flags: what the peer may do */
     uint8_t max_rd_atomic, max_dest_rd_atomic;
     struct iw_verbs_ring sends, recvs;
     uint8_t *inline_space;      /* of the requests in `sends` */
@@ -205,6 +205,8 @@ struct ibv_cq_ex *iw_verbs_create_cq_ex(struct ibv_context *context,
 /* qp.c */
 struct ibv_qp *iw_verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 struct iw_verbs_qp *iw_verbs_find_qp(uint32_t number);
+/* Returns the rights (IW_ACCESS_*) that the queue pair does not give its peer. */
+uint32_t iw_verbs_withheld(const struct iw_verbs_qp *qp);
 /* Moves to the error state: leaves the connection and flushes. */
 void iw_verbs_qp_error(struct iw_verbs_qp *qp);
 /* Ends all queue pairs with a request that names `mr`. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 enum { BUCKETS = 1024, SRQ_STAGE = 16 /* receives that a queue pair takes of a shared queue */ };
+enum { REMOTE = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC };
 LIST_HEAD(qp_bucket, iw_verbs_qp);
 static struct qp_bucket pairs[BUCKETS]; /* by number */
 static unsigned count;
@@ -85,6 +86,7 @@ static void fill(struct iw_verbs_qp *qp, struct ibv_context *context, struct ibv
                             .srq = a->srq,
                             .state = IBV_QPS_RESET,
                             .qp_type = a->qp_type};
+    qp->access = REMOTE; /* as of other iWARP devices: programs restrict it */
     pthread_mutex_init(&base->mutex, NULL);
     pthread_cond_init(&base->cond, NULL);
 }
@@ -255,6 +257,20 @@ static int move(struct iw_verbs_qp *qp, enum ibv_qp_state to)
     return 0;
 }
 
+uint32_t iw_verbs_withheld(const struct iw_verbs_qp *qp)
+{
+    return iw_verbs_rights(REMOTE & ~qp->access);
+}
+
+/* Also while it is connected: for what the peer asks from now on. */
+static void set_access(struct iw_verbs_qp *qp, unsigned access)
+{
+    struct iw_endpoint *ep = qp->link != NULL ? iw_verbs_link_endpoint(qp->link) : NULL;
+    qp->access = access;
+    if (ep != NULL)
+        iw_endpoint_withhold(ep, iw_verbs_withheld(qp));
+}
+
 int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 {
     struct iw_verbs_qp *qp = qp_of(base);
@@ -265,7 +281,7 @@ int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
     if (result == 0 && (mask & IBV_QP_STATE) != 0)
         result = move(qp, attr->qp_state);
     if (result == 0 && (mask & IBV_QP_ACCESS_FLAGS) != 0)
-        qp->access = attr->qp_access_flags;
+        set_access(qp, attr->qp_access_flags);
     if (result == 0 && (mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0)
         qp->max_rd_atomic = attr->max_rd_atomic;
     if (result == 0 && (mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0)

@@ -2,12 +2,10 @@
 #include "verbs/objects.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 bool iw_verbs_ring_make(struct iw_verbs_ring *ring, uint32_t depth)
 {
-    memset(ring, 0, sizeof(*ring));
-    ring->depth = depth > 0 ? depth : 1;
+    *ring = (struct iw_verbs_ring){.depth = depth > 0 ? depth : 1};
     ring->requests = calloc(ring->depth, sizeof(*ring->requests));
     return ring->requests != NULL;
 }

@@ -46,7 +46,7 @@ const char *ibv_event_type_str(enum ibv_event_type type)
         [IBV_EVENT_PORT_ACTIVE] = "port active",
         [IBV_EVENT_PORT_ERR] = "port error",
         [IBV_EVENT_LID_CHANGE] = "LID change",
-        [IBV_EVENT_PKEY_CHANGE] = "PKey change",
+        [IBV_EVENT_PKEY_CHANGE] = "P_Key change",
         [IBV_EVENT_SM_CHANGE] = "SM change",
         [IBV_EVENT_SRQ_ERR] = "SRQ catastrophic error",
         [IBV_EVENT_SRQ_LIMIT_REACHED] = "SRQ limit reached",
@@ -89,7 +89,7 @@ const char *ibv_wc_status_str(enum ibv_wc_status status)
     return (size_t)status < COUNT(names) ? names[status] : "unknown";
 }
 
-/* Multiples of 2.5 Gbit/s, and Mbit/s. */
+/* Multiples of 2.5 Gbit/s (-1: the stock library knows none), and Mbit/s. */
 static const struct {
     enum ibv_rate rate;
     int multiple, mbps;
@@ -98,11 +98,11 @@ static const struct {
     {IBV_RATE_10_GBPS, 4, 10000},       {IBV_RATE_20_GBPS, 8, 20000},
     {IBV_RATE_30_GBPS, 12, 30000},      {IBV_RATE_40_GBPS, 16, 40000},
     {IBV_RATE_60_GBPS, 24, 60000},      {IBV_RATE_80_GBPS, 32, 80000},
-    {IBV_RATE_120_GBPS, 48, 120000},    {IBV_RATE_14_GBPS, 5, 14062},
-    {IBV_RATE_56_GBPS, 22, 56250},      {IBV_RATE_112_GBPS, 45, 112500},
-    {IBV_RATE_168_GBPS, 67, 168750},    {IBV_RATE_25_GBPS, 10, 25781},
-    {IBV_RATE_100_GBPS, 41, 103125},    {IBV_RATE_200_GBPS, 82, 206250},
-    {IBV_RATE_300_GBPS, 123, 309375},   {IBV_RATE_28_GBPS, 11, 28125},
+    {IBV_RATE_120_GBPS, 48, 120000},    {IBV_RATE_14_GBPS, -1, 14062},
+    {IBV_RATE_56_GBPS, -1, 56250},      {IBV_RATE_112_GBPS, -1, 112500},
+    {IBV_RATE_168_GBPS, -1, 168750},    {IBV_RATE_25_GBPS, -1, 25781},
+    {IBV_RATE_100_GBPS, -1, 103125},    {IBV_RATE_200_GBPS, -1, 206250},
+    {IBV_RATE_300_GBPS, -1, 309375},    {IBV_RATE_28_GBPS, 11, 28125},
     {IBV_RATE_50_GBPS, 20, 53125},      {IBV_RATE_400_GBPS, 160, 425000},
     {IBV_RATE_600_GBPS, 240, 637500},   {IBV_RATE_800_GBPS, 320, 850000},
     {IBV_RATE_1200_GBPS, 480, 1275000},
@@ -119,7 +119,7 @@ int ibv_rate_to_mult(enum ibv_rate rate)
 enum ibv_rate mult_to_ibv_rate(int multiple)
 {
     for (size_t i = 0; i < COUNT(rates); i++)
-        if (rates[i].multiple == multiple)
+        if (rates[i].multiple == multiple && multiple > 0)
             return rates[i].rate;
     return IBV_RATE_MAX;
 }

@@ -113,6 +113,7 @@ struct iw_ddp_stream {
     uint32_t pd;
     uint64_t stream;
     const struct iw_switches *switches;
+    uint32_t withheld; /* see iw_endpoint_withhold */
 };
 
 enum iw_ddp_use { IW_USE_WRITE, IW_USE_READ_RESPONSE, IW_USE_READ_SOURCE };

@@ -55,6 +55,7 @@ struct iw_endpoint_config {
     const void *private_data; /* initiator: the Request's; copied */
     size_t private_length;
     uint32_t pd;
+    uint32_t withheld;   /* see iw_endpoint_withhold */
     uint32_t send_depth; /* work requests of each queue, 1..65535 */
     uint32_t recv_depth;
     uint32_t max_sge;         /* pieces of one work request, 1..32 */
@@ -270,6 +271,12 @@ void iw_endpoint_leave(struct iw_endpoint *ep, uint64_t now);
  * IW_ERR_STATE, IW_ERR_ARGUMENT or IW_ERR_MEMORY with *ep as it was. */
 int iw_endpoint_remake(struct iw_endpoint **ep, const struct iw_endpoint_config *config,
                        uint64_t now);
+
+/* Sets the rights (of IW_ACCESS_REMOTE_READ, _WRITE and _ATOMIC) that the peer has through no
+ * region from now on, whatever the region's own say (RFC 5042 §2.2.2: rights on a per Stream
+ * basis). The check of the region's rights then refuses the access. Does not bear on this end's own
+ * Reads. */
+void iw_endpoint_withhold(struct iw_endpoint *ep, uint32_t rights);
 
 /* Returns the stream number that a region is bound to (struct iw_region.stream). */
 uint64_t iw_endpoint_stream(const struct iw_endpoint *ep);

@@ -44,7 +44,7 @@ static void open_domain(struct rig *r, uint32_t regions,
     r->domain = iw_domain_create(&env, &limits);
     assert_non_null(r->domain);
     r->stream = (struct iw_ddp_stream){r->domain, iw_domain_pd(r->domain),
-                                       iw_domain_stream(r->domain), &r->switches};
+                                       iw_domain_stream(r->domain), &r->switches, 0};
 }
 
 static void open_region(struct rig *r, uint64_t to)

@@ -46,7 +46,7 @@ static void open_rig(struct rig *r)
     r->domain = iw_domain_create(&env, &limits);
     assert_non_null(r->domain);
     r->stream = (struct iw_ddp_stream){r->domain, iw_domain_pd(r->domain),
-                                       iw_domain_stream(r->domain), &r->switches};
+                                       iw_domain_stream(r->domain), &r->switches, 0};
     memset(r->arena, 0xa5, sizeof(r->arena));
     r->region = (struct iw_region){.base = r->arena + 16,
                                    .length = 64,

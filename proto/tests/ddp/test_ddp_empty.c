@@ -27,7 +27,7 @@ static void open_rig(struct rig *r)
     r->domain = iw_domain_create(&env, &limits);
     assert_non_null(r->domain);
     r->stream = (struct iw_ddp_stream){r->domain, iw_domain_pd(r->domain),
-                                       iw_domain_stream(r->domain), &r->switches};
+                                       iw_domain_stream(r->domain), &r->switches, 0};
     void *page = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(page != MAP_FAILED);
     r->forbidden = page;

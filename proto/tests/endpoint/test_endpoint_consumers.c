@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What consumers with queues and domains of their own need: receives given on demand, local work in
  * the order of the send queue, an endpoint made after the Request, leaving, a responder that speaks
- * first. */
+ * first, rights of a stream. */
 #include "pair.h"
 
 struct seen {
@@ -307,6 +307,86 @@ static void responder_speaks_first_only_if_asked(void **state)
     }
 }
 
+/* Has side 0 use the memory of side 1, which withholds a right; `early`: from the beginning.
+ * Returns the check that side 1 found broken. */
+static enum iw_check used_without(enum iw_work_opcode opcode, uint32_t withheld, bool early)
+{
+    struct pair p;
+    struct iw_endpoint_config config[2];
+    pair_defaults(config);
+    config[1].withheld = early ? withheld : 0;
+    pair_open(&p, config);
+    pair_run(&p);
+    if (!early)
+        iw_endpoint_withhold(p.side[1].ep, withheld);
+    struct iw_iov sge = {p.side[0].memory, 8};
+    struct iw_work work = {.id = 1,
+                           .opcode = opcode,
+                           .remote_stag = p.side[1].region.stag,
+                           .remote_to = p.side[1].region.to,
+                           .sink_stag = p.side[0].region.stag,
+                           .sink_to = p.side[0].region.to,
+                           .length = opcode == IW_WORK_READ ? 8 : 0,
+                           .add_swap = 1};
+    if (opcode == IW_WORK_WRITE) {
+        work.sge = &sge;
+        work.sge_count = 1;
+    }
+    memset(p.side[0].memory, 0x11, 8);
+    assert_int_equal(iw_endpoint_post(p.side[0].ep, &work, p.now), IW_OK);
+    pair_run(&p);
+    const struct iw_event *fault = pair_event(&p, 1, IW_EVENT_FAULT);
+    const enum iw_check check = fault != NULL ? fault->fault.check : IW_CHECK_NONE;
+    assert_int_equal(p.side[0].memory[0], fault == NULL && opcode == IW_WORK_READ ? 0xa5 : 0x11);
+    assert_int_equal(p.side[1].memory[0], fault == NULL && opcode == IW_WORK_WRITE       ? 0x11
+                                          : fault == NULL && opcode == IW_WORK_FETCH_ADD ? 0xa6
+                                                                                         : 0xa5);
+    pair_close(&p);
+    return check;
+}
+
+static void a_stream_withholds_rights(void **state)
+{
+    static const struct {
+        enum iw_work_opcode opcode;
+        uint32_t right;
+        enum iw_check check;
+    } rows[] = {
+        {IW_WORK_WRITE, IW_ACCESS_REMOTE_WRITE, IW_CHECK_DDP_STAG_ACCESS},
+        {IW_WORK_READ, IW_ACCESS_REMOTE_READ, IW_CHECK_RDMAP_READ_ACCESS},
+        {IW_WORK_FETCH_ADD, IW_ACCESS_REMOTE_ATOMIC, IW_CHECK_RDMAP_READ_ACCESS},
+    };
+    const uint32_t all = IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_ATOMIC;
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (int early = 0; early < 2; early++) {
+            assert_int_equal(used_without(rows[i].opcode, rows[i].right, early), rows[i].check);
+            assert_int_equal(used_without(rows[i].opcode, all & ~rows[i].right, early),
+                             IW_CHECK_NONE);
+        }
+}
+
+/* The answers to its own Reads need no right of the peer's. */
+static void a_stream_that_withholds_all_may_read(void **state)
+{
+    struct pair p;
+    struct iw_endpoint_config config[2];
+    (void)state;
+    pair_defaults(config);
+    config[0].withheld = IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_ATOMIC;
+    pair_open(&p, config);
+    pair_run(&p);
+    iw_domain_deregister(p.side[0].domain, p.side[0].region.stag);
+    p.side[0].region.access = IW_ACCESS_REMOTE_WRITE; /* enough for a sink */
+    assert_int_equal(iw_domain_register(p.side[0].domain, &p.side[0].region), 0);
+    memset(p.side[1].memory, 0x22, 8);
+    post(&p, 0, IW_WORK_READ, 1, 0);
+    pair_run(&p);
+    assert_int_equal(pair_completion(&p, 0, 1)->status, IW_STATUS_OK);
+    assert_int_equal(p.side[0].memory[4096], 0x22);
+    pair_close(&p);
+}
+
 /* With an RTR the initiator's first FPDU is bound to come (RFC 6581 §4.2). */
 static void a_responder_waits_for_the_rtr(void **state)
 {
@@ -348,6 +428,8 @@ int main(void)
         cmocka_unit_test(leaving_inside_an_fpdu_resets),
         cmocka_unit_test(responder_speaks_first_only_if_asked),
         cmocka_unit_test(a_responder_waits_for_the_rtr),
+        cmocka_unit_test(a_stream_withholds_rights),
+        cmocka_unit_test(a_stream_that_withholds_all_may_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,15 @@
 
 /* ---- the system, whose calls fail when a test has them fail ---- */
 
-static bool listen_fails, epoll_fails;
+static bool bind_fails, listen_fails, epoll_fails;
+
+int bind(int fd, const struct sockaddr *at, socklen_t length)
+{
+    if (!bind_fails)
+        return (int)syscall(SYS_bind, fd, at, length);
+    errno = EADDRINUSE;
+    return -1;
+}
 
 int listen(int fd, int backlog)
 {
@@ -165,7 +173,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct device *d = *state;
-    listen_fails = epoll_fails = false;
+    bind_fails = listen_fails = epoll_fails = false;
     assert_int_equal(close(d->fd), 0);
     assert_int_equal(ibv_destroy_qp(d->qp), 0);
     assert_int_equal(ibv_destroy_cq(d->cq), 0);
@@ -208,6 +216,47 @@ static void a_listener_that_cannot_be_is_as_before(void **state)
     assert_int_equal(bind_to(d, idle, &loopback), 0);
     destroy(d, bound);
     destroy(d, idle);
+}
+
+/* Resolving takes another socket with the same port, and goes back to one that listens if it fails.
+ * If that fails, too, the identifier has no socket until it needs one. */
+static void an_address_that_cannot_be_resolved_leaves_the_port(void **state)
+{
+    const struct device *d = *state;
+    uint32_t id = create(d);
+    assert_int_equal(bind_to(d, id, &loopback), 0);
+    const struct sockaddr_in at = source_of(d, id);
+    struct sockaddr_in to = loopback;
+    to.sin_port = htons(9);
+    bind_fails = true;
+    assert_int_equal(resolve(d, id, &to), EADDRINUSE);
+    assert_int_equal(bind_to(d, id, &loopback), EINVAL); /* it is bound */
+    assert_int_equal(listen_for(d, id), EADDRINUSE);
+    bind_fails = false;
+    const struct sockaddr_in after = source_of(d, id);
+    assert_memory_equal(&after, &at, sizeof(at));
+    assert_int_equal(listen_for(d, id), 0);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(client, (const struct sockaddr *)&at, sizeof(at)), 0);
+    close(client);
+    destroy(d, id);
+}
+
+static void an_address_is_resolved_at_the_second_try(void **state)
+{
+    const struct device *d = *state;
+    uint32_t id = create(d);
+    assert_int_equal(bind_to(d, id, &loopback), 0);
+    const struct sockaddr_in at = source_of(d, id);
+    struct sockaddr_in to = loopback;
+    to.sin_port = htons(9);
+    bind_fails = true;
+    assert_int_equal(resolve(d, id, &to), EADDRINUSE);
+    bind_fails = false;
+    assert_int_equal(resolve(d, id, &to), 0);
+    assert_int_equal(get(d).event, 0); /* RDMA_CM_EVENT_ADDR_RESOLVED */
+    assert_int_equal(source_of(d, id).sin_port, at.sin_port);
+    destroy(d, id);
 }
 
 /* The first attempt has come as far as TCP's SYN when it fails: the second one must not go on with
@@ -324,6 +373,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(binding_without_listening_leaves_no_socket),
         TEST(a_listener_that_cannot_be_is_as_before),
+        TEST(an_address_that_cannot_be_resolved_leaves_the_port),
+        TEST(an_address_is_resolved_at_the_second_try),
         TEST(connecting_can_be_tried_again),
         TEST(accepting_can_be_tried_again),
     };

@@ -8,7 +8,9 @@ enum { DEPTH = 48, PIECES = 4 }; /* of verbs_world.h */
 
 static int set_up_fields(void **state)
 {
-    return set_up_world(state, false, true);
+    struct world *w = make_world(state);
+    w->fields = true;
+    return connect_world(w, false);
 }
 
 /* Begins requests of a, the next one with this id. */
@@ -221,10 +223,10 @@ static void inline_data_is_copied(void **state)
 {
     struct world *w = *state;
     char first[] = "first of them, 32 octets exactly", second[] = "second";
-    struct ibv_data_buf pieces[3] = {{first, 20}, {NULL, 0}, {first + 20, 12}};
+    struct ibv_data_buf pieces[4] = {{first, 20}, {NULL, 0}, {first + 20, 1}, {first + 21, 11}};
     struct ibv_qp_ex *qp = start(w, 1);
     ibv_wr_rdma_write(qp, w->b.mr->rkey, at(&w->b, 0));
-    ibv_wr_set_inline_data_list(qp, 3, pieces);
+    ibv_wr_set_inline_data_list(qp, 4, pieces);
     ibv_wr_rdma_write(qp, w->b.mr->rkey, at(&w->b, 100));
     ibv_wr_set_inline_data(qp, second, 6);
     memset(first, 'x', sizeof(first));

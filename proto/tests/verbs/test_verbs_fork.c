@@ -85,6 +85,9 @@ static void a_child_makes_its_own(void **state)
         if (set_up(&own) != 0)
             _exit(1);
         exchange(own);
+        struct pollfd fd = {.fd = ((struct world *)own)->channel->fd, .events = POLLIN};
+        if (poll(&fd, 1, 0) != 0) /* all of its events have been fetched */
+            _exit(2);
         _exit(tear_down(&own));
     }
     assert_int_equal(ended(child), 0);

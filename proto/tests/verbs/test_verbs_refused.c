@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -156,12 +157,43 @@ static void ask_for_commands(struct objects *o)
     expect_no_command(o->device, 60, zeros, 64, EINVAL);
 }
 
+/* Found by name: the public header has no declaration. */
+static int call_by_name(const char *name, void *first)
+{
+    int (*function)(void *, void *, void *, void *);
+    void *symbol = dlsym(RTLD_DEFAULT, name);
+    assert_non_null(symbol);
+    memcpy(&function, &symbol, sizeof(function));
+    return function(first, NULL, NULL, NULL);
+}
+
+static void ask_for_what_others_made(struct objects *o)
+{
+    struct ibv_ece ece = {.vendor_id = 1};
+    struct ibv_ops_wr op = {.wr_id = 1}, *bad = NULL;
+    struct ibv_srq srq = {.context = o->context};
+    expect_refused(ibv_import_device(0));
+    expect_refused(ibv_import_pd(o->context, 1));
+    expect_refused(ibv_import_mr(o->pd, 1));
+    expect_refused(ibv_import_dm(o->context, 1));
+    expect_refused(ibv_reg_dmabuf_mr(o->pd, 0, 1, 0, 0, 0));
+    expect_refused(ibv_create_ah_from_wc(o->pd, NULL, NULL, 1));
+    assert_int_equal(ibv_init_ah_from_wc(o->context, 1, NULL, NULL, NULL), EOPNOTSUPP);
+    assert_int_equal(ibv_destroy_ah(NULL), EOPNOTSUPP);
+    assert_int_equal(ibv_detach_mcast(o->qp, NULL, 0), EOPNOTSUPP);
+    assert_int_equal(call_by_name("ibv_resolve_eth_l2_from_gid", o->context), EOPNOTSUPP);
+    assert_int_equal(ibv_set_ece(o->qp, &ece), EOPNOTSUPP);
+    assert_int_equal(ibv_post_srq_ops(&srq, &op, &bad), EOPNOTSUPP);
+    assert_ptr_equal(bad, &op);
+}
+
 static void ask_for_all(struct objects *o)
 {
     ask_for_objects(o);
     ask_for_work(o);
     ask_for_a_connection(o);
     ask_for_commands(o);
+    ask_for_what_others_made(o);
 }
 
 /* Calls it twice with standard error in a file. Returns what was printed there. */
@@ -215,13 +247,45 @@ static void each_is_reported_once_and_only_if_asked(void **state)
         "iwarp-run: JOIN_MCAST is not supported\n"
         "iwarp-run: GET_OPTION is not supported\n"
         "iwarp-run: an option of rdma_set_option is not supported\n"
-        "iwarp-run: a command of a newer librdmacm is not supported\n");
+        "iwarp-run: a command of a newer librdmacm is not supported\n"
+        "iwarp-run: ibv_import_device is not supported\n"
+        "iwarp-run: ibv_import_pd is not supported\n"
+        "iwarp-run: ibv_import_mr is not supported\n"
+        "iwarp-run: ibv_import_dm is not supported\n"
+        "iwarp-run: ibv_reg_dmabuf_mr is not supported\n"
+        "iwarp-run: ibv_create_ah_from_wc is not supported\n"
+        "iwarp-run: ibv_init_ah_from_wc is not supported\n"
+        "iwarp-run: ibv_destroy_ah is not supported\n"
+        "iwarp-run: ibv_detach_mcast is not supported\n"
+        "iwarp-run: ibv_resolve_eth_l2_from_gid is not supported\n"
+        "iwarp-run: ibv_set_ece is not supported\n"
+        "iwarp-run: ibv_post_srq_ops is not supported\n");
+}
+
+/* What would only spare or guard what is not there succeeds. */
+static void what_has_nothing_to_do_succeeds(void **state)
+{
+    struct objects *o = *state;
+    struct ibv_ece ece = {.vendor_id = 0};
+    assert_int_equal(ibv_set_ece(o->qp, &ece), 0);
+    memset(&ece, 0x77, sizeof(ece));
+    assert_int_equal(ibv_query_ece(o->qp, &ece), 0);
+    assert_int_equal(ece.vendor_id, 0);
+    assert_int_equal(ece.options, 0);
+    assert_int_equal(ibv_fork_init(), 0);
+    assert_int_equal(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
+    assert_int_equal(call_by_name("ibv_dontfork_range", o), 0);
+    assert_int_equal(call_by_name("ibv_dofork_range", o), 0);
+    ibv_unimport_pd(NULL);
+    ibv_unimport_mr(NULL);
+    ibv_unimport_dm(NULL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_is_reported_once_and_only_if_asked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_has_nothing_to_do_succeeds, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

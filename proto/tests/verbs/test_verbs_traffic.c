@@ -319,9 +319,60 @@ static void a_drained_pair_goes_on(void **state)
     struct ibv_sge sge = sge_of(&w->a, 0, 8);
     struct ibv_send_wr wr = request(IBV_WR_RDMA_WRITE, &sge, &w->b, 0);
     assert_int_equal(ibv_modify_qp(w->a.qp, &drained, IBV_QP_STATE), 0);
+    assert_int_equal(post(&w->a, &wr), 0); /* to be sent when it goes on, at the latest */
     assert_int_equal(ibv_modify_qp(w->a.qp, &ready, IBV_QP_STATE), 0);
+    expect_status(&w->a, 1, IBV_WC_SUCCESS);
     assert_int_equal(post(&w->a, &wr), 0);
     expect_status(&w->a, 1, IBV_WC_SUCCESS);
+}
+
+/* A reset ends the connection and leaves no entry. */
+static void a_reset_discards_everything(void **state)
+{
+    struct world *w = *state;
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+    struct ibv_wc wc;
+    post_recv(&w->a, 60, 0, 8);
+    assert_int_equal(ibv_modify_qp(w->a.qp, &attr, IBV_QP_STATE), 0);
+    assert_int_equal(w->a.qp->state, IBV_QPS_RESET);
+    expect_event(w, RDMA_CM_EVENT_DISCONNECTED);
+    assert_int_equal(ibv_poll_cq(w->a.cq, 1, &wc), 0);
+    assert_int_equal(ibv_dereg_mr(w->a.mr), 0); /* nothing names it any more */
+    w->a.mr = NULL;
+    expect_end(&w->b);
+}
+
+static void a_pair_says_what_it_was_told(void **state)
+{
+    struct world *w = *state;
+    struct ibv_qp_attr attr = {.max_rd_atomic = 7, .max_dest_rd_atomic = 9};
+    struct ibv_qp_init_attr init;
+    assert_int_equal(ibv_modify_qp(w->a.qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC), 0);
+    assert_int_equal(ibv_query_qp(w->a.qp, &attr, 0, &init), 0);
+    assert_int_equal(attr.max_rd_atomic, 7);
+    assert_int_not_equal(attr.max_dest_rd_atomic, 9);
+    attr.max_dest_rd_atomic = 9;
+    attr.max_rd_atomic = 1;
+    assert_int_equal(ibv_modify_qp(w->a.qp, &attr, IBV_QP_MAX_DEST_RD_ATOMIC), 0);
+    assert_int_equal(ibv_query_qp(w->a.qp, &attr, 0, &init), 0);
+    assert_int_equal(attr.max_rd_atomic, 7);
+    assert_int_equal(attr.max_dest_rd_atomic, 9);
+    assert_int_equal(attr.qp_state, IBV_QPS_RTS);
+    assert_int_equal(attr.cur_qp_state, IBV_QPS_RTS);
+    assert_int_equal(attr.path_mtu, IBV_MTU_1024);
+    assert_int_equal(attr.port_num, 1);
+    assert_int_equal(attr.cap.max_send_wr, 48);
+    assert_int_equal(attr.cap.max_inline_data, 64);
+    assert_ptr_equal(init.send_cq, w->a.cq);
+    assert_ptr_equal(init.recv_cq, w->a.cq);
+    assert_int_equal(init.cap.max_recv_wr, 16);
+    /* A program that is wrong about the state is told so. */
+    attr.cur_qp_state = IBV_QPS_SQD;
+    attr.qp_state = IBV_QPS_ERR;
+    assert_int_equal(ibv_modify_qp(w->a.qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE), EINVAL);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(w->a.qp->state, IBV_QPS_RTS);
+    assert_int_equal(ibv_query_qp_data_in_order(w->a.qp, IBV_WR_RDMA_WRITE, 0), 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -343,6 +394,8 @@ int main(void)
         TEST(deregistered_memory_is_not_touched),
         TEST(requests_in_the_error_state_are_flushed),
         TEST(a_drained_pair_goes_on),
+        TEST(a_reset_discards_everything),
+        TEST(a_pair_says_what_it_was_told),
         cmocka_unit_test_setup_teardown(a_shared_queue_gives_receives, set_up_shared, tear_down),
         cmocka_unit_test_setup_teardown(a_shared_queue_gives_many_at_once, set_up_shared,
                                         tear_down),

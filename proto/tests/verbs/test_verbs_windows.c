@@ -183,8 +183,20 @@ static void wrong_bindings_fail_in_their_turn(void **state)
 static void regions_cannot_be_invalidated(void **state)
 {
     struct world *w = *state;
+    struct ibv_mw *mws[2];
+    /* Beside windows that can, with keys on both sides of the region's. */
+    for (unsigned i = 0; i < 2; i++) {
+        mws[i] = ibv_alloc_mw(w->b.pd, IBV_MW_TYPE_2);
+        mws[i]->rkey = (i == 0 ? 0u : w->b.mr->rkey) + 0x40000000u;
+        assert_int_equal(bind_2(&w->b, mws[i], part_of(&w->b, 0, 64, IBV_ACCESS_REMOTE_READ)), 0);
+        expect_status(&w->b, 5, IBV_WC_SUCCESS);
+    }
+    assert_int_equal(invalidate(&w->b, mws[1]->rkey), 0);
+    expect_status(&w->b, 6, IBV_WC_SUCCESS);
     assert_int_equal(invalidate(&w->b, w->b.mr->rkey), 0);
     expect_status(&w->b, 6, IBV_WC_MW_BIND_ERR);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(ibv_dealloc_mw(mws[i]), 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

@@ -27,6 +27,7 @@ enum { MEMORY = 8192, LOCAL = 1, RIGHTS = 31 /* local write, remote write, read,
 struct side {
     struct rdma_cm_id *id;
     struct ibv_pd *pd;
+    struct ibv_comp_channel *channel;
     struct ibv_cq *cq;
     struct ibv_qp *qp;
     struct ibv_mr *mr;
@@ -39,6 +40,8 @@ struct world {
     struct side a, b;    /* a connects */
     struct ibv_srq *srq; /* of b; NULL: none */
     bool fields;         /* ibv_wr_* and ibv_cq_ex: requests and entries field by field */
+    bool closed;         /* a gives its peer no rights */
+    bool channels;       /* queues have channels */
     uint8_t said[256];
     uint8_t said_length;
 };
@@ -64,7 +67,7 @@ static inline struct ibv_cq *make_queue(struct world *w, struct side *s)
                                                    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
                                                    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
     if (!w->fields)
-        return ibv_create_cq(s->id->verbs, 64, NULL, NULL, 0);
+        return ibv_create_cq(s->id->verbs, 64, NULL, s->channel, 0);
     struct ibv_cq_ex *cq = ibv_create_cq_ex(s->id->verbs, &attr);
     return cq != NULL ? ibv_cq_ex_to_cq(cq) : NULL;
 }
@@ -72,6 +75,8 @@ static inline struct ibv_cq *make_queue(struct world *w, struct side *s)
 static inline void make_side(struct world *w, struct side *s)
 {
     s->pd = ibv_alloc_pd(s->id->verbs);
+    if (w->channels)
+        s->channel = ibv_create_comp_channel(s->id->verbs);
     s->cq = make_queue(w, s);
     assert_non_null(s->pd);
     assert_non_null(s->cq);
@@ -114,6 +119,13 @@ static inline void listen_now(struct world *w)
     assert_int_equal(rdma_listen(w->listener, 4), 0);
 }
 
+/* Sets what the peer may do through this queue pair. */
+static inline void set_access(struct side *s, unsigned access)
+{
+    struct ibv_qp_attr attr = {.qp_access_flags = access};
+    assert_int_equal(ibv_modify_qp(s->qp, &attr, IBV_QP_ACCESS_FLAGS), 0);
+}
+
 /* Brings side a to where it can connect, and has it ask. */
 static inline void ask(struct world *w)
 {
@@ -124,6 +136,8 @@ static inline void ask(struct world *w)
     assert_int_equal(rdma_resolve_route(w->a.id, 2000), 0);
     expect_event(w, RDMA_CM_EVENT_ROUTE_RESOLVED);
     make_side(w, &w->a);
+    if (w->closed)
+        set_access(&w->a, 0);
     struct rdma_conn_param p = {.private_data = "hello",
                                 .private_data_len = 5,
                                 .responder_resources = 4,
@@ -134,11 +148,8 @@ static inline void ask(struct world *w)
     assert_memory_equal(w->said, "hello", 5);
 }
 
-static inline int set_up_world(void **state, bool shared, bool fields)
+static inline int connect_world(struct world *w, bool shared)
 {
-    struct world *w = calloc(1, sizeof(*w));
-    assert_non_null(w);
-    w->fields = fields;
     listen_now(w);
     ask(w);
     if (shared) {
@@ -158,13 +169,20 @@ static inline int set_up_world(void **state, bool shared, bool fields)
             assert_int_equal(w->said_length, 7);
             assert_memory_equal(w->said, "welcome", 7);
         }
-    *state = w;
     return 0;
+}
+
+static inline struct world *make_world(void **state)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    assert_non_null(w);
+    *state = w;
+    return w;
 }
 
 static inline int set_up_with(void **state, bool shared)
 {
-    return set_up_world(state, shared, false);
+    return connect_world(make_world(state), shared);
 }
 
 static inline int set_up(void **state)
@@ -180,6 +198,8 @@ static inline void drop_side(struct side *s)
     if (s->mr != NULL)
         assert_int_equal(ibv_dereg_mr(s->mr), 0);
     assert_int_equal(ibv_destroy_cq(s->cq), 0);
+    if (s->channel != NULL)
+        assert_int_equal(ibv_destroy_comp_channel(s->channel), 0);
     assert_int_equal(ibv_dealloc_pd(s->pd), 0);
 }
 

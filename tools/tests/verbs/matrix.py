@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs rows of stock programs, a server and a client of each, on the verbs library.
 
-usage: matrix.py IWARP-RUN [--quick] [--keep FOLDER] [--env NAME=VALUE] [--table FILE] [--siw server|client] [PATTERN...]
+usage: matrix.py IWARP-RUN [--quick] [--keep FOLDER] [--env NAME=VALUE] [--under COMMAND] [--table FILE] [--siw server|client] [PATTERN...]
 
 The rows are those of a table, matrix.csv beside this script if no other is named: an identifier; `quick` for the few that each build runs, `stays` if the
 server goes on after its client; and the two command lines, in which {a} is an IPv4 address, {a6} an IPv6 address, {p} a free port, {file} a file to copy and {copy}
 its copy. Options before the program's name are iwarp-run's. PATTERN chooses rows by their identifiers. Prints one line
 per row. A row passes if both ends end with status 0, or if the server stays until it is ended; the time that they take decides nothing but is limited (LIMIT).
 Ends with status 0 if no row has failed, 77 if no row could be run for want of programs. --keep leaves the output of each
-end in FOLDER. --env sets a variable for both ends. --siw has that end run on Linux's siw and the other one beside it in the
+end in FOLDER. --env sets a variable for both ends. --under has COMMAND run both programs (`valgrind -q`). --siw has that end run on Linux's siw and the other one beside it in the
 kernel that tools/siw has up.
 """
 import argparse
@@ -63,11 +63,12 @@ def listens(port, lines=None):
     return False
 
 
-def without_options(words):
-    """The program with its words: what follows the options of iwarp-run."""
-    while words and words[0].startswith("-"):
-        words = words[2:]
-    return words
+def split_options(words):
+    """The options of iwarp-run, and the program with its words."""
+    count = 0
+    while count < len(words) and words[count].startswith("-"):
+        count += 2
+    return words[:count], words[count:]
 
 
 class Here:
@@ -93,7 +94,7 @@ class BesideSiw:
 
     def words(self, side, words, folder):
         inside = [SIW, "exec", "-w", folder]
-        return [*inside, *without_options(words)] if side == self.siw_side else [*inside, self.run, *words]
+        return [*inside, *split_options(words)[1]] if side == self.siw_side else [*inside, self.run, *words]
 
     def listens(self, port):
         shown = subprocess.run([SIW, "exec", "cat", "/proc/net/tcp", "/proc/net/tcp6"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -102,7 +103,7 @@ class BesideSiw:
 
 
 class Row:
-    def __init__(self, fields, folder, where):
+    def __init__(self, fields, folder, where, under=()):
         self.where = where
         self.name = fields["id"]
         self.quick = "quick" in fields["kind"].split()
@@ -111,13 +112,13 @@ class Row:
         self.source = os.path.join(folder, "source")
         self.copy = os.path.join(folder, "copy")
         known = dict(where.addresses, p=self.port, file=self.source, copy=self.copy)
-        self.server = shlex.split(fields["server"].format(**known))
-        self.client = shlex.split(fields["client"].format(**known))
+        ends = [split_options(shlex.split(fields[side].format(**known))) for side in ("server", "client")]
+        self.programs = [*under[:1], *(words[0] for _, words in ends)]
+        self.server, self.client = ([*options, *under, *words] for options, words in ends)
         self.copies = "{copy}" in fields["client"]
 
     def missing(self):
-        for words in (self.server, self.client):
-            program = without_options(words)[0]
+        for program in self.programs:
             if shutil.which(program) is None:
                 return program
         return None
@@ -202,6 +203,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--keep")
     parser.add_argument("--env", action="append", default=[])
+    parser.add_argument("--under", type=shlex.split, default=[])
     parser.add_argument("--table", default=os.path.join(HERE, "matrix.csv"))
     parser.add_argument("--siw", choices=("server", "client"))
     words = parser.parse_intermixed_args()
@@ -213,7 +215,7 @@ def main():
         folder = words.keep or scratch
         os.makedirs(folder, exist_ok=True)
         for fields in csv.DictReader(f):
-            row = Row(fields, scratch, where)
+            row = Row(fields, scratch, where, words.under)
             if (words.quick and not row.quick) or (
                     words.patterns and not any(fnmatch.fnmatch(row.name, p) for p in words.patterns)):
                 continue

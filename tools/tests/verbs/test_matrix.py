@@ -57,6 +57,10 @@ def main():
         harness.equal("the sum", seen[-1], "2 pass, 4 FAIL, 1 skip")
         harness.equal("status", out.returncode, 1)
         harness.equal("status of good rows", subprocess.run([*matrix, "both-*"], capture_output=True, check=False).returncode, 0)
+        marked = subprocess.run([*matrix, "--under", "env --split-string='A=1 B=2'", "both-*", "server-fails"], capture_output=True, text=True, check=False)
+        harness.equal("under another program", [line[:4] for line in marked.stdout.splitlines()[:2]], ["pass", "FAIL"])
+        harness.expect("the other program is absent", "no-such-program is" in subprocess.run(
+            [*matrix, "--under", "no-such-program", "both-*"], capture_output=True, text=True, check=False).stdout, "")
         harness.equal("status of none", subprocess.run([*matrix, "absent"], capture_output=True, check=False).returncode, 77)
     harness.conclude()
 
