@@ -273,8 +273,10 @@ int iw_verbs_poll_cq(struct ibv_cq *base, int room, struct ibv_wc *wc)
     struct iw_verbs_cq *cq = iw_verbs_cq_of(base);
     int taken = 0;
     iw_verbs_lock();
-    if (cq->count == 0)
+    if (cq->count <= (uint32_t)(room > 0 ? room : 0))
         iw_verbs_poll();
+    else
+        iw_verbs_poll_later();
     while (taken < room && iw_verbs_cq_take(cq, &wc[taken]))
         taken++;
     if (taken == 0 && cq->overrun)

@@ -33,6 +33,7 @@ static struct engine {
     bool leader;            /* somebody waits in iw_verbs_wait or poll() and drives */
     unsigned in_poll;       /* those in poll() */
     bool covering, asleep;
+    bool polled;         /* somebody polls: the thread looks again after IW_VERBS_GRACE */
     bool cover_now;      /* the thread has been asked to drive at once */
     uint64_t activity;   /* counts polls, and POLLS for a leader that left */
     uint64_t handed;     /* counts signals that somebody else waits for */
@@ -136,7 +137,9 @@ static void *run_thread(void *context)
             e->asleep = false;
         } else if (e->activity - seen >= POLLS && !e->cover_now) {
             seen = e->activity;
+            e->polled = true;
             sleep_thread(e, IW_VERBS_GRACE);
+            e->polled = false;
         } else {
             seen = e->activity;
             e->cover_now = false;
@@ -237,7 +240,7 @@ static void part(struct engine *e)
         hooks[i]();
     e->reactor = NULL;
     e->watch = NULL;
-    e->started = e->leader = e->covering = e->asleep = e->cover_now = false;
+    e->started = e->leader = e->covering = e->asleep = e->polled = e->cover_now = false;
     e->in_poll = 0;
     e->forked = true;
 }
@@ -422,6 +425,17 @@ void iw_verbs_found_nothing(void)
         return;
     if (is_real_time(sched_getscheduler(0)))
         (void)sched_yield();
+}
+
+void iw_verbs_poll_later(void)
+{
+    if (++engine.activity % POLLS == 0)
+        iw_verbs_poll();
+}
+
+bool iw_verbs_polled(void)
+{
+    return engine.polled && !engine.leader && !engine.covering;
 }
 
 static void stop_leading(struct engine *e)

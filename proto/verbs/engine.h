@@ -48,6 +48,11 @@ const struct iw_verbs_settings *iw_verbs_settings(void);
 FILE *iw_verbs_trace(void);
 /* Looks at the sockets without waiting, for a caller that polls. */
 void iw_verbs_poll(void);
+/* The same for one that has enough to take: looks only now and then. */
+void iw_verbs_poll_later(void);
+/* Returns whether the program polls, so that what is posted now is sent by the next poll, or by the
+ * thread after IW_VERBS_GRACE. */
+bool iw_verbs_polled(void);
 /* Has found nothing by polling. Needs no lock. */
 void iw_verbs_found_nothing(void);
 /* Waits until done(context) is true. `fd` becomes readable when that may be so; it is in

@@ -7,6 +7,8 @@
 
 /* Time for a program to answer a request, and for a peer to ask or answer, in ns. */
 #define STARTUP UINT64_C(60000000000)
+/* What may wait for the next poll, and what a request counts beside its octets: that makes 64. */
+enum { GATHERED = 65536, EACH = 1024 };
 /* Time that an initiator without RTR has to speak first. */
 #define SPEAK_FIRST UINT64_C(10000000)
 
@@ -108,6 +110,7 @@ static void ready(void *context, struct iw_connection *c)
 {
     struct iw_verbs_link *link = context;
     struct iw_event event;
+    link->gathered = 0;
     while (iw_endpoint_event(iw_connection_endpoint(c), &event))
         take_event(link, iw_connection_endpoint(c), &event);
     take_completions(link, iw_connection_endpoint(c));
@@ -214,6 +217,17 @@ static void join(struct iw_verbs_link *link, struct iw_verbs_qp *qp)
 struct iw_endpoint *iw_verbs_link_endpoint(const struct iw_verbs_link *link)
 {
     return link->connection != NULL ? iw_connection_endpoint(link->connection) : NULL;
+}
+
+void iw_verbs_link_gather(struct iw_verbs_link *link, uint64_t octets)
+{
+    if (!iw_verbs_polled() || octets > GATHERED || link->gathered + octets + EACH > GATHERED) {
+        iw_verbs_link_flush(link);
+        return;
+    }
+    link->gathered += (uint32_t)octets + EACH;
+    if (link->connection != NULL)
+        iw_connection_kick(link->connection);
 }
 
 void iw_verbs_link_flush(struct iw_verbs_link *link)

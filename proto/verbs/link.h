@@ -25,6 +25,7 @@ struct iw_verbs_link {
     struct iw_verbs_qp *qp;
     void *owner;
     const struct iw_verbs_link_ops *ops;
+    uint32_t gathered; /* octets, and some for each request, that wait for the next poll */
     bool established;
     bool terminated; /* terminate is the peer's */
     struct iw_rdmap_terminate terminate;
@@ -67,5 +68,8 @@ void iw_verbs_link_destroy(struct iw_verbs_link *link);
 struct iw_endpoint *iw_verbs_link_endpoint(const struct iw_verbs_link *link);
 /* Sends what has been posted. */
 void iw_verbs_link_flush(struct iw_verbs_link *link);
+/* Sends what has been posted, `octets` more, or leaves it to the next poll if the program polls and
+ * little waits: several posts then share a system call. */
+void iw_verbs_link_gather(struct iw_verbs_link *link, uint64_t octets);
 
 #endif

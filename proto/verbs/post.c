@@ -226,19 +226,31 @@ static int post(struct iw_verbs_qp *qp, const struct ibv_send_wr *wr)
     return result;
 }
 
+/* A Read asks for its octets and sends none. */
+static uint64_t octets_of(const struct ibv_send_wr *wr)
+{
+    uint64_t octets = 0;
+    for (int i = 0; i < wr->num_sge && wr->opcode != IBV_WR_RDMA_READ; i++)
+        octets += wr->sg_list[i].length;
+    return octets;
+}
+
 int iw_verbs_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     struct iw_verbs_qp *qp = (struct iw_verbs_qp *)(void *)base;
     int result = 0;
+    uint64_t octets = 0;
     iw_verbs_lock();
     if (base->state != IBV_QPS_RTS && base->state != IBV_QPS_SQD && base->state != IBV_QPS_ERR)
         result = EINVAL;
-    for (; result == 0 && wr != NULL; wr = result == 0 ? wr->next : wr)
+    for (; result == 0 && wr != NULL; wr = result == 0 ? wr->next : wr) {
+        octets += octets_of(wr);
         result = post(qp, wr);
+    }
     if (base->state == IBV_QPS_ERR)
         iw_verbs_flush(qp);
     else if (qp->link != NULL)
-        iw_verbs_link_flush(qp->link);
+        iw_verbs_link_gather(qp->link, octets);
     iw_verbs_unlock();
     if (result != 0)
         *bad = wr;

@@ -362,7 +362,7 @@ static void no_device_without_descriptors(void **state)
     struct ibv_context *context = ibv_open_device(d->context->device); /* nothing is left over */
     assert_non_null(context);
     assert_int_equal(context->async_fd, next);
-    assert_int_equal(context->cmd_fd, next + 1);
+    assert_true(context->cmd_fd > next); /* what we have inherited may lie between */
     assert_int_equal(ibv_close_device(context), 0);
     assert_int_equal(fcntl(next, F_GETFD), -1);
 }

@@ -3,6 +3,8 @@
 #include "verbs_world.h"
 
 #include <poll.h>
+#include <time.h>
+#include <unistd.h>
 
 static void sends_are_received(void **state)
 {
@@ -52,6 +54,50 @@ static void unsignaled_sends_leave_no_entry(void **state)
     wr.wr_id = 9;
     assert_int_equal(post(&w->a, &wr), 0);
     expect_status(&w->a, 9, IBV_WC_SUCCESS);
+}
+
+/* Posts of a program that polls are gathered; they leave though it polls no more. */
+static void what_is_gathered_leaves_without_another_poll(void **state)
+{
+    struct world *w = *state;
+    struct ibv_sge sge = sge_of(&w->a, 0, 1);
+    struct ibv_send_wr wr = request(IBV_WR_RDMA_WRITE, &sge, &w->b, 0);
+    volatile const char *at = (const char *)w->b.memory;
+    struct ibv_wc wc[8];
+    for (char round = 1; round <= 8; round++) {
+        const time_t began = time(NULL);
+        for (unsigned i = 0; i < 20000; i++) /* some milliseconds: the thread steps back */
+            assert_true(ibv_poll_cq(w->a.cq, 8, wc) >= 0);
+        *(char *)w->a.memory = round;
+        assert_int_equal(post(&w->a, &wr), 0);
+        while (*at != round) {
+            assert_true(time(NULL) < began + 60);
+            usleep(100);
+        }
+    }
+}
+
+static void many_small_posts_come_in_order(void **state)
+{
+    struct world *w = *state;
+    struct ibv_wc wc;
+    for (unsigned sent = 0, got = 0; got < 1000;) {
+        struct ibv_sge sge = sge_of(&w->a, sent % 8, 1);
+        struct ibv_send_wr wr = request(IBV_WR_RDMA_WRITE, &sge, &w->b, sent % 64);
+        wr.wr_id = sent;
+        if (sent < 1000 && sent - got < 40) {
+            assert_int_equal(post(&w->a, &wr), 0);
+            sent++;
+            continue;
+        }
+        int n = ibv_poll_cq(w->a.cq, 1, &wc);
+        assert_true(n >= 0);
+        if (n == 0)
+            continue;
+        assert_int_equal(wc.status, IBV_WC_SUCCESS);
+        assert_int_equal(wc.wr_id, got);
+        got++;
+    }
 }
 
 static void writes_and_reads_move_memory(void **state)
@@ -383,6 +429,10 @@ int main(void)
         TEST(sends_are_received),
         TEST(inline_memory_is_free_at_once),
         TEST(unsignaled_sends_leave_no_entry),
+        TEST(what_is_gathered_leaves_without_another_poll),
+        TEST(many_small_posts_come_in_order),
+        TEST(what_is_gathered_leaves_without_another_poll),
+        TEST(many_small_posts_come_in_order),
         TEST(writes_and_reads_move_memory),
         TEST(atomics_return_the_value_before),
         TEST(write_with_immediate),
