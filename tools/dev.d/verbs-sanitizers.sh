@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: verbs-sanitizers.sh [PATTERN...]
 # Runs rows of stock programs on the verbs library built with ASan and UBSan, then with TSan. The programs are as they come, so
-# the sanitizer is preloaded. A report fails the run, also one of a server that is ended. Then rping under valgrind, and our agent
-# on the library with ASan under iwarp-fuzz.
+# the sanitizer is preloaded. A report fails the run, also one of a server that is ended. Then rping under valgrind, rping that breaks
+# rules, and our agent on the library with ASan under iwarp-fuzz.
 set -euo pipefail
 # rping is left out: it ends beside a thread that may still ask for an event, and if that is slow, finds the channel closed.
 [ $# -gt 0 ] || set -- 'rdma-*' 'ucmatose*' cmtime cmtime-200 rcopy 'rstream*' 'riostream*' write-lat write-bw-inline \
@@ -35,6 +35,16 @@ rm -f build-asan/verbs/valgrind.*
 python3 -B tools/tests/verbs/matrix.py build-gcc/bin/iwarp-run rping-verify rping-6 --under "valgrind --leak-check=full --show-leak-kinds=definite \
     --suppressions=$PWD/proto/tests/verbs/valgrind.supp --log-file=$PWD/build-asan/verbs/valgrind.%p" || true
 if grep libibverbs build-asan/verbs/valgrind.*; then status=1; fi
+
+# rping as a hostile peer: our own memory stays safe.
+cat >build-asan/verbs/run <<EOF
+#!/bin/sh
+LD_PRELOAD=$asan ASAN_OPTIONS=detect_leaks=0:exitcode=66:log_path=$PWD/build-asan/verbs/violating exec "$PWD/$run" "\$@"
+EOF
+chmod +x build-asan/verbs/run
+rm -f build-asan/verbs/violating.*
+tools/harness.py tools/tests/verbs/check_violations.py build-asan/verbs/run build-gcc/bin/iwarp-peer || status=$?
+cat build-asan/verbs/violating.* 2>/dev/null && status=1
 
 cat >build-asan/verbs/agent <<EOF
 #!/bin/sh
