@@ -93,6 +93,8 @@ end
 -- MO move on as if they were sent. `segments` splits the payload otherwise than the MULPDU.
 function Conn:encode(m, segments)
   instruments.depend(self, m, m.name == "raw" and m.fields.ulpdu)
+  if m.name == "write" or m.name == "raw" then self.t.writes = true end
+  if m.name == "atomic_request" then self.t.atomics[#self.t.atomics + 1] = m.fields end
   if m.name == "raw" then
     return { { ulpdu = m.fields.ulpdu, t = (m.fields.ulpdu:byte() or 0) & 0x80 ~= 0 } }
   end
@@ -342,6 +344,13 @@ local function field_rule(patterns, item)
   return #list == 1 and FIELD_RULES[item.op][list[1]] or nil
 end
 
+-- The field in which alone an item differs from a message of the set, as t:fail takes it.
+local function sole_field(patterns, item)
+  local list = item and item.kind == "message" and nearest_differences(patterns, item) or {}
+  local value = #list == 1 and item[list[1]]
+  return math.type(value) and { from = item.position, to = item.finish, value = value } or nil
+end
+
 local function reason_for(patterns, item)
   if not item then return "the target did not answer" end
   if item.kind == "fin" then return "the target closed the connection instead" end
@@ -352,6 +361,15 @@ local function reason_for(patterns, item)
   return "the target gave another answer than expected" .. differs(patterns, item)
 end
 
+-- Whether an Atomic Response is as expected but for the value that memory held.
+local function other_value(patterns, item)
+  local list = item and item.op == "atomic-response" and nearest_differences(patterns, item) or {}
+  return #list == 1 and list[1] == "value"
+end
+
+-- Whether nothing but one atomic can have changed memory so far: no order makes the value that it answers another one.
+local function only_one(conn) return #conn.t.atomics == (conn.t.native and 2 or 1) and not conn.t.writes end
+
 -- Whether nothing but the end of the stream is expected: the target has to detect an error, or was told to end it.
 local function only_ends(patterns)
   local ends = true
@@ -361,9 +379,10 @@ end
 
 -- A word for the way in which the target's answer (nil: none) is another than expected. Where the end of the stream is
 -- expected, the target has "missed" an error, else it has "refused" what is right.
-local function how(patterns, item)
+local function how(conn, patterns, item)
   local error = only_ends(patterns)
   local ends = item and (item.op == "terminate" or item.kind ~= "message" and item.kind ~= "startup")
+  if other_value(patterns, item) then return only_one(conn) and "wrong value" or "another value" end
   if error then return not ends and "missed" or item.op == "terminate" and "another Terminate" or "closed" end
   return not item and "unanswered" or ends and "refused" or "another answer"
 end
@@ -374,10 +393,11 @@ local function refuses_reply(conn, item)
   return conn.t.case.role == "initiator" and peer and item.position == 20 + peer.pd_length
 end
 
--- The code of the Terminate that is expected first, "1/1/00", or with which the target refuses what is right; nil if there
--- is none.
+-- The code of the Terminate that is expected first, "1/1/00", or with which the target refuses what is right, or what it leaves
+-- without an answer; nil if there is none.
 local function fault_of(conn, patterns, item, word)
   if word == "refused" and item.op ~= "terminate" and (patterns[1].kind == "startup" or refuses_reply(conn, item)) then return refusal.CLOSE end
+  if word == "unanswered" and patterns[1].name == "atomic_response" then return refusal.ATOMIC end
   local f = word == "refused" and item.op == "terminate" and item or patterns[1].name == "terminate" and patterns[1].fields
   return f and message.code_of(f) or nil
 end
@@ -390,6 +410,7 @@ local function record(conn, item, which)
     conn.t.negative = true
     conn.terminated = true
   end
+  if item.op == "atomic-response" then conn.t.originals[#conn.t.originals + 1] = item.value end
   if which > 1 and item.kind ~= "message" then conn.t:observe("answer", item.text) end
 end
 
@@ -446,13 +467,13 @@ function Conn:expect(...)
   if not item and options.open then return nil end
   self.t.asked = self
   if not item then unfinished(self, patterns) end
-  local word = how(patterns, item)
+  local word = how(self, patterns, item)
   local why = {
     rule = field_rule(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or not item and options.silent or options.rule, how = word, fault = fault_of(self, patterns, item, word),
     came = word == "closed" and refuses_reply(self, item) and refusal.CLOSE or nil,
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, seconds),
-    item = item,
+    item = item, octet = sole_field(patterns, item), instead = word == "wrong value" and "EXT-5.1.1-08" or nil,
   }
   if not item and patterns[1].kind == "end" and only_ends(patterns) and not (options.at_once or options.within) then
     instruments.check(self, nil, why)

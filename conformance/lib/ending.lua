@@ -47,7 +47,7 @@ local function findings(t)
       expected = differ and ("0x%x"):format(finding.want) or "nothing that breaks " .. finding.rule,
       actual = ("%s at octet %d of connection %d"):format(differ and ("0x%x"):format(finding.got) or finding.text,
         finding.position, finding.connection),
-      connection = finding.connection, position = finding.position, wire = true, time = time, quirk = quirk,
+      got = finding.got, connection = finding.connection, position = finding.position, wire = true, time = time, quirk = quirk,
     }
   end
   for n, finding in ipairs(iw.findings()) do add(finding, n - 1) end
@@ -131,11 +131,15 @@ local function cause_of(one, found)
   end
 end
 
--- The finding that is about the very octet in which the target's are other ones than the case expects, and all others are right:
--- they are one, whatever the case is about.
-local function same_octet(one, found)
-  for _, cause in ipairs(one.octet and found or {}) do
-    if cause.position == one.octet and cause.connection == one.connection then return cause end
+-- The finding that is about the very field in which the target's octets are other ones than the case expects, and all others are
+-- right: they are one, whatever the case is about, and whatever the verdict on that field.
+local function same_field(one, found)
+  local octet = one.octet
+  for _, cause in ipairs(octet and found or {}) do
+    if cause.position >= octet.from and cause.position <= octet.to and cause.connection == one.connection
+      and (not octet.value or octet.value == cause.got) then
+      return cause
+    end
   end
 end
 
@@ -160,7 +164,7 @@ local function deviations(t, outcome)
   local found = of_their_own(findings(t))
   for _, one in ipairs(own) do
     one.time, one.rule = one.time or math.huge, one.rule or t.case.rules[1]
-    local cause = cause_of(one, found) or same_octet(one, found)
+    local cause = cause_of(one, found) or same_field(one, found)
     if cause and (one.first == true or one.first == "early" and cause.position < one.item.position) then
       follows(t, one, cause)
     elseif one.first then

@@ -120,6 +120,16 @@ end
 -- Returns the code of the Terminate that has come and that nobody took; nil if there is none.
 function literal.terminated(conn) return (code_in(rest(conn))) end
 
+-- An Atomic Response in one segment: ULPDU_Length, DDP's and RDMAP's control; its value ends it.
+local ATOMIC_RESPONSE, VALUE = "^%s*001e%s*414b", 8
+
+-- Whether octets are those of an Atomic Response as expected, but for the value that memory held.
+local function other_value(pattern, text)
+  local wanted = pattern:gsub("%s", "")
+  local digits = octets.show(text)
+  return not wanted:find("{", 1, true) and #digits == #wanted and digits:sub(1, -2 * VALUE - 1) == wanted:sub(1, -2 * VALUE - 1)
+end
+
 -- As in conn.lua: a word for what came, the code of the Terminate that was expected or came, and the rule if what came shows it.
 local function compared(conn, pattern, text)
   local layer, code = pattern:match("^" .. literal.TERMINATE .. " (%x%x)(%x%x)$")
@@ -131,27 +141,22 @@ local function compared(conn, pattern, text)
   local came, returned = code_in(text)
   if came then return "refused", came, refusal.rule_of_octets(conn.t, came, returned) end
   if terminate then return "refused" end
-  if text ~= "" then return "another answer" end
-  if not conn:state().ended then return "unanswered" end
+  local atomic = pattern:match(ATOMIC_RESPONSE)
+  if text ~= "" then return atomic and other_value(pattern, text) and "another value" or "another answer" end
+  if not conn:state().ended then return "unanswered", atomic and refusal.ATOMIC end
   return "refused", pattern:sub(1, #literal.REPLY) == literal.REPLY and refusal.CLOSE or nil
 end
 
--- Returns where the octets that were heard last (all but a CRC field) are others than the pattern's, as a position in the target's stream, if they
--- are in one place only.
+-- Returns the one octet in which those that were heard last (all but a CRC field) are others than the pattern's, as t:fail takes it.
 local function sole_difference(conn, pattern, text)
   local parts, size = parse(pattern)
-  local at, where = 0, nil
   if size ~= #text then return nil end
+  local wanted, from = {}, 1
   for _, part in ipairs(parts) do
-    for i = 1, part.octets and part.size or 0 do
-      if part.octets:byte(i) ~= text:byte(at + i) then
-        if where then return nil end
-        where = at + i - 1
-      end
-    end
-    at = at + part.size
+    wanted[#wanted + 1] = part.octets or text:sub(from, from + part.size - 1)
+    from = from + part.size
   end
-  return where and conn.heard - #text + where
+  return octets.around(octets.sole_difference(table.concat(wanted), text), conn.heard - #text)
 end
 
 local function unexpected(conn, patterns, options, text, whole)
@@ -237,6 +242,9 @@ function literal.next_ulpdu(conn, options)
   options = strict.check("literal.next_ulpdu", options or {}, strict.set("rule reason"))
   return ulpdu_of(conn, take(conn, 2, { "an FPDU" }, options), options)
 end
+
+-- The position in the target's stream of such a ULPDU, the last one that was taken.
+function literal.position(conn, ulpdu) return conn.heard - 4 - -(2 + #ulpdu) % 4 - #ulpdu end
 
 -- ---- Terminates (RFC 5040 §4.8) ----
 

@@ -46,4 +46,18 @@ function octets.difference(a, b)
   return low
 end
 
+-- The place (from 0) where two strings of one length differ, if it is the only one.
+function octets.sole_difference(a, b)
+  local at = #a == #b and octets.difference(a, b)
+  return at and a:sub(at + 2) == b:sub(at + 2) and at or nil
+end
+
+local FIELD, MARKERS = 8, 8
+
+-- Where in a stream the field begins that has the octet at `at` (nil: there is none), counted from position `start`, as t:fail takes it.
+-- Markers may lie between the two.
+function octets.around(at, start, markers)
+  return at and { from = start + at - FIELD + 1, to = start + at + (markers and MARKERS or 0) } or nil
+end
+
 return octets

@@ -8,6 +8,8 @@ local refusal = {}
 
 -- In place of the code of a Terminate: the target has closed the connection in answer to a start-up frame (RFC 5044 §7.1).
 refusal.CLOSE = "close"
+-- Likewise: the target leaves an Atomic Request without an answer.
+refusal.ATOMIC = "atomic"
 
 local SENDS = strict.set("send send-se send-invalidate send-se-invalidate")
 local SEND_HEADER, WRITE_HEADER = 18, 14

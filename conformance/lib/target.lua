@@ -9,17 +9,18 @@ local duty = iw.load("duty")
 local instruments = iw.load("instruments")
 local literal = iw.load("literal")
 local refusal = iw.load("refusal")
+local octets = iw.load("octets")
 local timers = iw.load("timers")
 
 local Target = {}
-local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding asked odd readable writable")) }
+local methods = { __index = strict.only("t:", Target, strict.set("native writes works last_item negative deciding asked odd readable writable")) }
 for name, method in pairs(Agent) do Target[name] = method end
 Target.rping = iw.load("rping").begin
 Target.replay = iw.load("replay").play
 
 function Target.new(case)
   local t = setmetatable({
-    case = case, conns = {}, events = {}, observed = {}, notes = {}, allowed = {}, deviations = {},
+    case = case, conns = {}, events = {}, observed = {}, notes = {}, allowed = {}, deviations = {}, atomics = {}, originals = {},
     listeners = {}, callers = {}, peer = iw.target(),
   }, methods)
   if t.peer.agent then
@@ -32,7 +33,7 @@ end
 -- ---- verdicts ----
 
 local SEVERITY = { PASS = 0, SKIP = 1, INCONCLUSIVE = 2, NOTE = 3, FAIL = 4, ERROR = 5 }
-local WHY = strict.set("rule expected actual item first how fault came conn octet")
+local WHY = strict.set("rule instead expected actual item first how fault came conn octet")
 
 local function verdict_of(t, rule)
   if not rule then return t.case.worst, t.case.rules[1] end
@@ -59,7 +60,8 @@ end
 -- A deviation of the target, after all that the observer has found so far. why.how: a word for what the target did, the
 -- same in all cases where it does that (the reason unless given). why.fault: the error that it should have reported, or with which it
 -- "refused" what is right, as the code of a Terminate. why.came: what came in place of a Terminate.
--- why.octet: the one that is not as expected, if all others are.
+-- why.octet: where in the target's stream the one field begins that is not as expected, if all others are: {from, to}, and its
+-- `value` where that is known.
 local function deviation(t, verdict, rule, reason, why)
   local conn = why.item and why.item.conn or t.asked
   local latest = conn or t.conns[#t.conns]
@@ -86,12 +88,13 @@ local function terminate(t)
 end
 
 -- Ends the case: FAIL, or NOTE if the rule (the case's first one unless given) is no MUST. why: rule,
--- expected, actual, item, how, fault, conn (what it has ended, it has refused).
+-- expected, actual, item, how, fault, conn (what it has ended, it has refused), instead (a rule that stands for the case's, as grave as that).
 function Target:fail(reason, why)
   why = strict.check("t:fail", why or {}, WHY)
   local conn = why.item and why.item.conn or self.asked or self.conns[#self.conns]
   instruments.check(conn, why.item, why)
   local verdict, rule = verdict_of(self, why.rule)
+  if why.instead then verdict, rule = self.case.worst, why.instead end
   if verdict == "PASS" then self:observe("otherwise", why.actual or reason) end
   if (not why.how or why.how == "misplaced") and not why.item and self:delivers_twice() then
     why.how = "delivered twice"
@@ -129,6 +132,18 @@ end
 function Target:check(condition, reason, why)
   if not condition then self:fail(reason, why) end
   return condition
+end
+
+-- Holds a ULPDU of the target's against the one that is expected, octet for octet; why: as of t:fail. `item`: the message of
+-- which it is the first segment; a connection in literal octets has just heard it.
+function Target:same_octets(ulpdu, wanted, reason, why)
+  if ulpdu == wanted then return end
+  local item, at = why.item, octets.sole_difference(ulpdu, wanted)
+  self.asked = item and item.conn or self.conns[#self.conns]
+  local start = item and item.segments[1].position + 2 or literal.position(self.asked, ulpdu)
+  why.octet = octets.around(at, start, item ~= nil)
+  why.expected, why.actual = octets.show(wanted, 64), octets.show(ulpdu, 64)
+  self:fail(reason, why)
 end
 
 -- As t:fail, but the case goes on; the gravest deviation decides. first = true: before others that are as grave.

@@ -17,7 +17,7 @@ struct iw_deviation {
     char *how; /* in a word or a few: a check that the observer saw fail, "missed", "refused" ... */
     bool wire; /* the observer saw it; otherwise the case did */
     char *fault; /* the error that the target should have reported, or with which it has "refused"
-                    what is right: the code of a Terminate */
+                    what is right: the code of a Terminate; or what it leaves without an answer */
     char *came;  /* the code of the Terminate that shows it */
     char *text;
     char *expected;

@@ -70,6 +70,32 @@ static bool refusal(const struct iw_deviation *d)
     return !d->wire && d->fault != NULL && strcmp(d->how, "refused") == 0;
 }
 
+static bool did(const struct iw_deviation *d, const char *how)
+{
+    return !d->wire && strcmp(d->how, how) == 0;
+}
+
+/* Returns whether the target leaves a kind of request without an answer, whatever the case is
+ * about. */
+static bool unanswered(const struct iw_deviation *d)
+{
+    return did(d, "unanswered") && d->fault != NULL;
+}
+
+/* Returns whether memory is as it was before an atomic that the target has answered. */
+static bool undone(const struct iw_deviation *d)
+{
+    return did(d, "undone");
+}
+
+/* Returns whether either may be the error that the target has missed: one case says which code
+ * reports it, the other takes any. */
+static bool same_fault(const struct iw_deviation *a, const struct iw_deviation *b)
+{
+    return same_text(a->fault, b->fault) ||
+           (did(a, "missed") && (a->fault == NULL || b->fault == NULL));
+}
+
 bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation *b)
 {
     if (a->wire != b->wire || strcmp(a->how, b->how) != 0)
@@ -78,9 +104,9 @@ bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation
         return true;
     if (a->rule == NULL || b->rule == NULL)
         return false;
-    if (!same_text(a->fault, b->fault))
+    if (!same_fault(a, b))
         return false;
-    if (refusal(a))
+    if (refusal(a) || unanswered(a) || undone(a))
         return true;
     enum iw_check check = check_of(a);
     return check != IW_CHECK_NONE &&
@@ -115,10 +141,20 @@ static bool refused_first(const struct iw_deviation *d, const struct iw_deviatio
     return other_error(d) && refusal(from) && strcmp(d->came, from->fault) == 0;
 }
 
+/* Returns whether the target has missed an error and then reported another one that the same octets
+ * have: who does not detect the first never gets to "it MUST cease placing the remainder of the DDP
+ * Segment and report the error(s) to the ULP" (RFC 5041 §7.1), and looks further. */
+static bool passed_over(const struct iw_deviation *d, const struct iw_deviation *from)
+{
+    return did(d, "another Terminate") && d->came != NULL && did(from, "missed") &&
+           same_text(d->fault, from->fault) &&
+           (check_of(d) == check_of(from) || one_check(d->rule, from->rule, d->fault));
+}
+
 /* Returns whether memory holds other octets than it should. */
 static bool misplaced(const struct iw_deviation *d)
 {
-    return !d->wire && strcmp(d->how, "misplaced") == 0;
+    return did(d, "misplaced");
 }
 
 /* Returns whether the target does not even place what is valid: "At the Data Sink, the DDP layer
@@ -135,12 +171,35 @@ static bool places_wrongly(const struct iw_deviation *d)
  * §5.3), and so does that the next message is in another buffer. */
 static bool completes(const struct iw_deviation *d)
 {
-    return !d->wire && strcmp(d->how, "completed") == 0;
+    return did(d, "completed");
 }
 
 static bool delivers_twice(const struct iw_deviation *d)
 {
-    return !d->wire && strcmp(d->how, "delivered twice") == 0;
+    return did(d, "delivered twice");
+}
+
+/* Returns whether an Atomic Response has another value than it should, perhaps because of what
+ * came before. That follows from an atomic that was not done, or done wrongly, and from one that
+ * answers what memory never held: the Responder is to "read a 64-bit Original Remote Data Value"
+ * there and to "write the result back to the same ULP Buffer address" (RFC 7306 §5.1.1). */
+static bool other_value(const struct iw_deviation *d)
+{
+    return did(d, "another value");
+}
+
+static bool makes_values_wrong(const struct iw_deviation *d)
+{
+    return undone(d) || did(d, "misdone") || did(d, "wrong value");
+}
+
+/* Returns whether `d` follows from what a finding shows, although it is none of its like. */
+static bool is_due_to(const struct iw_deviation *d, const struct iw_deviation *model)
+{
+    return follows(d, model) || refused_first(d, model) || passed_over(d, model) ||
+           (misplaced(d) && places_wrongly(model)) ||
+           (other_value(d) && makes_values_wrong(model)) ||
+           ((completes(d) || misplaced(d)) && delivers_twice(model));
 }
 
 /* ---- grouping ---- */
@@ -175,10 +234,7 @@ static struct iw_finding *find(struct iw_findings *all, const struct iw_record *
         const struct iw_deviation *model = iw_finding_deviation(f, record);
         if (iw_deviations_alike(model, d))
             return f;
-        if ((follows(d, model) || refused_first(d, model) ||
-             (misplaced(d) && places_wrongly(model)) ||
-             ((completes(d) || misplaced(d)) && delivers_twice(model))) &&
-            (cause == NULL || f->n_cases > cause->n_cases))
+        if (is_due_to(d, model) && (cause == NULL || f->n_cases > cause->n_cases))
             cause = f;
     }
     return cause;
@@ -204,8 +260,10 @@ static void add(struct iw_findings *all, const struct iw_record *record, size_t 
     if (iw_verdict_gravity(d->verdict) > iw_verdict_gravity(f->verdict))
         f->verdict = d->verdict;
     f->known = f->known && iw_entry_as_pinned(e);
-    if (e->result.frames < exhibit->result.frames &&
-        iw_deviations_alike(d, iw_finding_deviation(f, record))) {
+    const struct iw_deviation *model = iw_finding_deviation(f, record);
+    bool says = d->fault != NULL, said = model->fault != NULL; /* which error it is about */
+    if ((says == said ? e->result.frames < exhibit->result.frames : says) &&
+        iw_deviations_alike(d, model)) {
         f->exhibit = entry;
         f->shown = shown;
     }
@@ -327,7 +385,8 @@ static void add_all(struct iw_findings *all, const struct iw_record *record, boo
             const struct iw_deviation *d = &r->deviations[k];
             bool follows_perhaps =
                 (!d->wire && d->fault != NULL && check_of(d) == IW_CHECK_NONE && !refusal(d)) ||
-                (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d);
+                (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d) ||
+                other_value(d);
             if (follows_perhaps == may_follow)
                 add(all, record, i, k);
         }
