@@ -10,7 +10,7 @@ local timers = iw.load("timers")
 
 local Conn = {}
 for name, method in pairs(iw.load("conn_segments")) do Conn[name] = method end
-local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first heard held ends receives delivered latest failing deaf turned over")) }
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen port asked literal fences terminated request first heard heard_request held ends receives delivered latest failing deaf turned over")) }
 
 function Conn.new(t, raw)
   local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)
@@ -173,6 +173,7 @@ local function send_startup(conn, m, bend)
   m = fitting(conn, m)
   local frame = m:frame()
   local comment = marked(conn, m, bend, iw.print_startup(frame))
+  if m.name == "request" then conn.asked = m end
   conn.raw:startup(frame, bend.writes)
   ended(conn)
   if comment then conn.raw:comment_sent(comment) end
@@ -351,6 +352,21 @@ local function sole_field(patterns, item)
   return math.type(value) and { from = item.position, to = item.finish, value = value } or nil
 end
 
+-- The rule that a target breaks which refuses a Request that carries no private data, and takes the same one with some: "The
+-- Private Data field [...] may not be present" (RFC 5044 §7.1.1).
+local function takes_only_private(conn, pattern)
+  local asked = conn.asked
+  if conn.t.odd or pattern.kind ~= "startup" or not asked or asked.fields.private or not iw.can("reconnect") then return nil end
+  local fields = {}
+  for name, value in pairs(asked.fields) do fields[name] = value end
+  fields.private = "some"
+  local other = conn:once_more()
+  if not other then return nil end
+  other:send(message.request(fields))
+  local answer = other:next()
+  return answer and answer.kind == "startup" and "MPA-7.1.2-08" or nil
+end
+
 local function reason_for(patterns, item)
   if not item then return "the target did not answer" end
   if item.kind == "fin" then return "the target closed the connection instead" end
@@ -387,16 +403,11 @@ local function how(conn, patterns, item)
   return not item and "unanswered" or ends and "refused" or "another answer"
 end
 
--- Whether a target that connects has sent nothing but its start-up frame, and ends the connection now: it takes no Reply such as ours.
-local function refuses_reply(conn, item)
-  local peer = conn:state().peer
-  return conn.t.case.role == "initiator" and peer and item.position == 20 + peer.pd_length
-end
-
 -- The code of the Terminate that is expected first, "1/1/00", or with which the target refuses what is right, or what it leaves
 -- without an answer; nil if there is none.
 local function fault_of(conn, patterns, item, word)
-  if word == "refused" and item.op ~= "terminate" and (patterns[1].kind == "startup" or refuses_reply(conn, item)) then return refusal.CLOSE end
+  local closes = word == "refused" and item.op ~= "terminate" and refusal.closes(conn, item, patterns[1].kind == "startup")
+  if closes then return closes end
   if word == "unanswered" and patterns[1].name == "atomic_response" then return refusal.ATOMIC end
   local f = word == "refused" and item.op == "terminate" and item or patterns[1].name == "terminate" and patterns[1].fields
   return f and message.code_of(f) or nil
@@ -468,12 +479,13 @@ function Conn:expect(...)
   self.t.asked = self
   if not item then unfinished(self, patterns) end
   local word = how(self, patterns, item)
+  local needs = word == "refused" and takes_only_private(self, patterns[1])
   local why = {
     rule = field_rule(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or not item and options.silent or options.rule, how = word, fault = fault_of(self, patterns, item, word),
-    came = word == "closed" and refuses_reply(self, item) and refusal.CLOSE or nil,
+    came = word == "closed" and refusal.closes(self, item) or needs and refusal.TAKES or nil,
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, seconds),
-    item = item, octet = sole_field(patterns, item), instead = word == "wrong value" and "EXT-5.1.1-08" or nil,
+    item = item, octet = sole_field(patterns, item), instead = word == "wrong value" and "EXT-5.1.1-08" or needs or nil,
   }
   if not item and patterns[1].kind == "end" and only_ends(patterns) and not (options.at_once or options.within) then
     instruments.check(self, nil, why)
@@ -599,8 +611,9 @@ function Conn:expect_silence(options)
   local item
   repeat item = self:next(window) until not (item and instruments.of_its_own(self, item))
   if item then
+    local closes = instruments.ends(item) and item.op ~= "terminate" and refusal.closes(self, item)
     self.t:fail("the target sent something where silence was expected", {
-      rule = options.rule, how = "spoke", expected = "nothing", actual = item.text, item = item,
+      rule = options.rule, how = closes and "refused" or "spoke", fault = closes or nil, expected = "nothing", actual = item.text, item = item,
     })
   end
   self.t:note(("watched silence for %.0f ms (round trip %.2f ms)"):format(window * 1e3, rtt * 1e3))
@@ -625,6 +638,12 @@ function Conn:read(buffer, offset, size)
   end
   self.t.asked = self
   return item.payload
+end
+
+-- Another connection to where this one leads; nil if there is none.
+function Conn:once_more()
+  local raw = self.port and iw.connect(self.t.peer.host, self.port)
+  return raw and Conn.new(self.t, raw) or nil
 end
 
 function Conn:text() return ("connection %d"):format(self.number) end

@@ -144,7 +144,8 @@ local function compared(conn, pattern, text)
   local atomic = pattern:match(ATOMIC_RESPONSE)
   if text ~= "" then return atomic and other_value(pattern, text) and "another value" or "another answer" end
   if not conn:state().ended then return "unanswered", atomic and refusal.ATOMIC end
-  return "refused", pattern:sub(1, #literal.REPLY) == literal.REPLY and refusal.CLOSE or nil
+  local startup = pattern:sub(1, #literal.REPLY) == literal.REPLY or conn.heard and conn.heard == conn.heard_request
+  return "refused", startup and refusal.CLOSE or nil
 end
 
 -- Returns the one octet in which those that were heard last (all but a CRC field) are others than the pattern's, as t:fail takes it.
@@ -187,6 +188,7 @@ function literal.expect(conn, ...)
   local _, size = parse(patterns[1])
   options.startup = true
   local text = take(conn, size, patterns, options)
+  if patterns[1]:sub(1, #literal.REQUEST) == literal.REQUEST then conn.heard_request = conn.heard end
   for _, pattern in ipairs(patterns) do
     local found = match(pattern, text)
     if found then return found end

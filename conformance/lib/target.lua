@@ -289,7 +289,7 @@ local function reach(t, options)
     t:inconclusive("the target was not reached: " .. why)
   end
   local conn = Conn.new(t, raw)
-  conn.listen = listen
+  conn.listen, conn.port = listen, port
   undecoded(conn, options)
   return conn
 end

@@ -18,7 +18,7 @@ struct iw_deviation {
     bool wire; /* the observer saw it; otherwise the case did */
     char *fault; /* the error that the target should have reported, or with which it has "refused"
                     what is right: the code of a Terminate; or what it leaves without an answer */
-    char *came;  /* the code of the Terminate that shows it */
+    char *came;  /* the code of the Terminate that shows it, or of a refusal: what does */
     char *text;
     char *expected;
     char *actual;

@@ -330,14 +330,15 @@ static bool singled_out(const struct iw_entry *e, const struct iw_deviation *d)
 
 /* The rule that most of its cases accuse; of equals, the first in the catalogue. Of a refusal: what
  * more than half of them accuse, some of which have singled it out by its Terminate if there is
- * one, or else a rule of the error that it reports. */
+ * one, or else a rule of the error that it reports; of a start-up frame, first of all what a frame
+ * shows that it does take. */
 static const struct iw_rule *accused(const struct iw_finding *f, const struct iw_record *record)
 {
     const struct iw_deviation *model = iw_finding_deviation(f, record);
     if (model->rule == NULL)
         return NULL;
-    size_t all[IW_RULE_COUNT] = {0}, single[IW_RULE_COUNT] = {0};
-    size_t most = iw_rule_index(model->rule), most_single = most, alike = 0;
+    size_t all[IW_RULE_COUNT] = {0}, single[IW_RULE_COUNT] = {0}, shown[IW_RULE_COUNT] = {0};
+    size_t most = iw_rule_index(model->rule), most_single = most, most_shown = most, alike = 0;
     for (size_t i = 0; i < f->n_cases; i++) {
         const struct iw_entry *e = &record->entries[f->cases[i]];
         for (size_t k = 0; k < e->result.n_deviations; k++) {
@@ -347,15 +348,19 @@ static const struct iw_rule *accused(const struct iw_finding *f, const struct iw
             alike++;
             all[iw_rule_index(d->rule)]++;
             single[iw_rule_index(d->rule)] += singled_out(e, d);
+            shown[iw_rule_index(d->rule)] += d->came != NULL;
         }
     }
     for (size_t i = 0; i < IW_RULE_COUNT; i++) {
         most = all[i] > all[most] ? i : most;
         most_single = single[i] > single[most_single] ? i : most_single;
+        most_shown = shown[i] > shown[most_shown] ? i : most_shown;
     }
     if (!refusal(model))
         return iw_rule_at(most);
     bool closes = strcmp(model->fault, CLOSES) == 0;
+    if (closes && shown[most_shown] > 0)
+        return iw_rule_at(most_shown);
     size_t agreed = closes ? most : most_single;
     if (2 * all[agreed] > alike && (closes || single[agreed] > 0))
         return iw_rule_at(agreed);

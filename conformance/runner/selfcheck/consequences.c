@@ -65,6 +65,9 @@ static const struct consequence consequences[] = {
     {"overstrict=mpa-pd-*", "MPA-7.1.1-23",
      "Otherwise, the MPA receiver should pass the PD_Length value and Private Data to the ULP (RFC "
      "5044 §7.1.1)"},
+    {"overstrict=mpa-pd-none", "MPA-7.1.2-08",
+     "A value of zero indicates that there is no Private Data field present at all (RFC 5044 "
+     "§7.1.1)"},
     {"overstrict=mpa-mulpdu", "DDP-5.2-05",
      "At the Data Sink, the DDP layer MUST Place the ULP Payload contained in all valid incoming "
      "DDP Segments associated with a DDP Message into the ULP Buffer (RFC 5041 §5.2)"},

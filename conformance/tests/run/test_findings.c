@@ -247,6 +247,18 @@ static void closing_at_startup_is_one_finding(void **state)
     is(1, "MPA-7.1.1-20", IW_VERDICT_FAIL, 1, 3);
 }
 
+/* One case has shown that the same frame is taken but for one thing. */
+static void a_frame_that_is_taken_shows_why_another_is_refused(void **state)
+{
+    (void)state;
+    add(by_case("MPA-7.1.1-02", "refused", "close"), 5);
+    add(by_case("MPA-7.1.1-02", "refused", "close"), 5);
+    add(by_case("MPA-7.1.2-08", "refused", "close"), 5);
+    deviations[2][0].came = (char[]){"takes"};
+    build(1);
+    is(0, "MPA-7.1.2-08", IW_VERDICT_FAIL, 3, 0);
+}
+
 static void completions_follow_from_delivering_twice(void **state)
 {
     (void)state;
@@ -404,6 +416,7 @@ int main(void)
         TEST(a_refusal_is_of_what_is_refused_most),
         TEST(misplaced_octets_follow_from_placing_wrongly),
         TEST(closing_at_startup_is_one_finding),
+        TEST(a_frame_that_is_taken_shows_why_another_is_refused),
         TEST(completions_follow_from_delivering_twice),
         TEST(misplaced_octets_alone_accuse_what_the_case_is_about),
         TEST(another_answer_is_another_finding),

@@ -18,6 +18,8 @@ ONE_CAUSE = (
     ("violate=rdmap-atomic-done", "ext-cmp-swap-match ext-fetch-add-one ext-order-* ext-atomic-behind-* ext-atomics-streams octets-atomics-*",
      "EXT-5.1.1-06"),
     ("violate=rdmap-atomic-response-value", "ext-atomic-response-octets ext-probe ext-order-* octets-atomics-*", "EXT-5.1.1-08"),
+    ("overstrict=mpa-pd-none", "mpa-startup-reply* mpa-reply-incomplete octets-enhanced-initiator-* replay-siw-r* replay-siw-ucmatose-responder-first",
+     "MPA-7.1.2-08"),
     ("violate=rdmap-atomic-compare", "ext-cmp-swap-mismatch octets-atomics-received", "EXT-5.1.2-01"),
 )
 # Accuses a rule that says nothing of CRCs.
