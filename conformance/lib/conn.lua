@@ -4,6 +4,7 @@
 local strict = iw.load("strict")
 local message = iw.load("message")
 local octets = iw.load("octets")
+local field_rule = iw.load("field_rule")
 local instruments = iw.load("instruments")
 local refusal = iw.load("refusal")
 local timers = iw.load("timers")
@@ -332,17 +333,10 @@ end
 -- (RFC 5040 §7): so it is after a Terminate of either end.
 local STAYS_OPEN = "RDMAP-7-03"
 
--- The rule that a sender breaks whose message is right but for one field: what the message is for in the case matters not.
-local REQUEST_FIELDS = "RDMAP-4.4-01"
-local FIELD_RULES = {
-  ["write"] = { stag = "DDP-4.2-05", to = "DDP-5.2-08" },
-  ["read-request"] = { source_stag = REQUEST_FIELDS, source_to = REQUEST_FIELDS, size = REQUEST_FIELDS },
-  ["send-invalidate"] = { invalidate = "RDMAP-5.3-12" }, ["send-se-invalidate"] = { invalidate = "RDMAP-5.3-12" },
-}
-
-local function field_rule(patterns, item)
-  local list = item and FIELD_RULES[item.op] and nearest_differences(patterns, item) or {}
-  return #list == 1 and FIELD_RULES[item.op][list[1]] or nil
+-- The rule about the only field in which an item differs from a message of the set.
+local function rule_of_field(patterns, item)
+  local list = item and nearest_differences(patterns, item) or {}
+  return #list == 1 and field_rule.of(item.op, list[1]) or nil
 end
 
 -- The field in which alone an item differs from a message of the set, as t:fail takes it.
@@ -481,7 +475,7 @@ function Conn:expect(...)
   local word = how(self, patterns, item)
   local needs = word == "refused" and takes_only_private(self, patterns[1])
   local why = {
-    rule = field_rule(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or not item and options.silent or options.rule, how = word, fault = fault_of(self, patterns, item, word),
+    rule = rule_of_field(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or not item and options.silent or options.rule, how = word, fault = fault_of(self, patterns, item, word),
     came = word == "closed" and refusal.closes(self, item) or needs and refusal.TAKES or nil,
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, seconds),

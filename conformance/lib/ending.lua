@@ -68,13 +68,17 @@ local LEADS_TO = {
   ["mpa-initiator-early"] = FRAMING, ["mpa-reply-early"] = FRAMING, ["mpa-pd-length"] = FRAMING,
   ["rdmap-response-unsolicited"] = RESPONSES,
 }
--- What is no message at all is no RTR either: the header of one FPDU shows both.
+-- What is no message at all is no RTR either: the header of one FPDU shows both. Nor can one see whether a ULPDU without a
+-- header was the Terminate that a responder may send first.
 local NO_MESSAGE = strict.set("rdmap-opcode rdmap-opcode-tagged rdmap-opcode-queue rdmap-version ddp-qn")
+local HEADERLESS = strict.set("ddp-header-short")
+local SHOWS_NONE = { ["mpa-rtr-first"] = NO_MESSAGE, ["mpa-responder-early"] = HEADERLESS }
 local HEADER = 20
 
 local function is_no_message(one, found)
-  for _, other in ipairs(one.how == "mpa-rtr-first" and found or {}) do
-    if NO_MESSAGE[other.how] and other.connection == one.connection and math.abs(other.position - one.position) <= HEADER then
+  local none = SHOWS_NONE[one.how]
+  for _, other in ipairs(none and found or {}) do
+    if none[other.how] and other.connection == one.connection and math.abs(other.position - one.position) <= HEADER then
       return true
     end
   end

@@ -4,6 +4,7 @@
 -- with octets = true, so that nothing decodes it, and the CRC is computed here from its polynomial.
 
 local octets = iw.load("octets")
+local field_rule = iw.load("field_rule")
 local strict = iw.load("strict")
 local instruments = iw.load("instruments")
 local refusal = iw.load("refusal")
@@ -160,6 +161,12 @@ local function sole_difference(conn, pattern, text)
   return octets.around(octets.sole_difference(table.concat(wanted), text), conn.heard - #text)
 end
 
+-- The rule about the only field in which an FPDU is another one than the pattern, which has no names.
+local function sole_field(pattern, text)
+  if pattern:find("{", 1, true) then return nil end
+  return field_rule.of_octets(text:sub(3), octets.hex(pattern):sub(3))
+end
+
 local function unexpected(conn, patterns, options, text, whole)
   local reason = options.reason or "the target sent other octets than expected"
   local why = {
@@ -170,6 +177,7 @@ local function unexpected(conn, patterns, options, text, whole)
   conn.t.asked = conn
   local shown
   why.how, why.fault, shown = compared(conn, patterns[1], text)
+  shown = shown or whole and sole_field(patterns[1], text)
   why.rule = shown or why.rule
   for _, pattern in ipairs(whole and patterns or {}) do why.octet = why.octet or sole_difference(conn, pattern, text) end
   conn.t:fail(reason, why)

@@ -3,6 +3,7 @@
 -- (STags and TOs of the peer), it compares how the peer uses them.
 
 local octets = iw.load("octets")
+local field_rule = iw.load("field_rule")
 local strict = iw.load("strict")
 local message = iw.load("message")
 local recording = iw.load("replay_recording")
@@ -76,8 +77,9 @@ function compare.rest(r)
 end
 
 local function field_differs(r, thing, item, name, recorded, got, texts)
+  local rule = field_rule.of(item.op, name)
   differs(r, thing, name, {
-    rule = RULES[name] or RULES.op, item = item, recorded = recorded, got = got,
+    rule = rule or RULES[name] or RULES.op, how = rule and field_rule.HOW, item = item, recorded = recorded, got = got,
     reason = ("the target's %s differs from the recorded one in %s"):format(item.op or "start-up frame", (name:gsub("_", " "))),
     expected = texts and texts[1] or recorded, actual = texts and texts[2] or got,
   })

@@ -10,6 +10,7 @@ local instruments = iw.load("instruments")
 local literal = iw.load("literal")
 local refusal = iw.load("refusal")
 local octets = iw.load("octets")
+local field_rule = iw.load("field_rule")
 local timers = iw.load("timers")
 
 local Target = {}
@@ -101,7 +102,7 @@ function Target:fail(reason, why)
     verdict, rule = verdict_of(self, "DDP-5.3-07")
   end
   local item, code
-  if not why.how and not why.item then item, code = terminate(self) end
+  if (not why.how or why.how == "misplaced") and not why.item then item, code = terminate(self) end
   if item and not self.negative then
     why.how, why.fault, why.item = "refused", code, item
     local broken = refusal.rule(self, item)
@@ -142,6 +143,8 @@ function Target:same_octets(ulpdu, wanted, reason, why)
   self.asked = item and item.conn or self.conns[#self.conns]
   local start = item and item.segments[1].position + 2 or literal.position(self.asked, ulpdu)
   why.octet = octets.around(at, start, item ~= nil)
+  local rule = field_rule.of_octets(ulpdu, wanted)
+  if rule then why.rule, why.how = rule, field_rule.HOW end
   why.expected, why.actual = octets.show(wanted, 64), octets.show(ulpdu, 64)
   self:fail(reason, why)
 end

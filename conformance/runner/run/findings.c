@@ -280,12 +280,24 @@ static void add(struct iw_findings *all, const struct iw_record *record, size_t 
 
 /* ---- what a finding says ---- */
 
+/* Returns whether the rule permits something to the target's own side in this case: what it permits
+ * to the other side the target has to take. */
+static bool permits(const struct iw_rule *rule, const struct iw_case *c)
+{
+    enum iw_subject own = c->role == IW_MPA_INITIATOR ? IW_SUBJECT_INITIATOR : IW_SUBJECT_RESPONDER;
+    return rule->level == IW_LEVEL_MAY &&
+           (rule->subject == own || rule->subject == IW_SUBJECT_RECEIVER);
+}
+
 /* Returns whether a receiver that reports this error wrongly breaks the rule, as gravely as found.
  */
-static bool misapplied(const struct iw_rule *rule, const struct iw_finding *f, const char *fault)
+static bool misapplied(const struct iw_rule *rule, const struct iw_case *c,
+                       const struct iw_finding *f, const char *fault)
 {
-    return rule->subject != IW_SUBJECT_SENDER && iw_rule_verdict(rule) == f->verdict &&
-           one_check(rule, rule, fault);
+    if (rule->subject == IW_SUBJECT_SENDER || !one_check(rule, rule, fault))
+        return false;
+    return rule->level == IW_LEVEL_MAY ? !permits(rule, c) && c->worst == f->verdict
+                                       : iw_rule_verdict(rule) == f->verdict;
 }
 
 /* Counts the cases that name each rule, of those that have asked their question. */
@@ -297,7 +309,7 @@ static void count_asked(size_t counts[IW_RULE_COUNT], const struct iw_record *re
         if (!e->done || e->c == NULL || v == IW_VERDICT_SKIP || v == IW_VERDICT_INCONCLUSIVE)
             continue;
         for (size_t k = 0; k < e->c->n_rules; k++)
-            counts[iw_rule_index(e->c->rules[k])]++;
+            counts[iw_rule_index(e->c->rules[k])] += !permits(e->c->rules[k], e->c);
     }
 }
 
@@ -313,12 +325,26 @@ static const struct iw_rule *refused_most(const struct iw_finding *f,
     for (size_t i = 0; i < f->n_cases; i++) {
         const struct iw_case *c = record->entries[f->cases[i]].c;
         for (size_t k = 0; c != NULL && k < c->n_rules; k++)
-            refused[iw_rule_index(c->rules[k])] += misapplied(c->rules[k], f, fault);
+            refused[iw_rule_index(c->rules[k])] += misapplied(c->rules[k], c, f, fault);
     }
     for (size_t i = 1; i < IW_RULE_COUNT; i++) /* few cases say less than many */
         if (refused[i] * (asked[most] + 2) > refused[most] * (asked[i] + 2))
             most = i;
     return refused[most] > 0 ? iw_rule_at(most) : NULL;
+}
+
+/* Returns whether at least half of the cases that name a rule are refused: it may well be what the
+ * target does not know. */
+static bool mostly_refused(const struct iw_finding *f, const struct iw_record *record,
+                           const struct iw_rule *rule)
+{
+    size_t asked[IW_RULE_COUNT] = {0}, refused = 0;
+    count_asked(asked, record);
+    for (size_t i = 0; i < f->n_cases; i++) {
+        const struct iw_case *c = record->entries[f->cases[i]].c;
+        refused += c != NULL && iw_case_names_rule(c, rule);
+    }
+    return 2 * refused >= asked[iw_rule_index(rule)];
 }
 
 /* Returns whether a case charges a rule that it is not about, since what came shows which one it
@@ -362,7 +388,8 @@ static const struct iw_rule *accused(const struct iw_finding *f, const struct iw
     if (closes && shown[most_shown] > 0)
         return iw_rule_at(most_shown);
     size_t agreed = closes ? most : most_single;
-    if (2 * all[agreed] > alike && (closes || single[agreed] > 0))
+    if (2 * all[agreed] > alike &&
+        (closes ? mostly_refused(f, record, iw_rule_at(agreed)) : single[agreed] > 0))
         return iw_rule_at(agreed);
     const struct iw_rule *of_error = refused_most(f, record);
     return of_error != NULL ? of_error : iw_rule_at(single[most_single] > 0 ? most_single : most);

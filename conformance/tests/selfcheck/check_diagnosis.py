@@ -20,6 +20,10 @@ ONE_CAUSE = (
     ("violate=rdmap-atomic-response-value", "ext-atomic-response-octets ext-probe ext-order-* octets-atomics-*", "EXT-5.1.1-08"),
     ("overstrict=mpa-pd-none", "mpa-startup-reply* mpa-reply-incomplete octets-enhanced-initiator-* replay-siw-r* replay-siw-ucmatose-responder-first",
      "MPA-7.1.2-08"),
+    ("overstrict=mpa-ird-above", "empa-* octets-enhanced-*", "EMPA-9.1-03"),
+    ("overstrict=mpa-fpdu-packed", "tcp-sends-reversed rule:MPA-4.3-13", "MPA-4.3-13"),
+    ("violate=ddp-stag", "octets-tagged-sent octets-enhanced-responder-* replay-siw-rping-64b-crcon bug-wrong-count-at-page-edge-write", "DDP-4.2-05"),
+    ("violate=ddp-header-short", "bug-length-sum-wraps", "DDP-4.4-01"),
     ("violate=rdmap-atomic-compare", "ext-cmp-swap-mismatch octets-atomics-received", "EXT-5.1.2-01"),
 )
 # Accuses a rule that says nothing of CRCs.
