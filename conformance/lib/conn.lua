@@ -339,6 +339,15 @@ local function rule_of_field(patterns, item)
   return #list == 1 and field_rule.of(item.op, list[1]) or nil
 end
 
+-- Whether a Terminate is as expected but for the headers that it says it returns.
+local function other_headers(patterns, item)
+  local list = item and item.op == "terminate" and nearest_differences(patterns, item) or {}
+  for _, name in ipairs(list) do
+    if name ~= "m" and name ~= "d" and name ~= "r" then return false end
+  end
+  return #list > 0
+end
+
 -- The field in which alone an item differs from a message of the set, as t:fail takes it.
 local function sole_field(patterns, item)
   local list = item and item.kind == "message" and nearest_differences(patterns, item) or {}
@@ -431,7 +440,7 @@ end
 
 -- Where nothing comes: fails because of the segments of a message that has not ended, if they are all of an expected one.
 local function unfinished(conn, patterns)
-  local part = conn:partial()
+  local part = not iw.flooded() and conn:partial()
   for _, pattern in ipairs(part and patterns or {}) do
     local list = pattern:differences(part)
     if list and (#list == 0 or #list == 1 and list[1] == "l") then
@@ -474,8 +483,10 @@ function Conn:expect(...)
   if not item then unfinished(self, patterns) end
   local word = how(self, patterns, item)
   local needs = word == "refused" and takes_only_private(self, patterns[1])
+  local headers = word == "another Terminate" and other_headers(patterns, item)
+  if headers then word = refusal.HEADERS end
   local why = {
-    rule = rule_of_field(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or not item and options.silent or options.rule, how = word, fault = fault_of(self, patterns, item, word),
+    rule = headers and "RDMAP-4.8-05" or rule_of_field(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or not item and options.silent or options.rule, how = word, fault = not headers and fault_of(self, patterns, item, word) or nil,
     came = word == "closed" and refusal.closes(self, item) or needs and refusal.TAKES or nil,
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, seconds),
@@ -605,7 +616,7 @@ function Conn:expect_silence(options)
   local item
   repeat item = self:next(window) until not (item and instruments.of_its_own(self, item))
   if item then
-    local closes = instruments.ends(item) and item.op ~= "terminate" and refusal.closes(self, item)
+    local closes = instruments.ends(item) and item.op ~= "terminate" and refusal.closes(self, item, not self:state().peer)
     self.t:fail("the target sent something where silence was expected", {
       rule = options.rule, how = closes and "refused" or "spoke", fault = closes or nil, expected = "nothing", actual = item.text, item = item,
     })

@@ -60,13 +60,14 @@ local function findings(t)
 end
 
 -- What the observer finds on the same connection after a finding because of it. After octets too many nobody knows where the
--- target's FPDUs begin; after a response too many, which request the next one answers.
+-- target's FPDUs begin; after a response too many, which request the next one answers; after a message without an end, where in its
+-- buffer the next one begins.
 local FRAMING = strict.set("mpa-startup-cut mpa-crc mpa-marker-missing mpa-marker-unasked mpa-marker-pointer mpa-marker-rsvd mpa-marker-low mpa-pad mpa-ulpdu-max " ..
   "mpa-fin-inside mpa-rtr-first mpa-responder-early ddp-header-short")
 local RESPONSES = strict.set("rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past")
 local LEADS_TO = {
   ["mpa-initiator-early"] = FRAMING, ["mpa-reply-early"] = FRAMING, ["mpa-pd-length"] = FRAMING,
-  ["rdmap-response-unsolicited"] = RESPONSES,
+  ["rdmap-response-unsolicited"] = RESPONSES, ["ddp-last"] = strict.set("ddp-to-order ddp-mo-order"),
 }
 -- What is no message at all is no RTR either: the header of one FPDU shows both. Nor can one see whether a ULPDU without a
 -- header was the Terminate that a responder may send first.
@@ -135,12 +136,19 @@ local function cause_of(one, found)
   end
 end
 
+-- A message of another length than its kind has holds no fields that could be compared.
+local LENGTH = strict.set("rdmap-read-length rdmap-immediate-length rdmap-atomic-length rdmap-atomic-response-length")
+
 -- The finding that is about the very field in which the target's octets are other ones than the case expects, and all others are
--- right: they are one, whatever the case is about, and whatever the verdict on that field.
+-- right, or about the length of its message: they are one, whatever the case is about, and whatever the verdict on that.
 local function same_field(one, found)
-  local octet = one.octet
-  for _, cause in ipairs(octet and found or {}) do
-    if cause.position >= octet.from and cause.position <= octet.to and cause.connection == one.connection
+  local octet, item = one.octet, one.item
+  for _, cause in ipairs((octet or item) and found or {}) do
+    if item and LENGTH[cause.how] and cause.position >= item.position and cause.position < item.finish
+      and cause.connection == one.connection then
+      return cause
+    end
+    if octet and cause.position >= octet.from and cause.position <= octet.to and cause.connection == one.connection
       and (not octet.value or octet.value == cause.got) then
       return cause
     end

@@ -149,8 +149,10 @@ local function compared(conn, pattern, text)
   return "refused", startup and refusal.CLOSE or nil
 end
 
--- Returns the one octet in which those that were heard last (all but a CRC field) are others than the pattern's, as t:fail takes it.
-local function sole_difference(conn, pattern, text)
+local CRC_FIELD = 4
+
+-- Returns the one field in which octets are others than the pattern's, as t:fail takes it; `behind`: how many were heard since.
+local function other_field(conn, pattern, text, behind)
   local parts, size = parse(pattern)
   if size ~= #text then return nil end
   local wanted, from = {}, 1
@@ -158,16 +160,17 @@ local function sole_difference(conn, pattern, text)
     wanted[#wanted + 1] = part.octets or text:sub(from, from + part.size - 1)
     from = from + part.size
   end
-  return octets.around(octets.sole_difference(table.concat(wanted), text), conn.heard - #text)
+  return octets.field(table.concat(wanted), text, conn.heard - behind - #text)
 end
 
--- The rule about the only field in which an FPDU is another one than the pattern, which has no names.
-local function sole_field(pattern, text)
+-- The rule about the only field in which an FPDU is another one than the pattern, which has no names, and a word for that.
+local function rule_of_field(pattern, text)
   if pattern:find("{", 1, true) then return nil end
   return field_rule.of_octets(text:sub(3), octets.hex(pattern):sub(3))
 end
 
-local function unexpected(conn, patterns, options, text, whole)
+-- `behind`: the text is as long as the pattern, and so many octets were heard since.
+local function unexpected(conn, patterns, options, text, behind)
   local reason = options.reason or "the target sent other octets than expected"
   local why = {
     rule = options.rule, expected = table.concat(patterns, " or "),
@@ -175,11 +178,12 @@ local function unexpected(conn, patterns, options, text, whole)
   }
   if options.premise then conn.t:inconclusive(reason, why) end
   conn.t.asked = conn
-  local shown
+  local shown, word
   why.how, why.fault, shown = compared(conn, patterns[1], text)
-  shown = shown or whole and sole_field(patterns[1], text)
+  if behind and not shown then shown, word = rule_of_field(patterns[1], text) end
+  why.how = word or why.how
   why.rule = shown or why.rule
-  for _, pattern in ipairs(whole and patterns or {}) do why.octet = why.octet or sole_difference(conn, pattern, text) end
+  for _, pattern in ipairs(behind and patterns or {}) do why.octet = why.octet or other_field(conn, pattern, text, behind) end
   conn.t:fail(reason, why)
 end
 
@@ -201,7 +205,7 @@ function literal.expect(conn, ...)
     local found = match(pattern, text)
     if found then return found end
   end
-  unexpected(conn, patterns, options, text, true)
+  unexpected(conn, patterns, options, text, 0)
 end
 
 -- No MULPDU is below 128 (RFC 5044 §3). Above that a target may split a message smaller than its peers would: to fill its
@@ -232,7 +236,7 @@ function literal.expect_fpdu(conn, ...)
     local found = match(pattern, text)
     if found then return found, i end
   end
-  unexpected(conn, patterns, options, text, true)
+  unexpected(conn, patterns, options, text, CRC_FIELD)
 end
 
 -- Returns the octets between ULPDU_Length, already taken, and pad.
@@ -280,7 +284,7 @@ local function announced(t, m, d, r, options)
   local function should(is, wanted, name, rule)
     if is == wanted then return end
     t:deviates(("%s is %s"):format(name, is and "set for an error that calls for no such header" or "not set"),
-      { rule = rule, expected = wanted and "1" or "0", actual = is and "1" or "0" })
+      { rule = rule, how = refusal.HEADERS, expected = wanted and "1" or "0", actual = is and "1" or "0" })
   end
   local of = options.of ~= nil
   should(m, of, "M", "RDMAP-4.8-04")

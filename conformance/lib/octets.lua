@@ -46,18 +46,17 @@ function octets.difference(a, b)
   return low
 end
 
--- The place (from 0) where two strings of one length differ, if it is the only one.
-function octets.sole_difference(a, b)
-  local at = #a == #b and octets.difference(a, b)
-  return at and a:sub(at + 2) == b:sub(at + 2) and at or nil
-end
-
 local FIELD, MARKERS = 8, 8
 
--- Where in a stream the field begins that has the octet at `at` (nil: there is none), counted from position `start`, as t:fail takes it.
--- Markers may lie between the two.
-function octets.around(at, start, markers)
-  return at and { from = start + at - FIELD + 1, to = start + at + (markers and MARKERS or 0) } or nil
+-- Where in a stream the one field begins in which two strings differ, of which the second begins at position `start`, as t:fail
+-- takes it; nil if more differs than a field has. Markers may lie between the two.
+function octets.field(a, b, start, markers)
+  local first = #a == #b and octets.difference(a, b)
+  if not first then return nil end
+  local last = #a - 1
+  while a:byte(last + 1) == b:byte(last + 1) do last = last - 1 end
+  if last - first >= FIELD then return nil end
+  return { from = start + last - FIELD + 1, to = start + first + (markers and MARKERS or 0) }
 end
 
 return octets

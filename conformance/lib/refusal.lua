@@ -10,6 +10,8 @@ local refusal = {}
 refusal.CLOSE = "close"
 -- What came: the target takes the same frame but for one thing, which shows why it has refused it.
 refusal.TAKES = "takes"
+-- How: a Terminate returns other headers than it should.
+refusal.HEADERS = "headers"
 -- Likewise: the target leaves an Atomic Request without an answer.
 refusal.ATOMIC = "atomic"
 

@@ -139,12 +139,12 @@ end
 -- which it is the first segment; a connection in literal octets has just heard it.
 function Target:same_octets(ulpdu, wanted, reason, why)
   if ulpdu == wanted then return end
-  local item, at = why.item, octets.sole_difference(ulpdu, wanted)
+  local item = why.item
   self.asked = item and item.conn or self.conns[#self.conns]
   local start = item and item.segments[1].position + 2 or literal.position(self.asked, ulpdu)
-  why.octet = octets.around(at, start, item ~= nil)
-  local rule = field_rule.of_octets(ulpdu, wanted)
-  if rule then why.rule, why.how = rule, field_rule.HOW end
+  why.octet = octets.field(wanted, ulpdu, start, item ~= nil)
+  local rule, how = field_rule.of_octets(ulpdu, wanted)
+  if rule then why.rule, why.how = rule, how end
   why.expected, why.actual = octets.show(wanted, 64), octets.show(ulpdu, 64)
   self:fail(reason, why)
 end

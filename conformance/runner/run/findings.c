@@ -289,15 +289,18 @@ static bool permits(const struct iw_rule *rule, const struct iw_case *c)
            (rule->subject == own || rule->subject == IW_SUBJECT_RECEIVER);
 }
 
-/* Returns whether a receiver that reports this error wrongly breaks the rule, as gravely as found.
- */
+/* Returns whether a receiver that reports this error wrongly breaks the rule, as gravely as found:
+ * what a case is about, as gravely as the case says. */
 static bool misapplied(const struct iw_rule *rule, const struct iw_case *c,
                        const struct iw_finding *f, const char *fault)
 {
     if (rule->subject == IW_SUBJECT_SENDER || !one_check(rule, rule, fault))
         return false;
-    return rule->level == IW_LEVEL_MAY ? !permits(rule, c) && c->worst == f->verdict
-                                       : iw_rule_verdict(rule) == f->verdict;
+    if (rule->level == IW_LEVEL_MAY && permits(rule, c))
+        return false;
+    return (rule->level == IW_LEVEL_MAY || rule == c->rules[0]
+                ? c->worst
+                : iw_rule_verdict(rule)) == f->verdict;
 }
 
 /* Counts the cases that name each rule, of those that have asked their question. */

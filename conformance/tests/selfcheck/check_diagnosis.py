@@ -24,6 +24,13 @@ ONE_CAUSE = (
     ("overstrict=mpa-fpdu-packed", "tcp-sends-reversed rule:MPA-4.3-13", "MPA-4.3-13"),
     ("violate=ddp-stag", "octets-tagged-sent octets-enhanced-responder-* replay-siw-rping-64b-crcon bug-wrong-count-at-page-edge-write", "DDP-4.2-05"),
     ("violate=ddp-header-short", "bug-length-sum-wraps", "DDP-4.4-01"),
+    ("violate=rdmap-atomic-unused", "ext-target-fetch-add octets-fetch-add-sent", "EXT-5.2.1-07"),
+    ("violate=rdmap-atomic-align", "ext-target-fetch-add ext-target-cmp-swap", "EXT-5.2.1-06"),
+    ("violate=rdmap-atomic-length", "ext-atomic-response-id ext-atomic-response-dv-0", "EXT-5.2.1-20"),
+    ("violate=ddp-last", "octets-tagged-sent octets-untagged-sent rdmap-target-messages-whole", "DDP-4.1-03 DDP-4.1-03"),
+    ("violate=rdmap-terminate-headers", "ext-fetch-add-misaligned-5 octets-terminate-tagged-stag bug-opcode-behind-refused-invalidate-9",
+     "RDMAP-4.8-05"),
+    ("overstrict=mpa-rev-older", "mpa-startup-cut-reported bug-revision-of-reply-differs rule:EMPA-6-07", "EMPA-6-07"),
     ("violate=rdmap-atomic-compare", "ext-cmp-swap-mismatch octets-atomics-received", "EXT-5.1.2-01"),
 )
 # Accuses a rule that says nothing of CRCs.
