@@ -411,28 +411,31 @@ static int compare(const void *left, const void *right)
     return a->cases[0] < b->cases[0] ? -1 : a->cases[0] > b->cases[0];
 }
 
-/* First what stands for itself, then what may follow from that. */
-static void add_all(struct iw_findings *all, const struct iw_record *record, bool may_follow)
+/* What may follow from something comes after it: 0: what stands for itself, 1: what may follow from
+ * that, 2: what no check joins with the error that the target should have reported. */
+static int rank(const struct iw_deviation *d)
+{
+    if (!d->wire && d->fault != NULL && !refusal(d) && !unanswered(d) &&
+        check_of(d) == IW_CHECK_NONE)
+        return 2;
+    return (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d) || other_value(d);
+}
+
+static void add_all(struct iw_findings *all, const struct iw_record *record, int of_rank)
 {
     for (size_t i = 0; i < record->count; i++) {
         const struct iw_result *r = &record->entries[i].result;
-        for (size_t k = 0; record->entries[i].done && k < r->n_deviations; k++) {
-            const struct iw_deviation *d = &r->deviations[k];
-            bool follows_perhaps =
-                (!d->wire && d->fault != NULL && check_of(d) == IW_CHECK_NONE && !refusal(d)) ||
-                (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d) ||
-                other_value(d);
-            if (follows_perhaps == may_follow)
+        for (size_t k = 0; record->entries[i].done && k < r->n_deviations; k++)
+            if (rank(&r->deviations[k]) == of_rank)
                 add(all, record, i, k);
-        }
     }
 }
 
 void iw_findings_build(struct iw_findings *out, const struct iw_record *record)
 {
     *out = (struct iw_findings){0};
-    add_all(out, record, false);
-    add_all(out, record, true);
+    for (int of_rank = 0; of_rank <= 2; of_rank++)
+        add_all(out, record, of_rank);
     for (size_t i = 0; i < out->count; i++) {
         struct iw_finding *f = &out->list[i];
         f->rule = accused(f, record);

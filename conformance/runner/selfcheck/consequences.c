@@ -59,6 +59,10 @@ static const struct consequence consequences[] = {
     {"ignore=mpa-pd-surplus", "MPA-7.1.2-10",
      "the Responder SHOULD prepare to interpret any data received as FPDUs and pass any received "
      "ULPDUs to DDP (RFC 5044 §7.1.2)"},
+    {"ignore=rdmap-terminate-valid", "RDMAP-5.4-05",
+     "At the Remote Peer, when an invalid Terminate Message is delivered to the Remote Peer's "
+     "RDMAP "
+     "layer, an error is surfaced (RFC 5040 §5.4)"},
     {"ignore=rdmap-response-past", "DDP-8.3.1-04",
      "An RNIC MUST ensure that a Remote Peer is not able to access memory outside the buffer "
      "specified when the STag was enabled for remote access (RFC 5041 §8.3.1)"},
@@ -96,7 +100,7 @@ static const struct consequence consequences[] = {
      "SHOULD transmit DDP Segments within a DDP Message in increasing MO order for Untagged DDP "
      "Messages (RFC 5041 §5.3)"},
     /* S where it must not be, or not where it must, in the other revision, too. */
-    {"violate=mpa-rep-s", "EMPA-6-05 EMPA-6-11",
+    {"violate=mpa-rep-s*", "EMPA-6-05 EMPA-6-11",
      "S:  One, if the Private Data begins with the enhanced RDMA connection establishment data; 0 "
      "otherwise (RFC 6581 §6)"},
     {"violate=mpa-rev1-s", "EMPA-10-05 EMPA-10-01",

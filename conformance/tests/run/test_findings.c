@@ -336,6 +336,18 @@ static void values_follow_from_an_atomic_that_was_not_done(void **state)
     is(0, "EXT-7-05", IW_VERDICT_NOTE, 1, 0);
 }
 
+/* Whatever the order of the cases: two report another error in the place of one, and no check joins
+ * the first's rule with that. */
+static void what_no_check_joins_comes_last(void **state)
+{
+    (void)state;
+    add(by_case("RDMAP-7.1-05", "another Terminate", "0/1/09"), 4);
+    add(by_case("RDMAP-7.2-04", "another Terminate", "0/1/09"), 5);
+    deviations[0][0].came = deviations[1][0].came = (char[]){"0/2/09"};
+    build(1);
+    is(0, "RDMAP-7.2-04", IW_VERDICT_FAIL, 2, 1);
+}
+
 static void what_nothing_explains_stands_for_itself(void **state)
 {
     (void)state;
@@ -424,6 +436,7 @@ int main(void)
         TEST(an_error_is_missed_whatever_comes_of_it),
         TEST(a_kind_of_request_without_an_answer_is_one_finding),
         TEST(values_follow_from_an_atomic_that_was_not_done),
+        TEST(what_no_check_joins_comes_last),
         TEST(what_nothing_explains_stands_for_itself),
         TEST(the_gravest_comes_first),
         TEST(a_case_counts_once_in_a_finding),
