@@ -4,10 +4,10 @@
 local strict = iw.load("strict")
 local message = iw.load("message")
 local octets = iw.load("octets")
-local field_rule = iw.load("field_rule")
 local instruments = iw.load("instruments")
 local refusal = iw.load("refusal")
 local timers = iw.load("timers")
+local wrong_answer = iw.load("wrong_answer")
 
 local Conn = {}
 for name, method in pairs(iw.load("conn_segments")) do Conn[name] = method end
@@ -314,107 +314,9 @@ local function nothing_text(conn, seconds)
   return ("nothing within %g s"):format(seconds or iw.patience())
 end
 
--- The fields in which an item differs from the nearest message of the set; nil if none is near.
-local function nearest_differences(patterns, item)
-  local nearest
-  for _, pattern in ipairs(patterns) do
-    local list = pattern:differences(item)
-    if list and not (nearest and #nearest <= #list) then nearest = list end
-  end
-  return nearest
-end
-
-local function differs(patterns, item)
-  local list = nearest_differences(patterns, item)
-  return list and (" (differs: %s)"):format(table.concat(list, ", ")) or ""
-end
-
 -- "when all Streams are either gracefully torn down or are labeled as erroneous Streams, the LLP connection MUST be torn down"
 -- (RFC 5040 §7): so it is after a Terminate of either end.
 local STAYS_OPEN = "RDMAP-7-03"
-
--- The rule about the only field in which an item differs from a message of the set.
-local function rule_of_field(patterns, item)
-  local list = item and nearest_differences(patterns, item) or {}
-  return #list == 1 and field_rule.of(item.op, list[1]) or nil
-end
-
--- Whether a Terminate is as expected but for the headers that it says it returns.
-local function other_headers(patterns, item)
-  local list = item and item.op == "terminate" and nearest_differences(patterns, item) or {}
-  for _, name in ipairs(list) do
-    if name ~= "m" and name ~= "d" and name ~= "r" then return false end
-  end
-  return #list > 0
-end
-
--- The field in which alone an item differs from a message of the set, as t:fail takes it.
-local function sole_field(patterns, item)
-  local list = item and item.kind == "message" and nearest_differences(patterns, item) or {}
-  local value = #list == 1 and item[list[1]]
-  return math.type(value) and { from = item.position, to = item.finish, value = value } or nil
-end
-
--- The rule that a target breaks which refuses a Request that carries no private data, and takes the same one with some: "The
--- Private Data field [...] may not be present" (RFC 5044 §7.1.1).
-local function takes_only_private(conn, pattern)
-  local asked = conn.asked
-  if conn.t.odd or pattern.kind ~= "startup" or not asked or asked.fields.private or not iw.can("reconnect") then return nil end
-  local fields = {}
-  for name, value in pairs(asked.fields) do fields[name] = value end
-  fields.private = "some"
-  local other = conn:once_more()
-  if not other then return nil end
-  other:send(message.request(fields))
-  local answer = other:next()
-  return answer and answer.kind == "startup" and "MPA-7.1.2-08" or nil
-end
-
-local function reason_for(patterns, item)
-  if not item then return "the target did not answer" end
-  if item.kind == "fin" then return "the target closed the connection instead" end
-  if item.kind == "reset" then return "the target reset the connection instead" end
-  if item.op == "terminate" then
-    return "the target sent another Terminate than expected" .. differs(patterns, item)
-  end
-  return "the target gave another answer than expected" .. differs(patterns, item)
-end
-
--- Whether an Atomic Response is as expected but for the value that memory held.
-local function other_value(patterns, item)
-  local list = item and item.op == "atomic-response" and nearest_differences(patterns, item) or {}
-  return #list == 1 and list[1] == "value"
-end
-
--- Whether nothing but one atomic can have changed memory so far: no order makes the value that it answers another one.
-local function only_one(conn) return #conn.t.atomics == (conn.t.native and 2 or 1) and not conn.t.writes end
-
--- Whether nothing but the end of the stream is expected: the target has to detect an error, or was told to end it.
-local function only_ends(patterns)
-  local ends = true
-  for _, pattern in ipairs(patterns) do ends = ends and (pattern.kind == "end" or pattern.name == "terminate") end
-  return ends
-end
-
--- A word for the way in which the target's answer (nil: none) is another than expected. Where the end of the stream is
--- expected, the target has "missed" an error, else it has "refused" what is right.
-local function how(conn, patterns, item)
-  local error = only_ends(patterns)
-  local ends = item and (item.op == "terminate" or item.kind ~= "message" and item.kind ~= "startup")
-  if other_value(patterns, item) then return only_one(conn) and "wrong value" or "another value" end
-  if error then return not ends and "missed" or item.op == "terminate" and "another Terminate" or "closed" end
-  return not item and "unanswered" or ends and "refused" or "another answer"
-end
-
--- The code of the Terminate that is expected first, "1/1/00", or with which the target refuses what is right, or what it leaves
--- without an answer; nil if there is none.
-local function fault_of(conn, patterns, item, word)
-  local closes = word == "refused" and item.op ~= "terminate" and refusal.closes(conn, item, patterns[1].kind == "startup")
-  if closes then return closes end
-  if word == "unanswered" and patterns[1].name == "atomic_response" then return refusal.ATOMIC end
-  local f = word == "refused" and item.op == "terminate" and item or patterns[1].name == "terminate" and patterns[1].fields
-  return f and message.code_of(f) or nil
-end
 
 -- Records the target's choice under PASS.
 local function record(conn, item, which)
@@ -434,7 +336,7 @@ local function patience(conn, patterns, options)
   if conn.failing and patterns[1].name == "read_response" then
     return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
   end
-  local late = patterns[1].kind == "end" and only_ends(patterns) or not conn:state().peer
+  local late = patterns[1].kind == "end" and wrong_answer.only_ends(patterns) or not conn:state().peer
   return late and not conn.deaf and timers.seconds() or nil
 end
 
@@ -459,7 +361,7 @@ end
 function Conn:expect(...)
   local patterns, options = patterns_of("conn:expect", { ... })
   if #patterns == 0 then error("conn:expect needs something to expect", 0) end
-  self.t:may_accuse(options.rule, self.t.odd and only_ends(patterns))
+  self.t:may_accuse(options.rule, self.t.odd and wrong_answer.only_ends(patterns))
   local seconds, item = patience(self, patterns, options), nil
   repeat
     item = self:next(seconds)
@@ -481,23 +383,14 @@ function Conn:expect(...)
   if not item and options.open then return nil end
   self.t.asked = self
   if not item then unfinished(self, patterns) end
-  local word = how(self, patterns, item)
-  local needs = word == "refused" and takes_only_private(self, patterns[1])
-  local headers = word == "another Terminate" and other_headers(patterns, item)
-  if headers then word = refusal.HEADERS end
-  local why = {
-    rule = headers and "RDMAP-4.8-05" or rule_of_field(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or not item and options.silent or options.rule, how = word, fault = not headers and fault_of(self, patterns, item, word) or nil,
-    came = word == "closed" and refusal.closes(self, item) or needs and refusal.TAKES or nil,
-    expected = set_text(patterns),
-    actual = item and item.text or nothing_text(self, seconds),
-    item = item, octet = sole_field(patterns, item), instead = word == "wrong value" and "EXT-5.1.1-08" or needs or nil,
-  }
-  if not item and patterns[1].kind == "end" and only_ends(patterns) and not (options.at_once or options.within) then
+  local why = wrong_answer.why(self, patterns, item, not item and options.silent or options.rule)
+  why.expected, why.actual = set_text(patterns), item and item.text or nothing_text(self, seconds)
+  if not item and patterns[1].kind == "end" and wrong_answer.only_ends(patterns) and not (options.at_once or options.within) then
     instruments.check(self, nil, why)
     timers.check(self.t, why)
     if self.over or self.terminated then why.rule = options.rule or STAYS_OPEN end
   end
-  self.t:fail(reason_for(patterns, item), why)
+  self.t:fail(wrong_answer.reason(patterns, item), why)
 end
 
 local function same_header(got, sent)
@@ -572,7 +465,7 @@ function Conn:fence(options)
   local done, item = instruments.complete(self, rest, options.within)
   if done then return nil end
   self.t.asked = self
-  self.t:fail(reason_for({}, item), {
+  self.t:fail(wrong_answer.reason({}, item), {
     rule = refusal.rule(self.t, item) or options.rule,
     how = item and instruments.ends(item) and "refused" or item and "another answer" or "unanswered",
     expected = rest.text, actual = item and item.text or nothing_text(self, options.within), item = item,
@@ -591,7 +484,7 @@ function Conn:serves(options)
   if done then return true end
   if item and instruments.ends(item) then return false end
   self.t.asked = self
-  self.t:fail(reason_for({}, item), {
+  self.t:fail(wrong_answer.reason({}, item), {
     rule = options.rule, how = item and "another answer" or "unanswered", expected = "end or terminate or " .. rest.text,
     actual = item and item.text or nothing_text(self, options.within), item = item,
   })

@@ -142,9 +142,9 @@ local LENGTH = strict.set("rdmap-read-length rdmap-immediate-length rdmap-atomic
 -- The finding that is about the very field in which the target's octets are other ones than the case expects, and all others are
 -- right, or about the length of its message: they are one, whatever the case is about, and whatever the verdict on that.
 local function same_field(one, found)
-  local octet, item = one.octet, one.item
-  for _, cause in ipairs((octet or item) and found or {}) do
-    if item and LENGTH[cause.how] and cause.position >= item.position and cause.position < item.finish
+  local octet, within = one.octet, one.within
+  for _, cause in ipairs((octet or within) and found or {}) do
+    if within and LENGTH[cause.how] and cause.position >= within.from and cause.position < within.to
       and cause.connection == one.connection then
       return cause
     end

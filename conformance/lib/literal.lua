@@ -169,7 +169,7 @@ local function rule_of_field(pattern, text)
   return field_rule.of_octets(text:sub(3), octets.hex(pattern):sub(3))
 end
 
--- `behind`: the text is as long as the pattern, and so many octets were heard since.
+-- `behind`: the text is all of an FPDU or frame, and so many octets were heard since.
 local function unexpected(conn, patterns, options, text, behind)
   local reason = options.reason or "the target sent other octets than expected"
   local why = {
@@ -182,6 +182,7 @@ local function unexpected(conn, patterns, options, text, behind)
   why.how, why.fault, shown = compared(conn, patterns[1], text)
   if behind and not shown then shown, word = rule_of_field(patterns[1], text) end
   why.how = word or why.how
+  if behind then why.within = { from = conn.heard - behind - #text, to = conn.heard } end
   why.rule = shown or why.rule
   for _, pattern in ipairs(behind and patterns or {}) do why.octet = why.octet or other_field(conn, pattern, text, behind) end
   conn.t:fail(reason, why)

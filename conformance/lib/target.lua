@@ -34,7 +34,7 @@ end
 -- ---- verdicts ----
 
 local SEVERITY = { PASS = 0, SKIP = 1, INCONCLUSIVE = 2, NOTE = 3, FAIL = 4, ERROR = 5 }
-local WHY = strict.set("rule instead expected actual item first how fault came conn octet")
+local WHY = strict.set("rule instead expected actual item first how fault came conn octet within")
 
 local function verdict_of(t, rule)
   if not rule then return t.case.worst, t.case.rules[1] end
@@ -62,7 +62,7 @@ end
 -- same in all cases where it does that (the reason unless given). why.fault: the error that it should have reported, or with which it
 -- "refused" what is right, as the code of a Terminate. why.came: what came in place of a Terminate.
 -- why.octet: where in the target's stream the one field begins that is not as expected, if all others are: {from, to}, and its
--- `value` where that is known.
+-- `value` where that is known. why.within: where in the stream a message of the target's lies that is no `item`.
 local function deviation(t, verdict, rule, reason, why)
   local conn = why.item and why.item.conn or t.asked
   local latest = conn or t.conns[#t.conns]
@@ -71,6 +71,7 @@ local function deviation(t, verdict, rule, reason, why)
     expected = why.expected, actual = why.actual, item = why.item, first = why.first,
     time = #iw.findings(), connection = conn and conn.number, fault = why.fault, came = code_of(why.item),
     received = latest and latest:state().received, ended = latest and latest:state().ended, octet = why.octet,
+    within = why.within or why.item and { from = why.item.position, to = why.item.finish },
   }
 end
 

@@ -144,6 +144,9 @@ static const struct consequence consequences[] = {
      "first octet in the ULP Payload contained in the DDP Segment, plus the TO assigned to the "
      "first "
      "octet in the associated ULP Message (RFC 5041 §5.2)"},
+    {"violate=rdmap-atomic-done", "EXT-5.1.2-01",
+     "If the two masked compare values are equal, the Responder is required to swap masked bits in "
+     "the same ULP Buffer address with the masked Swap Data (RFC 7306 §5.1.2)"},
     {"violate=rdmap-terminate-headers", "RDMAP-7.1-02",
      "the Error Type and Error Code fields are included in the Terminate Message, but the "
      "Terminated DDP Header and Terminated RDMA Header fields are set to zero (RFC 5040 §7.1)"},

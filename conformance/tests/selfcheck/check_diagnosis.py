@@ -26,7 +26,7 @@ ONE_CAUSE = (
     ("violate=ddp-header-short", "bug-length-sum-wraps", "DDP-4.4-01"),
     ("violate=rdmap-atomic-unused", "ext-target-fetch-add octets-fetch-add-sent", "EXT-5.2.1-07"),
     ("violate=rdmap-atomic-align", "ext-target-fetch-add ext-target-cmp-swap", "EXT-5.2.1-06"),
-    ("violate=rdmap-atomic-length", "ext-atomic-response-id ext-atomic-response-dv-0", "EXT-5.2.1-20"),
+    ("violate=rdmap-atomic-length", "ext-atomic-response-id ext-atomic-response-dv-0 octets-fetch-add-sent", "EXT-5.2.1-20"),
     ("violate=ddp-last", "octets-tagged-sent octets-untagged-sent rdmap-target-messages-whole", "DDP-4.1-03 DDP-4.1-03"),
     ("violate=rdmap-terminate-headers", "ext-fetch-add-misaligned-5 octets-terminate-tagged-stag bug-opcode-behind-refused-invalidate-9",
      "RDMAP-4.8-05"),
