@@ -37,11 +37,15 @@ local function other_headers(patterns, item)
   return #list > 0
 end
 
+local AOPCODE = 4 -- bits, below 28 reserved ones
+
 -- The field in which alone an item differs from a message of the set, as t:fail takes it.
 local function sole_field(patterns, item)
   local list = item and item.kind == "message" and nearest_differences(patterns, item) or {}
   local value = #list == 1 and item[list[1]]
-  return math.type(value) and { from = item.position, to = item.finish, value = value } or nil
+  if not math.type(value) then return nil end
+  if list[1] == "atomic" and value >> AOPCODE ~= 0 then value = value >> AOPCODE end
+  return { from = item.position, to = item.finish, value = value }
 end
 
 -- The rule that a target breaks which refuses a Request that carries no private data, and takes the same one with some: "This

@@ -24,6 +24,7 @@ ONE_CAUSE = (
     ("overstrict=mpa-fpdu-packed", "tcp-sends-reversed rule:MPA-4.3-13", "MPA-4.3-13"),
     ("violate=ddp-stag", "octets-tagged-sent octets-enhanced-responder-* replay-siw-rping-64b-crcon bug-wrong-count-at-page-edge-write", "DDP-4.2-05"),
     ("violate=ddp-header-short", "bug-length-sum-wraps", "DDP-4.4-01"),
+    ("violate=rdmap-atomic-rsvd", "ext-target-queues ext-target-fetch-add octets-cmp-swap-sent", "EXT-5.2.1-01"),
     ("violate=rdmap-atomic-unused", "ext-target-fetch-add octets-fetch-add-sent", "EXT-5.2.1-07"),
     ("violate=rdmap-atomic-align", "ext-target-fetch-add ext-target-cmp-swap", "EXT-5.2.1-06"),
     ("violate=rdmap-atomic-length", "ext-atomic-response-id ext-atomic-response-dv-0 octets-fetch-add-sent", "EXT-5.2.1-20"),
