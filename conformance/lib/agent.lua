@@ -281,6 +281,35 @@ local function place_text(buffer, at)
   return ("octet %d of the buffer"):format(at)
 end
 
+local ATOMIC = 8 -- octets
+local CMP_SWAP = 2
+
+-- Whether these octets were in memory before an atomic: the case knows, or the target's answer says so.
+local function original(t, octets_now, content)
+  if octets_now == content then return true end
+  for _, value in ipairs(t.native and t.originals or {}) do
+    if octets_now == t.native:pack(value) then return true end
+  end
+  return false
+end
+
+-- Returns a word for what is wrong in a buffer, if that is only what places hold where this case had atomics done: "undone", what they
+-- held before, and the rule that says what an atomic does (RFC 7306 §5.1); "misdone", something else. "misplaced": anything else.
+local function wrong_how(t, buffer, wanted, got)
+  local broken, other = nil, false
+  for _, one in ipairs(t.atomics) do
+    local at = buffer.guard + one.remote_to - buffer.to
+    local now = one.remote_stag == buffer.stag and at >= 0 and got:sub(at + 1, at + ATOMIC)
+    if now and now ~= wanted:sub(at + 1, at + ATOMIC) then
+      other = other or not original(t, now, buffer.content:sub(at + 1, at + ATOMIC))
+      wanted = wanted:sub(1, at) .. now .. wanted:sub(at + ATOMIC + 1)
+      broken = broken or (one.atomic or 0) & 0xf == CMP_SWAP and "EXT-5.1.2-01" or "EXT-5.1.1-06"
+    end
+  end
+  if wanted ~= got then return "misplaced" end
+  return other and "misdone" or "undone", not other and broken or nil
+end
+
 -- `except` = {offset, length}: octets of the buffer that may hold anything.
 local function compare(t, buffer, wanted, options)
   local got = read_all(t, buffer)
@@ -291,8 +320,9 @@ local function compare(t, buffer, wanted, options)
   end
   local at = octets.difference(wanted, got)
   if not at then return end
+  local how, broken = wrong_how(t, buffer, wanted, got)
   t:fail(place_text(buffer, at) .. " has another value than expected", {
-    rule = options and options.rule, how = "misplaced",
+    rule = options and options.rule, how = how, instead = broken,
     expected = octets.show(wanted:sub(at + 1), 16),
     actual = octets.show(got:sub(at + 1), 16),
   })

@@ -7,10 +7,11 @@ local octets = iw.load("octets")
 local instruments = iw.load("instruments")
 local refusal = iw.load("refusal")
 local timers = iw.load("timers")
+local wrong_answer = iw.load("wrong_answer")
 
 local Conn = {}
 for name, method in pairs(iw.load("conn_segments")) do Conn[name] = method end
-local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen literal fences terminated request first heard held ends receives delivered latest failing deaf turned over")) }
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen port asked literal fences terminated request first heard heard_request held ends receives delivered latest failing deaf turned over")) }
 
 function Conn.new(t, raw)
   local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)
@@ -93,6 +94,8 @@ end
 -- MO move on as if they were sent. `segments` splits the payload otherwise than the MULPDU.
 function Conn:encode(m, segments)
   instruments.depend(self, m, m.name == "raw" and m.fields.ulpdu)
+  if m.name == "write" or m.name == "raw" then self.t.writes = true end
+  if m.name == "atomic_request" then self.t.atomics[#self.t.atomics + 1] = m.fields end
   if m.name == "raw" then
     return { { ulpdu = m.fields.ulpdu, t = (m.fields.ulpdu:byte() or 0) & 0x80 ~= 0 } }
   end
@@ -171,6 +174,7 @@ local function send_startup(conn, m, bend)
   m = fitting(conn, m)
   local frame = m:frame()
   local comment = marked(conn, m, bend, iw.print_startup(frame))
+  if m.name == "request" then conn.asked = m end
   conn.raw:startup(frame, bend.writes)
   ended(conn)
   if comment then conn.raw:comment_sent(comment) end
@@ -310,77 +314,9 @@ local function nothing_text(conn, seconds)
   return ("nothing within %g s"):format(seconds or iw.patience())
 end
 
--- The fields in which an item differs from the nearest message of the set; nil if none is near.
-local function nearest_differences(patterns, item)
-  local nearest
-  for _, pattern in ipairs(patterns) do
-    local list = pattern:differences(item)
-    if list and not (nearest and #nearest <= #list) then nearest = list end
-  end
-  return nearest
-end
-
-local function differs(patterns, item)
-  local list = nearest_differences(patterns, item)
-  return list and (" (differs: %s)"):format(table.concat(list, ", ")) or ""
-end
-
 -- "when all Streams are either gracefully torn down or are labeled as erroneous Streams, the LLP connection MUST be torn down"
 -- (RFC 5040 §7): so it is after a Terminate of either end.
 local STAYS_OPEN = "RDMAP-7-03"
-
--- The rule that a sender breaks whose message is right but for one field: what the message is for in the case matters not.
-local REQUEST_FIELDS = "RDMAP-4.4-01"
-local FIELD_RULES = {
-  ["write"] = { stag = "DDP-4.2-05", to = "DDP-5.2-08" },
-  ["read-request"] = { source_stag = REQUEST_FIELDS, source_to = REQUEST_FIELDS, size = REQUEST_FIELDS },
-  ["send-invalidate"] = { invalidate = "RDMAP-5.3-12" }, ["send-se-invalidate"] = { invalidate = "RDMAP-5.3-12" },
-}
-
-local function field_rule(patterns, item)
-  local list = item and FIELD_RULES[item.op] and nearest_differences(patterns, item) or {}
-  return #list == 1 and FIELD_RULES[item.op][list[1]] or nil
-end
-
-local function reason_for(patterns, item)
-  if not item then return "the target did not answer" end
-  if item.kind == "fin" then return "the target closed the connection instead" end
-  if item.kind == "reset" then return "the target reset the connection instead" end
-  if item.op == "terminate" then
-    return "the target sent another Terminate than expected" .. differs(patterns, item)
-  end
-  return "the target gave another answer than expected" .. differs(patterns, item)
-end
-
--- Whether nothing but the end of the stream is expected: the target has to detect an error, or was told to end it.
-local function only_ends(patterns)
-  local ends = true
-  for _, pattern in ipairs(patterns) do ends = ends and (pattern.kind == "end" or pattern.name == "terminate") end
-  return ends
-end
-
--- A word for the way in which the target's answer (nil: none) is another than expected. Where the end of the stream is
--- expected, the target has "missed" an error, else it has "refused" what is right.
-local function how(patterns, item)
-  local error = only_ends(patterns)
-  local ends = item and (item.op == "terminate" or item.kind ~= "message" and item.kind ~= "startup")
-  if error then return not ends and "missed" or item.op == "terminate" and "another Terminate" or "closed" end
-  return not item and "unanswered" or ends and "refused" or "another answer"
-end
-
--- Whether a target that connects has sent nothing but its start-up frame, and ends the connection now: it takes no Reply such as ours.
-local function refuses_reply(conn, item)
-  local peer = conn:state().peer
-  return conn.t.case.role == "initiator" and peer and item.position == 20 + peer.pd_length
-end
-
--- The code of the Terminate that is expected first, "1/1/00", or with which the target refuses what is right; nil if there
--- is none.
-local function fault_of(conn, patterns, item, word)
-  if word == "refused" and item.op ~= "terminate" and (patterns[1].kind == "startup" or refuses_reply(conn, item)) then return refusal.CLOSE end
-  local f = word == "refused" and item.op == "terminate" and item or patterns[1].name == "terminate" and patterns[1].fields
-  return f and message.code_of(f) or nil
-end
 
 -- Records the target's choice under PASS.
 local function record(conn, item, which)
@@ -390,6 +326,7 @@ local function record(conn, item, which)
     conn.t.negative = true
     conn.terminated = true
   end
+  if item.op == "atomic-response" then conn.t.originals[#conn.t.originals + 1] = item.value end
   if which > 1 and item.kind ~= "message" then conn.t:observe("answer", item.text) end
 end
 
@@ -399,13 +336,13 @@ local function patience(conn, patterns, options)
   if conn.failing and patterns[1].name == "read_response" then
     return math.min(iw.patience(), math.max(0.05, 20 * conn:state().rtt))
   end
-  local late = patterns[1].kind == "end" and only_ends(patterns) or not conn:state().peer
+  local late = patterns[1].kind == "end" and wrong_answer.only_ends(patterns) or not conn:state().peer
   return late and not conn.deaf and timers.seconds() or nil
 end
 
 -- Where nothing comes: fails because of the segments of a message that has not ended, if they are all of an expected one.
 local function unfinished(conn, patterns)
-  local part = conn:partial()
+  local part = not iw.flooded() and conn:partial()
   for _, pattern in ipairs(part and patterns or {}) do
     local list = pattern:differences(part)
     if list and (#list == 0 or #list == 1 and list[1] == "l") then
@@ -424,7 +361,7 @@ end
 function Conn:expect(...)
   local patterns, options = patterns_of("conn:expect", { ... })
   if #patterns == 0 then error("conn:expect needs something to expect", 0) end
-  self.t:may_accuse(options.rule, self.t.odd and only_ends(patterns))
+  self.t:may_accuse(options.rule, self.t.odd and wrong_answer.only_ends(patterns))
   local seconds, item = patience(self, patterns, options), nil
   repeat
     item = self:next(seconds)
@@ -446,20 +383,14 @@ function Conn:expect(...)
   if not item and options.open then return nil end
   self.t.asked = self
   if not item then unfinished(self, patterns) end
-  local word = how(patterns, item)
-  local why = {
-    rule = field_rule(patterns, item) or word == "refused" and refusal.rule(self.t, item) or refusal.unanswered(self.t, word, patterns) or not item and options.silent or options.rule, how = word, fault = fault_of(self, patterns, item, word),
-    came = word == "closed" and refuses_reply(self, item) and refusal.CLOSE or nil,
-    expected = set_text(patterns),
-    actual = item and item.text or nothing_text(self, seconds),
-    item = item,
-  }
-  if not item and patterns[1].kind == "end" and only_ends(patterns) and not (options.at_once or options.within) then
+  local why = wrong_answer.why(self, patterns, item, not item and options.silent or options.rule)
+  why.expected, why.actual = set_text(patterns), item and item.text or nothing_text(self, seconds)
+  if not item and patterns[1].kind == "end" and wrong_answer.only_ends(patterns) and not (options.at_once or options.within) then
     instruments.check(self, nil, why)
     timers.check(self.t, why)
     if self.over or self.terminated then why.rule = options.rule or STAYS_OPEN end
   end
-  self.t:fail(reason_for(patterns, item), why)
+  self.t:fail(wrong_answer.reason(patterns, item), why)
 end
 
 local function same_header(got, sent)
@@ -534,7 +465,7 @@ function Conn:fence(options)
   local done, item = instruments.complete(self, rest, options.within)
   if done then return nil end
   self.t.asked = self
-  self.t:fail(reason_for({}, item), {
+  self.t:fail(wrong_answer.reason({}, item), {
     rule = refusal.rule(self.t, item) or options.rule,
     how = item and instruments.ends(item) and "refused" or item and "another answer" or "unanswered",
     expected = rest.text, actual = item and item.text or nothing_text(self, options.within), item = item,
@@ -553,7 +484,7 @@ function Conn:serves(options)
   if done then return true end
   if item and instruments.ends(item) then return false end
   self.t.asked = self
-  self.t:fail(reason_for({}, item), {
+  self.t:fail(wrong_answer.reason({}, item), {
     rule = options.rule, how = item and "another answer" or "unanswered", expected = "end or terminate or " .. rest.text,
     actual = item and item.text or nothing_text(self, options.within), item = item,
   })
@@ -578,8 +509,9 @@ function Conn:expect_silence(options)
   local item
   repeat item = self:next(window) until not (item and instruments.of_its_own(self, item))
   if item then
+    local closes = instruments.ends(item) and item.op ~= "terminate" and refusal.closes(self, item, not self:state().peer)
     self.t:fail("the target sent something where silence was expected", {
-      rule = options.rule, how = "spoke", expected = "nothing", actual = item.text, item = item,
+      rule = options.rule, how = closes and "refused" or "spoke", fault = closes or nil, expected = "nothing", actual = item.text, item = item,
     })
   end
   self.t:note(("watched silence for %.0f ms (round trip %.2f ms)"):format(window * 1e3, rtt * 1e3))
@@ -604,6 +536,12 @@ function Conn:read(buffer, offset, size)
   end
   self.t.asked = self
   return item.payload
+end
+
+-- Another connection to where this one leads; nil if there is none.
+function Conn:once_more()
+  local raw = self.port and iw.connect(self.t.peer.host, self.port)
+  return raw and Conn.new(self.t, raw) or nil
 end
 
 function Conn:text() return ("connection %d"):format(self.number) end

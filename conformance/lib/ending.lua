@@ -47,7 +47,7 @@ local function findings(t)
       expected = differ and ("0x%x"):format(finding.want) or "nothing that breaks " .. finding.rule,
       actual = ("%s at octet %d of connection %d"):format(differ and ("0x%x"):format(finding.got) or finding.text,
         finding.position, finding.connection),
-      connection = finding.connection, position = finding.position, wire = true, time = time, quirk = quirk,
+      got = finding.got, connection = finding.connection, position = finding.position, wire = true, time = time, quirk = quirk,
     }
   end
   for n, finding in ipairs(iw.findings()) do add(finding, n - 1) end
@@ -60,21 +60,26 @@ local function findings(t)
 end
 
 -- What the observer finds on the same connection after a finding because of it. After octets too many nobody knows where the
--- target's FPDUs begin; after a response too many, which request the next one answers.
+-- target's FPDUs begin; after a response too many, which request the next one answers; after a message without an end, where in its
+-- buffer the next one begins.
 local FRAMING = strict.set("mpa-startup-cut mpa-crc mpa-marker-missing mpa-marker-unasked mpa-marker-pointer mpa-marker-rsvd mpa-marker-low mpa-pad mpa-ulpdu-max " ..
   "mpa-fin-inside mpa-rtr-first mpa-responder-early ddp-header-short")
 local RESPONSES = strict.set("rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past")
 local LEADS_TO = {
   ["mpa-initiator-early"] = FRAMING, ["mpa-reply-early"] = FRAMING, ["mpa-pd-length"] = FRAMING,
-  ["rdmap-response-unsolicited"] = RESPONSES,
+  ["rdmap-response-unsolicited"] = RESPONSES, ["ddp-last"] = strict.set("ddp-to-order ddp-mo-order"),
 }
--- What is no message at all is no RTR either: the header of one FPDU shows both.
+-- What is no message at all is no RTR either: the header of one FPDU shows both. Nor can one see whether a ULPDU without a
+-- header was the Terminate that a responder may send first.
 local NO_MESSAGE = strict.set("rdmap-opcode rdmap-opcode-tagged rdmap-opcode-queue rdmap-version ddp-qn")
+local HEADERLESS = strict.set("ddp-header-short")
+local SHOWS_NONE = { ["mpa-rtr-first"] = NO_MESSAGE, ["mpa-responder-early"] = HEADERLESS }
 local HEADER = 20
 
 local function is_no_message(one, found)
-  for _, other in ipairs(one.how == "mpa-rtr-first" and found or {}) do
-    if NO_MESSAGE[other.how] and other.connection == one.connection and math.abs(other.position - one.position) <= HEADER then
+  local none = SHOWS_NONE[one.how]
+  for _, other in ipairs(none and found or {}) do
+    if none[other.how] and other.connection == one.connection and math.abs(other.position - one.position) <= HEADER then
       return true
     end
   end
@@ -131,11 +136,22 @@ local function cause_of(one, found)
   end
 end
 
--- The finding that is about the very octet in which the target's are other ones than the case expects, and all others are right:
--- they are one, whatever the case is about.
-local function same_octet(one, found)
-  for _, cause in ipairs(one.octet and found or {}) do
-    if cause.position == one.octet and cause.connection == one.connection then return cause end
+-- A message of another length than its kind has holds no fields that could be compared.
+local LENGTH = strict.set("rdmap-read-length rdmap-immediate-length rdmap-atomic-length rdmap-atomic-response-length")
+
+-- The finding that is about the very field in which the target's octets are other ones than the case expects, and all others are
+-- right, or about the length of its message: they are one, whatever the case is about, and whatever the verdict on that.
+local function same_field(one, found)
+  local octet, within = one.octet, one.within
+  for _, cause in ipairs((octet or within) and found or {}) do
+    if within and LENGTH[cause.how] and cause.position >= within.from and cause.position < within.to
+      and cause.connection == one.connection then
+      return cause
+    end
+    if octet and cause.position >= octet.from and cause.position <= octet.to and cause.connection == one.connection
+      and (not octet.value or octet.value == cause.got) then
+      return cause
+    end
   end
 end
 
@@ -160,7 +176,7 @@ local function deviations(t, outcome)
   local found = of_their_own(findings(t))
   for _, one in ipairs(own) do
     one.time, one.rule = one.time or math.huge, one.rule or t.case.rules[1]
-    local cause = cause_of(one, found) or same_octet(one, found)
+    local cause = cause_of(one, found) or same_field(one, found)
     if cause and (one.first == true or one.first == "early" and cause.position < one.item.position) then
       follows(t, one, cause)
     elseif one.first then

@@ -4,6 +4,7 @@
 -- with octets = true, so that nothing decodes it, and the CRC is computed here from its polynomial.
 
 local octets = iw.load("octets")
+local field_rule = iw.load("field_rule")
 local strict = iw.load("strict")
 local instruments = iw.load("instruments")
 local refusal = iw.load("refusal")
@@ -120,6 +121,16 @@ end
 -- Returns the code of the Terminate that has come and that nobody took; nil if there is none.
 function literal.terminated(conn) return (code_in(rest(conn))) end
 
+-- An Atomic Response in one segment: ULPDU_Length, DDP's and RDMAP's control; its value ends it.
+local ATOMIC_RESPONSE, VALUE = "^%s*001e%s*414b", 8
+
+-- Whether octets are those of an Atomic Response as expected, but for the value that memory held.
+local function other_value(pattern, text)
+  local wanted = pattern:gsub("%s", "")
+  local digits = octets.show(text)
+  return not wanted:find("{", 1, true) and #digits == #wanted and digits:sub(1, -2 * VALUE - 1) == wanted:sub(1, -2 * VALUE - 1)
+end
+
 -- As in conn.lua: a word for what came, the code of the Terminate that was expected or came, and the rule if what came shows it.
 local function compared(conn, pattern, text)
   local layer, code = pattern:match("^" .. literal.TERMINATE .. " (%x%x)(%x%x)$")
@@ -131,30 +142,35 @@ local function compared(conn, pattern, text)
   local came, returned = code_in(text)
   if came then return "refused", came, refusal.rule_of_octets(conn.t, came, returned) end
   if terminate then return "refused" end
-  if text ~= "" then return "another answer" end
-  if not conn:state().ended then return "unanswered" end
-  return "refused", pattern:sub(1, #literal.REPLY) == literal.REPLY and refusal.CLOSE or nil
+  local atomic = pattern:match(ATOMIC_RESPONSE)
+  if text ~= "" then return atomic and other_value(pattern, text) and "another value" or "another answer" end
+  if not conn:state().ended then return "unanswered", atomic and refusal.ATOMIC end
+  local startup = pattern:sub(1, #literal.REPLY) == literal.REPLY or conn.heard and conn.heard == conn.heard_request
+  return "refused", startup and refusal.CLOSE or nil
 end
 
--- Returns where the octets that were heard last (all but a CRC field) are others than the pattern's, as a position in the target's stream, if they
--- are in one place only.
-local function sole_difference(conn, pattern, text)
+local CRC_FIELD = 4
+
+-- Returns the one field in which octets are others than the pattern's, as t:fail takes it; `behind`: how many were heard since.
+local function other_field(conn, pattern, text, behind)
   local parts, size = parse(pattern)
-  local at, where = 0, nil
   if size ~= #text then return nil end
+  local wanted, from = {}, 1
   for _, part in ipairs(parts) do
-    for i = 1, part.octets and part.size or 0 do
-      if part.octets:byte(i) ~= text:byte(at + i) then
-        if where then return nil end
-        where = at + i - 1
-      end
-    end
-    at = at + part.size
+    wanted[#wanted + 1] = part.octets or text:sub(from, from + part.size - 1)
+    from = from + part.size
   end
-  return where and conn.heard - #text + where
+  return octets.field(table.concat(wanted), text, conn.heard - behind - #text)
 end
 
-local function unexpected(conn, patterns, options, text, whole)
+-- The rule about the only field in which an FPDU is another one than the pattern, which has no names, and a word for that.
+local function rule_of_field(pattern, text)
+  if pattern:find("{", 1, true) then return nil end
+  return field_rule.of_octets(text:sub(3), octets.hex(pattern):sub(3))
+end
+
+-- `behind`: the text is all of an FPDU or frame, and so many octets were heard since.
+local function unexpected(conn, patterns, options, text, behind)
   local reason = options.reason or "the target sent other octets than expected"
   local why = {
     rule = options.rule, expected = table.concat(patterns, " or "),
@@ -162,10 +178,13 @@ local function unexpected(conn, patterns, options, text, whole)
   }
   if options.premise then conn.t:inconclusive(reason, why) end
   conn.t.asked = conn
-  local shown
+  local shown, word
   why.how, why.fault, shown = compared(conn, patterns[1], text)
+  if behind and not shown then shown, word = rule_of_field(patterns[1], text) end
+  why.how = word or why.how
+  if behind then why.within = { from = conn.heard - behind - #text, to = conn.heard } end
   why.rule = shown or why.rule
-  for _, pattern in ipairs(whole and patterns or {}) do why.octet = why.octet or sole_difference(conn, pattern, text) end
+  for _, pattern in ipairs(behind and patterns or {}) do why.octet = why.octet or other_field(conn, pattern, text, behind) end
   conn.t:fail(reason, why)
 end
 
@@ -182,11 +201,12 @@ function literal.expect(conn, ...)
   local _, size = parse(patterns[1])
   options.startup = true
   local text = take(conn, size, patterns, options)
+  if patterns[1]:sub(1, #literal.REQUEST) == literal.REQUEST then conn.heard_request = conn.heard end
   for _, pattern in ipairs(patterns) do
     local found = match(pattern, text)
     if found then return found end
   end
-  unexpected(conn, patterns, options, text, true)
+  unexpected(conn, patterns, options, text, 0)
 end
 
 -- No MULPDU is below 128 (RFC 5044 §3). Above that a target may split a message smaller than its peers would: to fill its
@@ -217,7 +237,7 @@ function literal.expect_fpdu(conn, ...)
     local found = match(pattern, text)
     if found then return found, i end
   end
-  unexpected(conn, patterns, options, text, true)
+  unexpected(conn, patterns, options, text, CRC_FIELD)
 end
 
 -- Returns the octets between ULPDU_Length, already taken, and pad.
@@ -237,6 +257,9 @@ function literal.next_ulpdu(conn, options)
   options = strict.check("literal.next_ulpdu", options or {}, strict.set("rule reason"))
   return ulpdu_of(conn, take(conn, 2, { "an FPDU" }, options), options)
 end
+
+-- The position in the target's stream of such a ULPDU, the last one that was taken.
+function literal.position(conn, ulpdu) return conn.heard - 4 - -(2 + #ulpdu) % 4 - #ulpdu end
 
 -- ---- Terminates (RFC 5040 §4.8) ----
 
@@ -262,7 +285,7 @@ local function announced(t, m, d, r, options)
   local function should(is, wanted, name, rule)
     if is == wanted then return end
     t:deviates(("%s is %s"):format(name, is and "set for an error that calls for no such header" or "not set"),
-      { rule = rule, expected = wanted and "1" or "0", actual = is and "1" or "0" })
+      { rule = rule, how = refusal.HEADERS, expected = wanted and "1" or "0", actual = is and "1" or "0" })
   end
   local of = options.of ~= nil
   should(m, of, "M", "RDMAP-4.8-04")

@@ -46,4 +46,17 @@ function octets.difference(a, b)
   return low
 end
 
+local FIELD, MARKERS = 8, 8
+
+-- Where in a stream the one field begins in which two strings differ, of which the second begins at position `start`, as t:fail
+-- takes it; nil if more differs than a field has. Markers may lie between the two.
+function octets.field(a, b, start, markers)
+  local first = #a == #b and octets.difference(a, b)
+  if not first then return nil end
+  local last = #a - 1
+  while a:byte(last + 1) == b:byte(last + 1) do last = last - 1 end
+  if last - first >= FIELD then return nil end
+  return { from = start + last - FIELD + 1, to = start + first + (markers and MARKERS or 0) }
+end
+
 return octets

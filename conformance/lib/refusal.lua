@@ -8,6 +8,20 @@ local refusal = {}
 
 -- In place of the code of a Terminate: the target has closed the connection in answer to a start-up frame (RFC 5044 §7.1).
 refusal.CLOSE = "close"
+-- What came: the target takes the same frame but for one thing, which shows why it has refused it.
+refusal.TAKES = "takes"
+-- How: a Terminate returns other headers than it should.
+refusal.HEADERS = "headers"
+-- Likewise: the target leaves an Atomic Request without an answer.
+refusal.ATOMIC = "atomic"
+
+-- Returns CLOSE if a target that ends the connection does so in answer to a start-up frame: it was to answer one itself, or it
+-- connects and has sent nothing but its Request. Else nil.
+function refusal.closes(conn, item, answers)
+  local peer = conn:state().peer
+  local reply = conn.t.case.role == "initiator" and peer and item.position == 20 + peer.pd_length
+  return (answers or reply) and refusal.CLOSE or nil
+end
 
 local SENDS = strict.set("send send-se send-invalidate send-se-invalidate")
 local SEND_HEADER, WRITE_HEADER = 18, 14

@@ -3,8 +3,11 @@
 -- (STags and TOs of the peer), it compares how the peer uses them.
 
 local octets = iw.load("octets")
+local field_rule = iw.load("field_rule")
 local strict = iw.load("strict")
+local message = iw.load("message")
 local recording = iw.load("replay_recording")
+local refusal = iw.load("refusal")
 
 local compare = {}
 
@@ -74,8 +77,9 @@ function compare.rest(r)
 end
 
 local function field_differs(r, thing, item, name, recorded, got, texts)
+  local rule = field_rule.of(item.op, name)
   differs(r, thing, name, {
-    rule = RULES[name] or RULES.op, item = item, recorded = recorded, got = got,
+    rule = rule or RULES[name] or RULES.op, how = rule and field_rule.HOW, item = item, recorded = recorded, got = got,
     reason = ("the target's %s differs from the recorded one in %s"):format(item.op or "start-up frame", (name:gsub("_", " "))),
     expected = texts and texts[1] or recorded, actual = texts and texts[2] or got,
   })
@@ -86,9 +90,10 @@ compare.field = field_differs
 -- first finding says more than the missing message.
 function compare.strays(r, thing, item, expected, rule)
   local found = item.kind == "lost" and iw.findings()[1] or nil
-  local refused = item.op == "terminate" and thing.op ~= "terminate" and item.layer
+  local code = item.op == "terminate" and thing.op ~= "terminate" and item.layer and message.code_of(item)
+    or item.kind ~= "message" and item.kind ~= "lost" and item.conn and refusal.closes(item.conn, item, thing.kind == "startup") or nil
   differs(r, thing, "op", {
-    how = refused and "refused" or nil, fault = refused and ("%x/%x/%02x"):format(item.layer, item.etype, item.code) or nil,
+    how = code and "refused" or nil, fault = code,
     rule = found and found.rule or rule or RULES.op, item = item,
     reason = found and found.text or "the target did something else than the recorded " .. thing.side,
     expected = expected, actual = line(item), recorded = expected, got = line(item),

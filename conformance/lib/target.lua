@@ -9,17 +9,19 @@ local duty = iw.load("duty")
 local instruments = iw.load("instruments")
 local literal = iw.load("literal")
 local refusal = iw.load("refusal")
+local octets = iw.load("octets")
+local field_rule = iw.load("field_rule")
 local timers = iw.load("timers")
 
 local Target = {}
-local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding asked odd readable writable")) }
+local methods = { __index = strict.only("t:", Target, strict.set("native writes works last_item negative deciding asked odd readable writable")) }
 for name, method in pairs(Agent) do Target[name] = method end
 Target.rping = iw.load("rping").begin
 Target.replay = iw.load("replay").play
 
 function Target.new(case)
   local t = setmetatable({
-    case = case, conns = {}, events = {}, observed = {}, notes = {}, allowed = {}, deviations = {},
+    case = case, conns = {}, events = {}, observed = {}, notes = {}, allowed = {}, deviations = {}, atomics = {}, originals = {},
     listeners = {}, callers = {}, peer = iw.target(),
   }, methods)
   if t.peer.agent then
@@ -32,7 +34,7 @@ end
 -- ---- verdicts ----
 
 local SEVERITY = { PASS = 0, SKIP = 1, INCONCLUSIVE = 2, NOTE = 3, FAIL = 4, ERROR = 5 }
-local WHY = strict.set("rule expected actual item first how fault came conn octet")
+local WHY = strict.set("rule instead expected actual item first how fault came conn octet within")
 
 local function verdict_of(t, rule)
   if not rule then return t.case.worst, t.case.rules[1] end
@@ -59,7 +61,8 @@ end
 -- A deviation of the target, after all that the observer has found so far. why.how: a word for what the target did, the
 -- same in all cases where it does that (the reason unless given). why.fault: the error that it should have reported, or with which it
 -- "refused" what is right, as the code of a Terminate. why.came: what came in place of a Terminate.
--- why.octet: the one that is not as expected, if all others are.
+-- why.octet: where in the target's stream the one field begins that is not as expected, if all others are: {from, to}, and its
+-- `value` where that is known. why.within: where in the stream a message of the target's lies that is no `item`.
 local function deviation(t, verdict, rule, reason, why)
   local conn = why.item and why.item.conn or t.asked
   local latest = conn or t.conns[#t.conns]
@@ -68,6 +71,7 @@ local function deviation(t, verdict, rule, reason, why)
     expected = why.expected, actual = why.actual, item = why.item, first = why.first,
     time = #iw.findings(), connection = conn and conn.number, fault = why.fault, came = code_of(why.item),
     received = latest and latest:state().received, ended = latest and latest:state().ended, octet = why.octet,
+    within = why.within or why.item and { from = why.item.position, to = why.item.finish },
   }
 end
 
@@ -86,19 +90,20 @@ local function terminate(t)
 end
 
 -- Ends the case: FAIL, or NOTE if the rule (the case's first one unless given) is no MUST. why: rule,
--- expected, actual, item, how, fault, conn (what it has ended, it has refused).
+-- expected, actual, item, how, fault, conn (what it has ended, it has refused), instead (a rule that stands for the case's, as grave as that).
 function Target:fail(reason, why)
   why = strict.check("t:fail", why or {}, WHY)
   local conn = why.item and why.item.conn or self.asked or self.conns[#self.conns]
   instruments.check(conn, why.item, why)
   local verdict, rule = verdict_of(self, why.rule)
+  if why.instead then verdict, rule = self.case.worst, why.instead end
   if verdict == "PASS" then self:observe("otherwise", why.actual or reason) end
   if (not why.how or why.how == "misplaced") and not why.item and self:delivers_twice() then
     why.how = "delivered twice"
     verdict, rule = verdict_of(self, "DDP-5.3-07")
   end
   local item, code
-  if not why.how and not why.item then item, code = terminate(self) end
+  if (not why.how or why.how == "misplaced") and not why.item then item, code = terminate(self) end
   if item and not self.negative then
     why.how, why.fault, why.item = "refused", code, item
     local broken = refusal.rule(self, item)
@@ -129,6 +134,20 @@ end
 function Target:check(condition, reason, why)
   if not condition then self:fail(reason, why) end
   return condition
+end
+
+-- Holds a ULPDU of the target's against the one that is expected, octet for octet; why: as of t:fail. `item`: the message of
+-- which it is the first segment; a connection in literal octets has just heard it.
+function Target:same_octets(ulpdu, wanted, reason, why)
+  if ulpdu == wanted then return end
+  local item = why.item
+  self.asked = item and item.conn or self.conns[#self.conns]
+  local start = item and item.segments[1].position + 2 or literal.position(self.asked, ulpdu)
+  why.octet = octets.field(wanted, ulpdu, start, item ~= nil)
+  local rule, how = field_rule.of_octets(ulpdu, wanted)
+  if rule then why.rule, why.how = rule, how end
+  why.expected, why.actual = octets.show(wanted, 64), octets.show(ulpdu, 64)
+  self:fail(reason, why)
 end
 
 -- As t:fail, but the case goes on; the gravest deviation decides. first = true: before others that are as grave.
@@ -274,7 +293,7 @@ local function reach(t, options)
     t:inconclusive("the target was not reached: " .. why)
   end
   local conn = Conn.new(t, raw)
-  conn.listen = listen
+  conn.listen, conn.port = listen, port
   undecoded(conn, options)
   return conn
 end

@@ -29,7 +29,7 @@ return family {
         end)
         local item = r.conn:expect_terminate { fault.invalidate_invalid_stag, of = sent }
         t:check(item.m and item.d, "the target's Terminate lacks length and DDP header of the segment at fault",
-          { rule = "RDMAP-4.8-05", expected = "M and D set", actual = item.text, item = item })
+          { rule = "RDMAP-4.8-05", how = "headers", expected = "M and D set", actual = item.text, item = item })
         -- OP-48: whether the header counts can be read either way.
         local length = item.segment_length
         t:check(length == #sent.ulpdu or length == #sent.payload,

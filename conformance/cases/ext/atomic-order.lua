@@ -91,7 +91,7 @@ return family {
         local item = conn:expect(read_response { stag = 5, to = i })
         local wanted = atomics.octets(t, value + 0x0100000000000001)
         t:check(item.payload == wanted, "the target's Read Response does not show the atomic before it",
-          { expected = show(wanted), actual = show(item.payload), item = item })
+          { expected = show(wanted), actual = show(item.payload), item = item, how = "undone" })
       end
     end,
   },

@@ -110,10 +110,9 @@ return family {
       local cell = t:memory { length = 8, remote = "atomic", fill = hex "f1 e2 d3 c4 c4 d3 e2 f1" }
       for i, id in ipairs { 0xfedcba98, 0, 0xffffffff } do
         conn:send(atomic_request { target = cell, request_id = id })
-        local item = conn:expect(atomic_response { t = false })
+        local item = conn:expect(atomic_response { t = false, value = 0xf1e2d3c4c4d3e2f1 })
         local wanted = hex "414b 00000000 00000003" .. pack(">I4", i) .. hex "00000000" .. pack(">I4", id) .. hex "f1e2d3c4c4d3e2f1"
-        t:check(item.ulpdu == wanted, "the target's Atomic Response has other octets than expected",
-          { expected = show(wanted), actual = show(item.ulpdu), item = item })
+        t:same_octets(item.ulpdu, wanted, "the target's Atomic Response has other octets than expected", { item = item })
       end
       t:expect_unchanged(cell)
     end,
@@ -254,7 +253,7 @@ return family {
           for i = 1, 3 do
             local item = conns[i]:expect(atomic_response { request_id = round })
             t:check(not seen[item.value], ("the target returned the old value 0x%x twice"):format(item.value),
-              { item = item })
+              { item = item, how = "another value" })
             seen[item.value], total = true, total + 1
           end
         end

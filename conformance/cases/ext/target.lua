@@ -16,8 +16,7 @@ local function opened(t, options)
 end
 
 local function check_octets(t, item, wanted)
-  t:check(item.ulpdu == wanted, "the target's message has other octets than expected",
-    { expected = show(wanted), actual = show(item.ulpdu), item = item })
+  t:same_octets(item.ulpdu, wanted, "the target's message has other octets than expected", { item = item })
 end
 
 local function answer(conn, asked, value)

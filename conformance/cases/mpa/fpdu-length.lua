@@ -28,7 +28,8 @@ return family {
       id = "mpa-length-underflow-" .. name,
       purpose = ("A %s whose ULPDU_Length is below its %d octets of headers ends the stream and does no harm"):format(
         name, header),
-      rules = { "MPA-3-08", "DDP-4.4-02" },
+      rules = { "DDP-4.4-02", "MPA-3-08" },
+      level = "must",
       role = "responder",
       needs = { agent = true },
       tags = { "field" },
@@ -59,7 +60,8 @@ return family {
     return both_roles {
       id = ("mpa-length-%d"):format(length),
       purpose = ("An FPDU with ULPDU_Length %d in the middle of a stream ends it, without harm to memory"):format(length),
-      rules = { "MPA-3-08", "DDP-4.4-02" },
+      rules = { "DDP-4.4-02", "MPA-3-08" },
+      level = "must",
       needs = { memory = "write" },
       run = function(t)
         local conn = t:session {}

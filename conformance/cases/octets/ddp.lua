@@ -19,8 +19,7 @@ local function segments(t, conn, payload, header)
     local size = #hex(header(false, 0))
     local last = at + #ulpdu - size >= #payload
     local wanted = hex(header(last, at)) .. payload:sub(at + 1, at + #ulpdu - size)
-    t:check(ulpdu == wanted, ("the target's segment %d has other octets than expected"):format(count + 1),
-      { expected = show(wanted, 40), actual = show(ulpdu, 40) })
+    t:same_octets(ulpdu, wanted, ("the target's segment %d has other octets than expected"):format(count + 1), {})
     at, count = at + #ulpdu - size, count + 1
   until at >= #payload
   if count == 1 then t:inconclusive("the target sent its message in one segment") end

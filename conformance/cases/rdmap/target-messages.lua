@@ -164,8 +164,7 @@ return family {
       local item = conn:expect(read_request {})
       local wanted = (conn:version() == 0 and hex "4001" or hex "4141") .. hex "00000000 00000001" .. pack(">I4", next_msn(conn, "read-request")) .. hex "00000000"
         .. item.ulpdu:sub(19, 30) .. hex "00000010 11223344 5566778899aabbcc"
-      t:check(item.ulpdu == wanted, "the target's Read Request has other octets than expected",
-        { expected = show(wanted), actual = show(item.ulpdu), item = item })
+      t:same_octets(item.ulpdu, wanted, "the target's Read Request has other octets than expected", { item = item })
       conn:send(read_response { stag = item.sink_stag, to = item.sink_to, payload = bytes(16) })
       t:completion(handle, { length = 16 })
       t:expect_contents(memory, bytes(16), { offset = 8 })

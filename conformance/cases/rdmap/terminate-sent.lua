@@ -26,7 +26,7 @@ end
 -- Checks that it names the segment at fault.
 local function about(t, item, sent, returns_request)
   t:check(item.m and item.d, "the target's Terminate lacks length and DDP header of the segment at fault",
-    { rule = "RDMAP-4.8-05", expected = "M and D set", actual = item.text, item = item })
+    { rule = "RDMAP-4.8-05", how = "headers", expected = "M and D set", actual = item.text, item = item })
   t:check(item.segment_length == #sent.ulpdu,
     "the target's Terminate does not hold the ULPDU_Length of the segment at fault (OP-48)",
     { rule = "RDMAP-4.8-04", expected = tostring(#sent.ulpdu), actual = tostring(item.segment_length), item = item })
@@ -53,7 +53,7 @@ end
 
 local function nothing(t, item, rule)
   t:check(not (item.m or item.d or item.r), "the target returned headers for an error that no segment caused",
-    { rule = rule, expected = "no M, D, R", actual = item.text, item = item })
+    { rule = rule, how = "headers", expected = "no M, D, R", actual = item.text, item = item })
   t:check(item.payload:sub(5):gsub("%z", "") == "", "the target's Terminate has invalid fields that are not zero",
     { rule = "RDMAP-4.8-01", item = item })
 end

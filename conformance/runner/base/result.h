@@ -17,8 +17,8 @@ struct iw_deviation {
     char *how; /* in a word or a few: a check that the observer saw fail, "missed", "refused" ... */
     bool wire; /* the observer saw it; otherwise the case did */
     char *fault; /* the error that the target should have reported, or with which it has "refused"
-                    what is right: the code of a Terminate */
-    char *came;  /* the code of the Terminate that shows it */
+                    what is right: the code of a Terminate; or what it leaves without an answer */
+    char *came;  /* the code of the Terminate that shows it, or of a refusal: what does */
     char *text;
     char *expected;
     char *actual;

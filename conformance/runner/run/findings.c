@@ -70,6 +70,32 @@ static bool refusal(const struct iw_deviation *d)
     return !d->wire && d->fault != NULL && strcmp(d->how, "refused") == 0;
 }
 
+static bool did(const struct iw_deviation *d, const char *how)
+{
+    return !d->wire && strcmp(d->how, how) == 0;
+}
+
+/* Returns whether the target leaves a kind of request without an answer, whatever the case is
+ * about. */
+static bool unanswered(const struct iw_deviation *d)
+{
+    return did(d, "unanswered") && d->fault != NULL;
+}
+
+/* Returns whether memory is as it was before an atomic that the target has answered. */
+static bool undone(const struct iw_deviation *d)
+{
+    return did(d, "undone");
+}
+
+/* Returns whether either may be the error that the target has missed: one case says which code
+ * reports it, the other takes any. */
+static bool same_fault(const struct iw_deviation *a, const struct iw_deviation *b)
+{
+    return same_text(a->fault, b->fault) ||
+           (did(a, "missed") && (a->fault == NULL || b->fault == NULL));
+}
+
 bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation *b)
 {
     if (a->wire != b->wire || strcmp(a->how, b->how) != 0)
@@ -78,9 +104,9 @@ bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation
         return true;
     if (a->rule == NULL || b->rule == NULL)
         return false;
-    if (!same_text(a->fault, b->fault))
+    if (!same_fault(a, b))
         return false;
-    if (refusal(a))
+    if (refusal(a) || unanswered(a) || undone(a))
         return true;
     enum iw_check check = check_of(a);
     return check != IW_CHECK_NONE &&
@@ -115,10 +141,20 @@ static bool refused_first(const struct iw_deviation *d, const struct iw_deviatio
     return other_error(d) && refusal(from) && strcmp(d->came, from->fault) == 0;
 }
 
+/* Returns whether the target has missed an error and then reported another one that the same octets
+ * have: who does not detect the first never gets to "it MUST cease placing the remainder of the DDP
+ * Segment and report the error(s) to the ULP" (RFC 5041 §7.1), and looks further. */
+static bool passed_over(const struct iw_deviation *d, const struct iw_deviation *from)
+{
+    return did(d, "another Terminate") && d->came != NULL && did(from, "missed") &&
+           same_text(d->fault, from->fault) &&
+           (check_of(d) == check_of(from) || one_check(d->rule, from->rule, d->fault));
+}
+
 /* Returns whether memory holds other octets than it should. */
 static bool misplaced(const struct iw_deviation *d)
 {
-    return !d->wire && strcmp(d->how, "misplaced") == 0;
+    return did(d, "misplaced");
 }
 
 /* Returns whether the target does not even place what is valid: "At the Data Sink, the DDP layer
@@ -135,12 +171,35 @@ static bool places_wrongly(const struct iw_deviation *d)
  * §5.3), and so does that the next message is in another buffer. */
 static bool completes(const struct iw_deviation *d)
 {
-    return !d->wire && strcmp(d->how, "completed") == 0;
+    return did(d, "completed");
 }
 
 static bool delivers_twice(const struct iw_deviation *d)
 {
-    return !d->wire && strcmp(d->how, "delivered twice") == 0;
+    return did(d, "delivered twice");
+}
+
+/* Returns whether an Atomic Response has another value than it should, perhaps because of what
+ * came before. That follows from an atomic that was not done, or done wrongly, and from one that
+ * answers what memory never held: the Responder is to "read a 64-bit Original Remote Data Value"
+ * there and to "write the result back to the same ULP Buffer address" (RFC 7306 §5.1.1). */
+static bool other_value(const struct iw_deviation *d)
+{
+    return did(d, "another value");
+}
+
+static bool makes_values_wrong(const struct iw_deviation *d)
+{
+    return undone(d) || did(d, "misdone") || did(d, "wrong value");
+}
+
+/* Returns whether `d` follows from what a finding shows, although it is none of its like. */
+static bool is_due_to(const struct iw_deviation *d, const struct iw_deviation *model)
+{
+    return follows(d, model) || refused_first(d, model) || passed_over(d, model) ||
+           (misplaced(d) && places_wrongly(model)) ||
+           (other_value(d) && makes_values_wrong(model)) ||
+           ((completes(d) || misplaced(d)) && delivers_twice(model));
 }
 
 /* ---- grouping ---- */
@@ -175,10 +234,7 @@ static struct iw_finding *find(struct iw_findings *all, const struct iw_record *
         const struct iw_deviation *model = iw_finding_deviation(f, record);
         if (iw_deviations_alike(model, d))
             return f;
-        if ((follows(d, model) || refused_first(d, model) ||
-             (misplaced(d) && places_wrongly(model)) ||
-             ((completes(d) || misplaced(d)) && delivers_twice(model))) &&
-            (cause == NULL || f->n_cases > cause->n_cases))
+        if (is_due_to(d, model) && (cause == NULL || f->n_cases > cause->n_cases))
             cause = f;
     }
     return cause;
@@ -204,8 +260,10 @@ static void add(struct iw_findings *all, const struct iw_record *record, size_t 
     if (iw_verdict_gravity(d->verdict) > iw_verdict_gravity(f->verdict))
         f->verdict = d->verdict;
     f->known = f->known && iw_entry_as_pinned(e);
-    if (e->result.frames < exhibit->result.frames &&
-        iw_deviations_alike(d, iw_finding_deviation(f, record))) {
+    const struct iw_deviation *model = iw_finding_deviation(f, record);
+    bool says = d->fault != NULL, said = model->fault != NULL; /* which error it is about */
+    if ((says == said ? e->result.frames < exhibit->result.frames : says) &&
+        iw_deviations_alike(d, model)) {
         f->exhibit = entry;
         f->shown = shown;
     }
@@ -222,12 +280,27 @@ static void add(struct iw_findings *all, const struct iw_record *record, size_t 
 
 /* ---- what a finding says ---- */
 
-/* Returns whether a receiver that reports this error wrongly breaks the rule, as gravely as found.
- */
-static bool misapplied(const struct iw_rule *rule, const struct iw_finding *f, const char *fault)
+/* Returns whether the rule permits something to the target's own side in this case: what it permits
+ * to the other side the target has to take. */
+static bool permits(const struct iw_rule *rule, const struct iw_case *c)
 {
-    return rule->subject != IW_SUBJECT_SENDER && iw_rule_verdict(rule) == f->verdict &&
-           one_check(rule, rule, fault);
+    enum iw_subject own = c->role == IW_MPA_INITIATOR ? IW_SUBJECT_INITIATOR : IW_SUBJECT_RESPONDER;
+    return rule->level == IW_LEVEL_MAY &&
+           (rule->subject == own || rule->subject == IW_SUBJECT_RECEIVER);
+}
+
+/* Returns whether a receiver that reports this error wrongly breaks the rule, as gravely as found:
+ * what a case is about, as gravely as the case says. */
+static bool misapplied(const struct iw_rule *rule, const struct iw_case *c,
+                       const struct iw_finding *f, const char *fault)
+{
+    if (rule->subject == IW_SUBJECT_SENDER || !one_check(rule, rule, fault))
+        return false;
+    if (rule->level == IW_LEVEL_MAY && permits(rule, c))
+        return false;
+    return (rule->level == IW_LEVEL_MAY || rule == c->rules[0]
+                ? c->worst
+                : iw_rule_verdict(rule)) == f->verdict;
 }
 
 /* Counts the cases that name each rule, of those that have asked their question. */
@@ -239,7 +312,7 @@ static void count_asked(size_t counts[IW_RULE_COUNT], const struct iw_record *re
         if (!e->done || e->c == NULL || v == IW_VERDICT_SKIP || v == IW_VERDICT_INCONCLUSIVE)
             continue;
         for (size_t k = 0; k < e->c->n_rules; k++)
-            counts[iw_rule_index(e->c->rules[k])]++;
+            counts[iw_rule_index(e->c->rules[k])] += !permits(e->c->rules[k], e->c);
     }
 }
 
@@ -255,12 +328,26 @@ static const struct iw_rule *refused_most(const struct iw_finding *f,
     for (size_t i = 0; i < f->n_cases; i++) {
         const struct iw_case *c = record->entries[f->cases[i]].c;
         for (size_t k = 0; c != NULL && k < c->n_rules; k++)
-            refused[iw_rule_index(c->rules[k])] += misapplied(c->rules[k], f, fault);
+            refused[iw_rule_index(c->rules[k])] += misapplied(c->rules[k], c, f, fault);
     }
     for (size_t i = 1; i < IW_RULE_COUNT; i++) /* few cases say less than many */
         if (refused[i] * (asked[most] + 2) > refused[most] * (asked[i] + 2))
             most = i;
     return refused[most] > 0 ? iw_rule_at(most) : NULL;
+}
+
+/* Returns whether at least half of the cases that name a rule are refused: it may well be what the
+ * target does not know. */
+static bool mostly_refused(const struct iw_finding *f, const struct iw_record *record,
+                           const struct iw_rule *rule)
+{
+    size_t asked[IW_RULE_COUNT] = {0}, refused = 0;
+    count_asked(asked, record);
+    for (size_t i = 0; i < f->n_cases; i++) {
+        const struct iw_case *c = record->entries[f->cases[i]].c;
+        refused += c != NULL && iw_case_names_rule(c, rule);
+    }
+    return 2 * refused >= asked[iw_rule_index(rule)];
 }
 
 /* Returns whether a case charges a rule that it is not about, since what came shows which one it
@@ -272,14 +359,15 @@ static bool singled_out(const struct iw_entry *e, const struct iw_deviation *d)
 
 /* The rule that most of its cases accuse; of equals, the first in the catalogue. Of a refusal: what
  * more than half of them accuse, some of which have singled it out by its Terminate if there is
- * one, or else a rule of the error that it reports. */
+ * one, or else a rule of the error that it reports; of a start-up frame, first of all what a frame
+ * shows that it does take. */
 static const struct iw_rule *accused(const struct iw_finding *f, const struct iw_record *record)
 {
     const struct iw_deviation *model = iw_finding_deviation(f, record);
     if (model->rule == NULL)
         return NULL;
-    size_t all[IW_RULE_COUNT] = {0}, single[IW_RULE_COUNT] = {0};
-    size_t most = iw_rule_index(model->rule), most_single = most, alike = 0;
+    size_t all[IW_RULE_COUNT] = {0}, single[IW_RULE_COUNT] = {0}, shown[IW_RULE_COUNT] = {0};
+    size_t most = iw_rule_index(model->rule), most_single = most, most_shown = most, alike = 0;
     for (size_t i = 0; i < f->n_cases; i++) {
         const struct iw_entry *e = &record->entries[f->cases[i]];
         for (size_t k = 0; k < e->result.n_deviations; k++) {
@@ -289,17 +377,22 @@ static const struct iw_rule *accused(const struct iw_finding *f, const struct iw
             alike++;
             all[iw_rule_index(d->rule)]++;
             single[iw_rule_index(d->rule)] += singled_out(e, d);
+            shown[iw_rule_index(d->rule)] += d->came != NULL;
         }
     }
     for (size_t i = 0; i < IW_RULE_COUNT; i++) {
         most = all[i] > all[most] ? i : most;
         most_single = single[i] > single[most_single] ? i : most_single;
+        most_shown = shown[i] > shown[most_shown] ? i : most_shown;
     }
     if (!refusal(model))
         return iw_rule_at(most);
     bool closes = strcmp(model->fault, CLOSES) == 0;
+    if (closes && shown[most_shown] > 0)
+        return iw_rule_at(most_shown);
     size_t agreed = closes ? most : most_single;
-    if (2 * all[agreed] > alike && (closes || single[agreed] > 0))
+    if (2 * all[agreed] > alike &&
+        (closes ? mostly_refused(f, record, iw_rule_at(agreed)) : single[agreed] > 0))
         return iw_rule_at(agreed);
     const struct iw_rule *of_error = refused_most(f, record);
     return of_error != NULL ? of_error : iw_rule_at(single[most_single] > 0 ? most_single : most);
@@ -318,27 +411,31 @@ static int compare(const void *left, const void *right)
     return a->cases[0] < b->cases[0] ? -1 : a->cases[0] > b->cases[0];
 }
 
-/* First what stands for itself, then what may follow from that. */
-static void add_all(struct iw_findings *all, const struct iw_record *record, bool may_follow)
+/* What may follow from something comes after it: 0: what stands for itself, 1: what may follow from
+ * that, 2: what no check joins with the error that the target should have reported. */
+static int rank(const struct iw_deviation *d)
+{
+    if (!d->wire && d->fault != NULL && !refusal(d) && !unanswered(d) &&
+        check_of(d) == IW_CHECK_NONE)
+        return 2;
+    return (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d) || other_value(d);
+}
+
+static void add_all(struct iw_findings *all, const struct iw_record *record, int of_rank)
 {
     for (size_t i = 0; i < record->count; i++) {
         const struct iw_result *r = &record->entries[i].result;
-        for (size_t k = 0; record->entries[i].done && k < r->n_deviations; k++) {
-            const struct iw_deviation *d = &r->deviations[k];
-            bool follows_perhaps =
-                (!d->wire && d->fault != NULL && check_of(d) == IW_CHECK_NONE && !refusal(d)) ||
-                (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d);
-            if (follows_perhaps == may_follow)
+        for (size_t k = 0; record->entries[i].done && k < r->n_deviations; k++)
+            if (rank(&r->deviations[k]) == of_rank)
                 add(all, record, i, k);
-        }
     }
 }
 
 void iw_findings_build(struct iw_findings *out, const struct iw_record *record)
 {
     *out = (struct iw_findings){0};
-    add_all(out, record, false);
-    add_all(out, record, true);
+    for (int of_rank = 0; of_rank <= 2; of_rank++)
+        add_all(out, record, of_rank);
     for (size_t i = 0; i < out->count; i++) {
         struct iw_finding *f = &out->list[i];
         f->rule = accused(f, record);

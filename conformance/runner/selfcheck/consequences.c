@@ -47,15 +47,28 @@ static const struct consequence consequences[] = {
     {"ignore=*", "MPA-7.1.2-15 RDMAP-5.2-01 RDMAP-5.2.2-07 EXT-5.2.2-0[19]",
      "it MUST cease placing the remainder of the DDP Segment and report the error(s) to the ULP "
      "(RFC 5041 §7.1)"},
+    {"*=rdmap-atomic-align*", "EXT-5.1.1-05 EXT-5.1.2-06",
+     "Additionally, an error MUST be surfaced and a terminate message MUST be generated (RFC 7306 "
+     "§5.1.1)"},
+    {"ignore=rdmap-atomic-response-*", "EXT-5.2.2-08",
+     "At the Requester, when an invalid Atomic Operation Response Message is delivered to the "
+     "Remote Peer's RDMAP layer, an error is surfaced (RFC 7306 §5.2.2)"},
     {"ignore=mpa-rev", "EMPA-10-05 EMPA-10-0[1-7]",
      "S:  One, if the Private Data begins with the enhanced RDMA connection establishment data; 0 "
      "otherwise (RFC 6581 §6)"},
     {"ignore=mpa-pd-surplus", "MPA-7.1.2-10",
      "the Responder SHOULD prepare to interpret any data received as FPDUs and pass any received "
      "ULPDUs to DDP (RFC 5044 §7.1.2)"},
+    {"ignore=rdmap-terminate-valid", "RDMAP-5.4-05",
+     "At the Remote Peer, when an invalid Terminate Message is delivered to the Remote Peer's "
+     "RDMAP "
+     "layer, an error is surfaced (RFC 5040 §5.4)"},
     {"ignore=rdmap-response-past", "DDP-8.3.1-04",
      "An RNIC MUST ensure that a Remote Peer is not able to access memory outside the buffer "
      "specified when the STag was enabled for remote access (RFC 5041 §8.3.1)"},
+    {"botch=rdmap-response-*=place", "RDMAP-5.2.2-04",
+     "when an invalid RDMA Read Response Message is delivered to the Remote Peer's RDMAP layer, an "
+     "error is surfaced (RFC 5040 §5.2.2)"},
     {"ignore=rdmap-response-to", "RDMAP-5.2.2-04",
      "when an invalid RDMA Read Response Message is delivered to the Remote Peer's RDMAP layer, an "
      "error is surfaced (RFC 5040 §5.2.2)"},
@@ -65,6 +78,9 @@ static const struct consequence consequences[] = {
     {"overstrict=mpa-pd-*", "MPA-7.1.1-23",
      "Otherwise, the MPA receiver should pass the PD_Length value and Private Data to the ULP (RFC "
      "5044 §7.1.1)"},
+    {"overstrict=mpa-pd-none", "MPA-7.1.2-08",
+     "A value of zero indicates that there is no Private Data field present at all (RFC 5044 "
+     "§7.1.1)"},
     {"overstrict=mpa-mulpdu", "DDP-5.2-05",
      "At the Data Sink, the DDP layer MUST Place the ULP Payload contained in all valid incoming "
      "DDP Segments associated with a DDP Message into the ULP Buffer (RFC 5041 §5.2)"},
@@ -84,7 +100,7 @@ static const struct consequence consequences[] = {
      "SHOULD transmit DDP Segments within a DDP Message in increasing MO order for Untagged DDP "
      "Messages (RFC 5041 §5.3)"},
     /* S where it must not be, or not where it must, in the other revision, too. */
-    {"violate=mpa-rep-s", "EMPA-6-05 EMPA-6-11",
+    {"violate=mpa-rep-s*", "EMPA-6-05 EMPA-6-11",
      "S:  One, if the Private Data begins with the enhanced RDMA connection establishment data; 0 "
      "otherwise (RFC 6581 §6)"},
     {"violate=mpa-rev1-s", "EMPA-10-05 EMPA-10-01",
@@ -128,6 +144,12 @@ static const struct consequence consequences[] = {
      "first octet in the ULP Payload contained in the DDP Segment, plus the TO assigned to the "
      "first "
      "octet in the associated ULP Message (RFC 5041 §5.2)"},
+    {"violate=rdmap-atomic-done", "EXT-5.1.2-01",
+     "If the two masked compare values are equal, the Responder is required to swap masked bits in "
+     "the same ULP Buffer address with the masked Swap Data (RFC 7306 §5.1.2)"},
+    {"violate=rdmap-terminate-headers", "RDMAP-7.1-02",
+     "the Error Type and Error Code fields are included in the Terminate Message, but the "
+     "Terminated DDP Header and Terminated RDMA Header fields are set to zero (RFC 5040 §7.1)"},
     {"violate=rdmap-read-*", "RDMAP-4.4-01",
      "The RDMA Read Request Message carries an RDMA Read Request Header that describes the Data "
      "Sink "

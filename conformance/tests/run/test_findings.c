@@ -247,6 +247,18 @@ static void closing_at_startup_is_one_finding(void **state)
     is(1, "MPA-7.1.1-20", IW_VERDICT_FAIL, 1, 3);
 }
 
+/* One case has shown that the same frame is taken but for one thing. */
+static void a_frame_that_is_taken_shows_why_another_is_refused(void **state)
+{
+    (void)state;
+    add(by_case("MPA-7.1.1-02", "refused", "close"), 5);
+    add(by_case("MPA-7.1.1-02", "refused", "close"), 5);
+    add(by_case("MPA-7.1.2-08", "refused", "close"), 5);
+    deviations[2][0].came = (char[]){"takes"};
+    build(1);
+    is(0, "MPA-7.1.2-08", IW_VERDICT_FAIL, 3, 0);
+}
+
 static void completions_follow_from_delivering_twice(void **state)
 {
     (void)state;
@@ -281,6 +293,61 @@ static void what_is_due_after_an_error_follows_from_its_detection(void **state)
 }
 
 /* No finding explains it: neither one about another error, nor one with another answer. */
+/* Some cases say with which code the error is reported, others take any; what it reports in place
+ * of that is the next error that the octets have. */
+static void an_error_is_missed_whatever_comes_of_it(void **state)
+{
+    (void)state;
+    add(by_case("MPA-4.4-17", "missed", NULL), 4);
+    add(by_case("MPA-8-02", "missed", "2/0/02"), 6);
+    add(by_case("MPA-8-02", "another Terminate", "2/0/02"), 5);
+    deviations[2][0].came = (char[]){"1/1/00"};
+    build(1);
+    is(0, "MPA-8-02", IW_VERDICT_FAIL, 3, 1);
+    add(by_case("DDP-7.1-10", "another Terminate", "1/1/00"), 5);
+    deviations[3][0].came = (char[]){"1/1/01"};
+    iw_findings_free(&record.findings);
+    build(2);
+}
+
+static void a_kind_of_request_without_an_answer_is_one_finding(void **state)
+{
+    (void)state;
+    add(by_case("EXT-5.2.1-02", "unanswered", "atomic"), 4);
+    add(by_case("EXT-5.2.1-19", "unanswered", "atomic"), 5);
+    add(by_case("EXT-5.2.1-19", "unanswered", "atomic"), 5);
+    add(by_case("RDMAP-5.2.1-12", "unanswered", NULL), 5);
+    build(2);
+    is(0, "EXT-5.2.1-19", IW_VERDICT_FAIL, 3, 0);
+}
+
+static void values_follow_from_an_atomic_that_was_not_done(void **state)
+{
+    (void)state;
+    add(by_case("EXT-7-05", "another value", NULL), 4);
+    add(by_case("EXT-5.1.2-01", "undone", NULL), 5);
+    add(by_case("EXT-5.1.1-06", "undone", NULL), 5);
+    add(by_case("EXT-5.1.2-01", "undone", NULL), 5);
+    build(1);
+    is(0, "EXT-5.1.2-01", IW_VERDICT_FAIL, 4, 1);
+    record.count = 1;
+    iw_findings_free(&record.findings);
+    build(1);
+    is(0, "EXT-7-05", IW_VERDICT_NOTE, 1, 0);
+}
+
+/* Whatever the order of the cases: two report another error in the place of one, and no check joins
+ * the first's rule with that. */
+static void what_no_check_joins_comes_last(void **state)
+{
+    (void)state;
+    add(by_case("RDMAP-7.1-05", "another Terminate", "0/1/09"), 4);
+    add(by_case("RDMAP-7.2-04", "another Terminate", "0/1/09"), 5);
+    deviations[0][0].came = deviations[1][0].came = (char[]){"0/2/09"};
+    build(1);
+    is(0, "RDMAP-7.2-04", IW_VERDICT_FAIL, 2, 1);
+}
+
 static void what_nothing_explains_stands_for_itself(void **state)
 {
     (void)state;
@@ -361,10 +428,15 @@ int main(void)
         TEST(a_refusal_is_of_what_is_refused_most),
         TEST(misplaced_octets_follow_from_placing_wrongly),
         TEST(closing_at_startup_is_one_finding),
+        TEST(a_frame_that_is_taken_shows_why_another_is_refused),
         TEST(completions_follow_from_delivering_twice),
         TEST(misplaced_octets_alone_accuse_what_the_case_is_about),
         TEST(another_answer_is_another_finding),
         TEST(what_is_due_after_an_error_follows_from_its_detection),
+        TEST(an_error_is_missed_whatever_comes_of_it),
+        TEST(a_kind_of_request_without_an_answer_is_one_finding),
+        TEST(values_follow_from_an_atomic_that_was_not_done),
+        TEST(what_no_check_joins_comes_last),
         TEST(what_nothing_explains_stands_for_itself),
         TEST(the_gravest_comes_first),
         TEST(a_case_counts_once_in_a_finding),

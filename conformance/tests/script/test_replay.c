@@ -167,7 +167,7 @@ static void fails_a_wrong_rping_peer(void **state)
                     "start = 'exec iwarp-peer listen {host}:{port} --personality rping"
                     " --violate ddp-stag', crc = 'on' }\n");
 
-    assert_fails(play(PCAPS, path, NULL, CASE_CRCON), "DDP-5.2-08",
+    assert_fails(play(PCAPS, path, NULL, CASE_CRCON), "DDP-4.2-05",
                  "the target's write differs from the recorded one in stag", "write L stag ",
                  "write L stag ");
     free(path);

@@ -11,6 +11,29 @@ import harness
 from harness import check, read, write
 
 CASES = ("ddp-untagged-*", "mpa-crc-*")
+# Each with cases that see it in several ways.
+ONE_CAUSE = (
+    ("violate=rdmap-atomic-opcode", "ext-target-fetch-add ext-target-queues octets-fetch-add-sent", "EXT-5.2.1-20"),
+    ("violate=ddp-to-order", "octets-tagged-sent", "DDP-5.3-04"),
+    ("violate=rdmap-atomic-done", "ext-cmp-swap-match ext-fetch-add-one ext-order-* ext-atomic-behind-* ext-atomics-streams octets-atomics-*",
+     "EXT-5.1.1-06"),
+    ("violate=rdmap-atomic-response-value", "ext-atomic-response-octets ext-probe ext-order-* octets-atomics-*", "EXT-5.1.1-08"),
+    ("overstrict=mpa-pd-none", "mpa-startup-reply* mpa-reply-incomplete octets-enhanced-initiator-* replay-siw-r* replay-siw-ucmatose-responder-first",
+     "MPA-7.1.2-08"),
+    ("overstrict=mpa-ird-above", "empa-* octets-enhanced-*", "EMPA-9.1-03"),
+    ("overstrict=mpa-fpdu-packed", "tcp-sends-reversed rule:MPA-4.3-13", "MPA-4.3-13"),
+    ("violate=ddp-stag", "octets-tagged-sent octets-enhanced-responder-* replay-siw-rping-64b-crcon bug-wrong-count-at-page-edge-write", "DDP-4.2-05"),
+    ("violate=ddp-header-short", "bug-length-sum-wraps", "DDP-4.4-01"),
+    ("violate=rdmap-atomic-rsvd", "ext-target-queues ext-target-fetch-add octets-cmp-swap-sent", "EXT-5.2.1-01"),
+    ("violate=rdmap-atomic-unused", "ext-target-fetch-add octets-fetch-add-sent", "EXT-5.2.1-07"),
+    ("violate=rdmap-atomic-align", "ext-target-fetch-add ext-target-cmp-swap", "EXT-5.2.1-06"),
+    ("violate=rdmap-atomic-length", "ext-atomic-response-id ext-atomic-response-dv-0 octets-fetch-add-sent", "EXT-5.2.1-20"),
+    ("violate=ddp-last", "octets-tagged-sent octets-untagged-sent rdmap-target-messages-whole", "DDP-4.1-03 DDP-4.1-03"),
+    ("violate=rdmap-terminate-headers", "ext-fetch-add-misaligned-5 octets-terminate-tagged-stag bug-opcode-behind-refused-invalidate-9",
+     "RDMAP-4.8-05"),
+    ("overstrict=mpa-rev-older", "mpa-startup-cut-reported bug-revision-of-reply-differs rule:EMPA-6-07", "EMPA-6-07"),
+    ("violate=rdmap-atomic-compare", "ext-cmp-swap-mismatch octets-atomics-received", "EXT-5.1.2-01"),
+)
 # Accuses a rule that says nothing of CRCs.
 WRONG = """return case {
   id = "crc-wrong", purpose = "A bad CRC ends the stream", rules = { "DDP-7.1-10" }, role = "responder",
@@ -60,6 +83,9 @@ def the_suite(run):
     out, report = run.diagnose(0, "--select", "replay-siw-*", "--switch", "violate=rdmap-opcode-queue")
     check([f["rule"] for f in report["switches"][0]["findings"]] == ["RDMAP-4.1-07"],
           "a difference from a recording follows from what the target did wrong before", out)
+    for switch, cases, rules in ONE_CAUSE:
+        out, report = run.diagnose(0, *(word for case in cases.split() for word in ("--select", case)), "--switch", switch)
+        check(sorted(f["rule"] for f in report["switches"][0]["findings"]) == rules.split(), f"{switch} has one cause: {rules}", out)
     out, report = run.diagnose(0, *selected(), "--switch", "ignore=mpa-crc")
     one = report["switches"][0]
     check(one["first"] == "right" and one["failed"] > 0, "a check that is left out is found", out)

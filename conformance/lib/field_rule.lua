@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The rule that a sender breaks whose message is right but for one field: what the message is for in the case matters not.
+
+local field_rule = {}
+
+-- Words for what the target did, in all cases that see such a field, or a message whose last segment lacks L.
+field_rule.HOW, field_rule.UNFINISHED = "another answer", "unfinished"
+
+local READ = "RDMAP-4.4-01"
+local RULES = {
+  ["write"] = { stag = "DDP-4.2-05", to = "DDP-5.2-08" },
+  ["atomic-request"] = { remote_to = "EXT-5.2.1-06" },
+  ["read-request"] = { source_stag = READ, source_to = READ, size = READ },
+  ["send-invalidate"] = { invalidate = "RDMAP-5.3-12" }, ["send-se-invalidate"] = { invalidate = "RDMAP-5.3-12" },
+}
+
+-- Where the fields lie in a ULPDU, by its opcode: first and last octet, from 0.
+local PLACES = {
+  [0] = { op = "write", stag = { 2, 5 }, to = { 6, 13 } },
+  [1] = { op = "read-request", size = { 30, 33 }, source_stag = { 34, 37 }, source_to = { 38, 45 } },
+  [0xa] = { op = "atomic-request", remote_to = { 30, 37 } },
+  [4] = { op = "send-invalidate", invalidate = { 2, 5 } }, [6] = { op = "send-se-invalidate", invalidate = { 2, 5 } },
+}
+
+-- Returns the rule about this field of a message ("write", "stag"); nil if there is none.
+function field_rule.of(op, name) return RULES[op] and RULES[op][name] end
+
+local L = 0x40
+
+-- Returns the rule about the only field in which a ULPDU is another one than expected, and a word for that; nil if there is none.
+function field_rule.of_octets(ulpdu, wanted)
+  if wanted ~= "" and wanted == string.char((ulpdu:byte() or 0) | L) .. ulpdu:sub(2) and ulpdu ~= wanted then
+    return "DDP-4.1-03", field_rule.UNFINISHED
+  end
+  local places = #ulpdu == #wanted and PLACES[(wanted:byte(2) or 0xf) & 0xf]
+  if not places or ulpdu == wanted then return nil end
+  for name, rule in pairs(RULES[places.op]) do
+    local first, last = table.unpack(places[name])
+    if ulpdu:sub(1, first) == wanted:sub(1, first) and ulpdu:sub(last + 2) == wanted:sub(last + 2) then return rule, field_rule.HOW end
+  end
+end
+
+return field_rule
