@@ -46,7 +46,8 @@ static void make_lock(void)
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
     (void)pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-    pthread_mutex_init(&lock, &attr);
+    if (pthread_mutex_init(&lock, &attr) != 0) /* of a kernel that cannot */
+        pthread_mutex_init(&lock, NULL);
     pthread_mutexattr_destroy(&attr);
 }
 
