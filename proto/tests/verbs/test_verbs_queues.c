@@ -4,6 +4,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- queues of requests that are flushed at once ---- */
 
@@ -200,6 +203,36 @@ static void errors_are_solicited(void **state)
     expect_cq_event(d, 0);
 }
 
+static void a_queue_without_channel_may_be_armed(void **state)
+{
+    struct desk *d = *state;
+    struct ibv_cq *cq = ibv_create_cq(d->context, 4, NULL, NULL, 0);
+    struct ibv_qp *qp = make_flushing(d, cq);
+    assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+    make_entry(qp, 1);
+    expect_entry(cq, 1);
+    assert_int_equal(ibv_destroy_qp(qp), 0);
+    assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+/* The child of a fork has no part in its parent's events. */
+static void events_are_of_one_process(void **state)
+{
+    struct desk *d = *state;
+    int status;
+    assert_int_equal(ibv_req_notify_cq(d->cqs[0], 0), 0);
+    make_entry(d->qps[0], 1);
+    assert_true(is_readable(d->channel->fd));
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(is_readable(d->channel->fd) ? 1 : 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    expect_cq_event(d, 0);
+}
+
 /* A connection needs room for one request in each direction. */
 static void a_pair_of_no_depth_takes_one_request(void **state)
 {
@@ -357,6 +390,8 @@ int main(void)
         DESK(events_go_with_their_queue),
         DESK(queues_of_a_channel_take_turns),
         DESK(errors_are_solicited),
+        DESK(a_queue_without_channel_may_be_armed),
+        DESK(events_are_of_one_process),
         DESK(a_pair_of_no_depth_takes_one_request),
         DESK(a_shared_queue_is_resized),
         cmocka_unit_test_setup_teardown(only_what_is_asked_for_is_an_event, set_up_channels,

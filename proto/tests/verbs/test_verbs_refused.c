@@ -119,6 +119,18 @@ static void ask_for_work(struct objects *o)
     ibv_wr_start(ex);
     ibv_wr_send_imm(ex, 0);
     assert_int_equal(ibv_wr_complete(ex), EOPNOTSUPP);
+    ibv_wr_start(ex);
+    ibv_wr_atomic_write(ex, 0, 0, NULL);
+    assert_int_equal(ibv_wr_complete(ex), EOPNOTSUPP);
+    ibv_wr_start(ex);
+    ibv_wr_send_tso(ex, NULL, 0, 0);
+    assert_int_equal(ibv_wr_complete(ex), EOPNOTSUPP);
+    ibv_wr_start(ex);
+    ibv_wr_set_ud_addr(ex, NULL, 0, 0);
+    assert_int_equal(ibv_wr_complete(ex), EOPNOTSUPP);
+    ibv_wr_start(ex);
+    ibv_wr_set_xrc_srqn(ex, 0);
+    assert_int_equal(ibv_wr_complete(ex), EOPNOTSUPP);
 }
 
 /* Brings the queue pair as far as a program does that has the peer's number from elsewhere. */
@@ -242,6 +254,10 @@ static void each_is_reported_once_and_only_if_asked(void **state)
         "iwarp-run: ibv_attach_mcast is not supported\n"
         "iwarp-run: IBV_WR_SEND_WITH_IMM is not supported\n"
         "iwarp-run: ibv_wr_send_imm is not supported\n"
+        "iwarp-run: ibv_wr_atomic_write is not supported\n"
+        "iwarp-run: ibv_wr_send_tso is not supported\n"
+        "iwarp-run: ibv_wr_set_ud_addr is not supported\n"
+        "iwarp-run: ibv_wr_set_xrc_srqn is not supported\n"
         "iwarp-run: a queue pair that is brought to IBV_QPS_RTS without rdma_cm is not supported\n"
         "iwarp-run: rdma_create_id for another port space than RDMA_PS_TCP is not supported\n"
         "iwarp-run: JOIN_MCAST is not supported\n"

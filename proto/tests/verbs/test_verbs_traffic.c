@@ -26,6 +26,25 @@ static void sends_are_received(void **state)
     expect_status(&w->a, 1, IBV_WC_SUCCESS);
 }
 
+static void a_send_has_as_many_pieces_as_the_pair(void **state)
+{
+    struct world *w = *state;
+    struct ibv_sge pieces[5];
+    struct ibv_send_wr wr = request(IBV_WR_SEND, pieces, NULL, 0);
+    memcpy(w->a.memory, "abcdefgh", 8);
+    for (unsigned i = 0; i < 5; i++)
+        pieces[i] = sge_of(&w->a, 7 - i, 1);
+    wr.num_sge = 5;
+    assert_int_equal(post(&w->a, &wr), EINVAL);
+    wr.num_sge = -1;
+    assert_int_equal(post(&w->a, &wr), EINVAL);
+    wr.num_sge = 4;
+    post_recv(&w->b, 70, 0, 8);
+    assert_int_equal(post(&w->a, &wr), 0);
+    expect_status(&w->b, 70, IBV_WC_SUCCESS);
+    assert_memory_equal(w->b.memory, "hgfe", 4);
+}
+
 static void inline_memory_is_free_at_once(void **state)
 {
     struct world *w = *state;
@@ -427,6 +446,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(sends_are_received),
+        TEST(a_send_has_as_many_pieces_as_the_pair),
         TEST(inline_memory_is_free_at_once),
         TEST(unsignaled_sends_leave_no_entry),
         TEST(what_is_gathered_leaves_without_another_poll),

@@ -377,6 +377,15 @@ static void poll_has_its_time(void **state)
     pthread_t thread;
     for (int ms = 0; ms < 3; ms++)
         expect_nothing_in(&fd, ms);
+    /* Beside a peer that has a minute to say something. */
+    struct sockaddr_in to = loopback(rdma_get_src_port(w->listener));
+    int silent = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(silent, (struct sockaddr *)&to, sizeof(to)), 0);
+    const uint64_t begun = now();
+    for (int i = 0; i < 10; i++)
+        expect_nothing_in(&fd, 2);
+    assert_true(now() - begun < UINT64_C(30000000000));
+    close(silent);
     post_recv(&w->b, 70, 64, 8);
     post_recv(&w->a, 70, 64, 8);
     assert_int_equal(pthread_create(&thread, NULL, play, &player), 0);

@@ -40,6 +40,7 @@ MODULES = "test_*.py"
 OTHER_DEVICES = ("cuda", "efa", "hns", "mlx5")  # modules of tests for drivers that are not there
 PACKAGE, TESTS = "python3-pyverbs", "usr/share/doc/rdma-core/tests"
 DEVICE, ADDRESS = "iwarp0", "127.0.0.1"
+RESET = 0  # IBV_QPS_RESET
 STEPS = 100  # more than a message needs that loopback delivers at once
 PYTHON = "/usr/bin/python3"  # for which the package is made
 
@@ -120,7 +121,8 @@ class Connections:
 def connect_all(resources):
     """In place of RCResources.to_rts, which connects queue pairs by their numbers: connects them with rdma_cm, once both ends are there."""
     for qp, peer in zip(resources.qps, resources.rqps_num):
-        qp.to_init(resources.create_qp_attr())
+        if qp.qp_state == RESET:  # as to_rts: some were made with attributes of their own
+            qp.to_init(resources.create_qp_attr())
         if peer in Connections.waiting:
             connect(qp, Connections.waiting.pop(peer))
         else:
