@@ -22,8 +22,13 @@ local PLACES = {
   [4] = { op = "send-invalidate", invalidate = { 2, 5 } }, [6] = { op = "send-se-invalidate", invalidate = { 2, 5 } },
 }
 
--- Returns the rule about this field of a message ("write", "stag"); nil if there is none.
-function field_rule.of(op, name) return RULES[op] and RULES[op][name] end
+-- The rule about the place of an atomic is that it is aligned.
+local function keeps(name, value) return name == "remote_to" and value & 7 == 0 end
+
+-- Returns the rule about this field of a message ("write", "stag"), which has this value; nil if there is none.
+function field_rule.of(op, name, value)
+  return RULES[op] and RULES[op][name] and not keeps(name, value) and RULES[op][name] or nil
+end
 
 local L = 0x40
 
@@ -36,7 +41,10 @@ function field_rule.of_octets(ulpdu, wanted)
   if not places or ulpdu == wanted then return nil end
   for name, rule in pairs(RULES[places.op]) do
     local first, last = table.unpack(places[name])
-    if ulpdu:sub(1, first) == wanted:sub(1, first) and ulpdu:sub(last + 2) == wanted:sub(last + 2) then return rule, field_rule.HOW end
+    if ulpdu:sub(1, first) == wanted:sub(1, first) and ulpdu:sub(last + 2) == wanted:sub(last + 2) then
+      if keeps(name, ulpdu:byte(last + 1)) then return nil end
+      return rule, field_rule.HOW
+    end
   end
 end
 

@@ -151,8 +151,8 @@ end
 
 local CRC_FIELD = 4
 
--- Returns the one field in which octets are others than the pattern's, as t:fail takes it; `behind`: how many were heard since.
-local function other_field(conn, pattern, text, behind)
+-- The octets of a pattern, those of its names from the text; nil if that is of another size.
+local function filled(pattern, text)
   local parts, size = parse(pattern)
   if size ~= #text then return nil end
   local wanted, from = {}, 1
@@ -160,13 +160,19 @@ local function other_field(conn, pattern, text, behind)
     wanted[#wanted + 1] = part.octets or text:sub(from, from + part.size - 1)
     from = from + part.size
   end
-  return octets.field(table.concat(wanted), text, conn.heard - behind - #text)
+  return table.concat(wanted)
 end
 
--- The rule about the only field in which an FPDU is another one than the pattern, which has no names, and a word for that.
+-- Returns the one field in which octets are others than the pattern's, as t:fail takes it; `behind`: how many were heard since.
+local function other_field(conn, pattern, text, behind)
+  local wanted = filled(pattern, text)
+  return wanted and octets.field(wanted, text, conn.heard - behind - #text)
+end
+
+-- The rule about the only field in which an FPDU is another one than the pattern, and a word for that.
 local function rule_of_field(pattern, text)
-  if pattern:find("{", 1, true) then return nil end
-  return field_rule.of_octets(text:sub(3), octets.hex(pattern):sub(3))
+  local wanted = filled(pattern, text)
+  if wanted then return field_rule.of_octets(text:sub(3), wanted:sub(3)) end
 end
 
 -- `behind`: the text is all of an FPDU or frame, and so many octets were heard since.

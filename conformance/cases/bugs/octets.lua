@@ -223,7 +223,7 @@ return family {
         { expected = "46", actual = tostring(#item.ulpdu), item = item })
       -- The sink is the target's own affair; its parts must still come back as they are.
       t:check(item.ulpdu:sub(31) == wanted:sub(13), "the target's Read Request has another size or source than its ULP asked for",
-        { rule = "RDMAP-4.4-01", expected = show(wanted:sub(13)), actual = show(item.ulpdu:sub(31)), item = item })
+        { rule = "RDMAP-4.4-01", how = "another answer", expected = show(wanted:sub(13)), actual = show(item.ulpdu:sub(31)), item = item })
       conn:send(read_response { stag = item.sink_stag, to = item.sink_to, payload = bytes(0x102) })
       t:completion(handle, { length = 0x102 })
       t:expect_contents(memory, bytes(0x102), { offset = 1 })
