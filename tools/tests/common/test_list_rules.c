@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "iwarp/rules.h"
 #include "host/json_values.h"
+#include "iwarp/rules.h"
 
 static void test_list(void **state)
 {
