@@ -95,7 +95,8 @@ end
 function Conn:encode(m, segments)
   instruments.depend(self, m, m.name == "raw" and m.fields.ulpdu)
   if m.name == "write" or m.name == "raw" then self.t.writes = true end
-  if m.name == "atomic_request" then self.t.atomics[#self.t.atomics + 1] = m.fields end
+  local asked = m.name == "atomic_request" and self.t.atomics
+  if asked then asked[#asked + 1] = m.fields end
   if m.name == "raw" then
     return { { ulpdu = m.fields.ulpdu, t = (m.fields.ulpdu:byte() or 0) & 0x80 ~= 0 } }
   end
@@ -342,7 +343,7 @@ end
 
 -- Where nothing comes: fails because of the segments of a message that has not ended, if they are all of an expected one.
 local function unfinished(conn, patterns)
-  local part = not iw.flooded() and conn:partial()
+  local part = conn:partial()
   for _, pattern in ipairs(part and patterns or {}) do
     local list = pattern:differences(part)
     if list and (#list == 0 or #list == 1 and list[1] == "l") then

@@ -25,9 +25,10 @@ local PLACES = {
 -- The rule about the place of an atomic is that it is aligned.
 local function keeps(name, value) return name == "remote_to" and value & 7 == 0 end
 
--- Returns the rule about this field of a message ("write", "stag"), which has this value; nil if there is none.
-function field_rule.of(op, name, value)
-  return RULES[op] and RULES[op][name] and not keeps(name, value) and RULES[op][name] or nil
+-- Returns the rule about this field of a message (a Write's "stag"); nil if there is none, or if its value keeps it.
+function field_rule.of(item, name)
+  local rule = RULES[item.op] and RULES[item.op][name]
+  return rule and not keeps(name, item[name]) and rule or nil
 end
 
 local L = 0x40

@@ -77,7 +77,7 @@ function compare.rest(r)
 end
 
 local function field_differs(r, thing, item, name, recorded, got, texts)
-  local rule = field_rule.of(item.op, name, item[name])
+  local rule = field_rule.of(item, name)
   differs(r, thing, name, {
     rule = rule or RULES[name] or RULES.op, how = rule and field_rule.HOW, item = item, recorded = recorded, got = got,
     reason = ("the target's %s differs from the recorded one in %s"):format(item.op or "start-up frame", (name:gsub("_", " "))),

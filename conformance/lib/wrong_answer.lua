@@ -25,7 +25,7 @@ end
 -- The rule about the only field in which an item differs from a message of the set.
 local function rule_of_field(patterns, item)
   local list = item and nearest_differences(patterns, item) or {}
-  return #list == 1 and field_rule.of(item.op, list[1], item[list[1]]) or nil
+  return #list == 1 and field_rule.of(item, list[1]) or nil
 end
 
 -- Whether a Terminate is as expected but for the headers that it says it returns.

@@ -159,6 +159,7 @@ static void who_broke_it(bool ours)
     assert_int_equal(number_at(all, 3, "connection"), 0);
     assert_true(number_at(all, 3, "frame") > 0);
     json_decref(all);
+    tap->closed(c);
     drop(j);
 }
 
