@@ -128,7 +128,7 @@ static void octets(void *tapped, bool sent, const struct iw_iov *pieces, size_t 
         size_t n = pieces[i].length < length ? pieces[i].length : length;
         uint64_t *pos = &c->side[side].octets;
         iw_judge_record_octets(c, side, *pos, pieces[i].base, n);
-        *pos += n; /* before what is found in them: a FIN's place is behind them */
+        *pos += n; /* before what is found in them: a FIN's place is after them */
         (void)iw_observer_input(c->observer, side, *pos - n, pieces[i].base, n);
         length -= n;
     }

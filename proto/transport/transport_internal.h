@@ -141,7 +141,7 @@ void iw_connection_serve(struct iw_connection *c, bool tick);
 /* connect.c: the socket that is being connected is ready, or has failed. */
 void iw_connection_progress(struct iw_connection *c);
 
-/* connection_tap.c: tells who looks on, if anybody does. */
+/* connection_tap.c: calls the tap, if there is one. */
 void iw_tap_opened(struct iw_connection *c, bool active);
 void iw_tap_octets(const struct iw_connection *c, bool sent, const struct iw_iov *pieces,
                    size_t count, size_t length);

@@ -15,7 +15,7 @@ end
 
 local MULPDU, MSS = 128, 1460
 
--- Returns a connection, and the longest ULPDU on it: as the target is told, or of the MSS that the station tells its TCP. What
+-- Returns a connection, and the longest ULPDU on it: as the target is configured, or of the MSS that the station announces. What
 -- our own TCP would send in a segment says nothing about the target's.
 local function segmented(t)
   if t:takes("mulpdu") then return opened(t, { target = { mulpdu = MULPDU } }), MULPDU end

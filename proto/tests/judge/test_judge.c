@@ -71,17 +71,24 @@ static char *path_of(const char *ending)
     return strdup(scratch_path(name));
 }
 
-/* The lines that this judge has written: `count` of them. */
-static json_t *lines(size_t count)
+/* What this judge has written. */
+static char *written(void)
 {
     size_t length;
-    char *path = path_of("jsonl"), *text = scratch_read(path, &length), *next = text;
+    char *path = path_of("jsonl"), *text = scratch_read(path, &length);
+    free(path);
+    return text;
+}
+
+/* The lines of that: `count` of them. */
+static json_t *lines(size_t count)
+{
+    char *text = written(), *next = text;
     json_t *all = json_array();
     for (char *line = strsep(&next, "\n"); next != NULL; line = strsep(&next, "\n"))
         assert_int_equal(json_array_append_new(all, json_loads(line, 0, NULL)), 0);
     assert_int_equal(json_array_size(all), count);
     free(text);
-    free(path);
     return all;
 }
 
@@ -234,11 +241,9 @@ static void a_capture_is_bounded(void **state)
     assert_true(count_frames(path, &octets) > 0);
     assert_true(octets <= 1200);
     free(path);
-    size_t length;
-    char *file = path_of("jsonl"), *text = scratch_read(file, &length);
+    char *text = written();
     assert_non_null(strstr(text, "\"capture_whole\":false"));
     free(text);
-    free(file);
     drop(j);
 }
 
@@ -260,15 +265,13 @@ static void findings_are_bounded(void **state)
     }
     tap->closed(c);
     iw_judge_finish(j);
-    size_t length;
-    char *file = path_of("jsonl"), *text = scratch_read(file, &length);
+    char *text = written();
     unsigned found = 0;
     for (const char *at = text; (at = strstr(at, "\"finding\"")) != NULL; at++)
         found++;
     assert_int_equal(found, IW_JUDGE_FINDINGS);
     assert_non_null(strstr(text, "\"unwritten\":5"));
     free(text);
-    free(file);
     drop(j);
 }
 

@@ -4,7 +4,7 @@
 
 enum { ROOM = 4096, TAPPED = 4 };
 
-/* What one end's tap was told. */
+/* What one end's tap saw. */
 struct seen {
     bool active, closed;
     struct sockaddr_in local, remote;
