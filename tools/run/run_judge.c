@@ -32,10 +32,6 @@ static bool writable(const char *path)
 int run_judge_begin(const struct run_judge *judge)
 {
     const char *temporary = getenv("TMPDIR");
-    if (judge->capture != NULL && judge->report != NULL &&
-        strcmp(judge->capture, judge->report) == 0)
-        return iw_complain_exit(IW_EXIT_USAGE, "--report %s: is the file of --capture",
-                                judge->report);
     if (!writable(judge->capture) || !writable(judge->report))
         return IW_EXIT_TESTER;
     folder = iw_text_format("%s/iwarp-run-XXXXXX", temporary != NULL ? temporary : "/tmp");

@@ -149,6 +149,7 @@ def check_bound(bench):
 def check_refused(bench):
     for words, status, part in ((("--judge=maybe", "true"), 64, "--judge maybe: expected fail"),
                                 (("--capture", "x", "--report", "x", "true"), 64, "is the file of --capture"),
+                                (("--trace", "x", "--report", "x", "true"), 64, "--trace x: is the file of --report"),
                                 (("--capture", "/no/such/folder/x", "true"), 70, "cannot write /no/such/folder/x"),
                                 (("--trace", "/no/such/folder/x", "true"), 70, "--trace: cannot write /no/such/folder/x")):
         end = bench.begin(*words)
