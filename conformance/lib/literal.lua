@@ -291,7 +291,7 @@ local function announced(t, m, d, r, options)
   local function should(is, wanted, name, rule)
     if is == wanted then return end
     t:deviates(("%s is %s"):format(name, is and "set for an error that calls for no such header" or "not set"),
-      { rule = rule, how = refusal.HEADERS, expected = wanted and "1" or "0", actual = is and "1" or "0" })
+      { rule = rule, how = refusal.HEADERS, expected = name .. (wanted and "=1" or "=0"), actual = name .. (is and "=1" or "=0") })
   end
   local of = options.of ~= nil
   should(m, of, "M", "RDMAP-4.8-04")
