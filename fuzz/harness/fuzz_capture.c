@@ -36,7 +36,7 @@ static int on_segment(void *context, const struct iw_segment *s)
     return 0;
 }
 
-static void dropped(void *context, struct iw_connection *c)
+static void dropped(void *context, struct iw_capture_connection *c)
 {
     (void)context;
     IW_FUZZ_CHECK(c->user == NULL, "capture: a connection of somebody's is dropped");
@@ -69,11 +69,12 @@ static struct frames walk(unsigned which, struct iw_pcapng *copy)
                       "capture: no line says why it cannot be opened");
         return frames;
     }
-    struct iw_connections *table = iw_connections_new(CONNECTIONS, on_segment, NULL);
+    struct iw_capture_connections *table =
+        iw_capture_connections_new(CONNECTIONS, on_segment, NULL);
     struct iw_fragments *fragments = iw_fragments_new();
     IW_FUZZ_CHECK(table != NULL && fragments != NULL, "no memory");
-    iw_connections_recycle(table, dropped);
-    iw_connections_tell_acks(table);
+    iw_capture_connections_recycle(table, dropped);
+    iw_capture_connections_tell_acks(table);
     struct iw_capture_counts counts = {0};
     int got = 1;
     while (got > 0) {
@@ -89,10 +90,10 @@ static struct frames walk(unsigned which, struct iw_pcapng *copy)
             if (copy != NULL)
                 (void)iw_pcapng_copy(copy, &batch[i], NULL, 0);
         }
-        (void)iw_connections_take(table, fragments, batch, count, &counts);
+        (void)iw_capture_connections_take(table, fragments, batch, count, &counts);
     }
     iw_fragments_free(fragments);
-    iw_connections_free(table);
+    iw_capture_connections_free(table);
     iw_capture_close(c);
     return frames;
 }

@@ -131,7 +131,8 @@ static struct iw_hunt_input *input_of(const struct pair *p, enum iw_side own)
 int iw_hunt_seeds_record(struct iw_hunt_seeds *seeds, const char *path, char *error, size_t room)
 {
     struct record r = {.side = seeds->side};
-    struct iw_connections *table = iw_got(iw_connections_new(CONNECTIONS, segment, &r));
+    struct iw_capture_connections *table =
+        iw_got(iw_capture_connections_new(CONNECTIONS, segment, &r));
     char why[IW_CAPTURE_ERROR];
     int status = iw_capture_walk(path, table, NULL, why);
     if (status < 0)
@@ -148,7 +149,7 @@ int iw_hunt_seeds_record(struct iw_hunt_seeds *seeds, const char *path, char *er
         r.pairs = p->next;
         free(p);
     }
-    iw_connections_free(table);
+    iw_capture_connections_free(table);
     if (!status && !taken)
         snprintf(error, room, "%s: no connection begins with a Request that is answered", path);
     return status < 0 || !taken ? -1 : taken;

@@ -34,13 +34,13 @@ struct spot {
 /* Connections that lie side by side. */
 struct chunk {
     void *memory;
-    struct iw_connection *first; /* at the beginning of a cache line of it */
+    struct iw_capture_connection *first; /* at the beginning of a cache line of it */
 };
 
 /* Connections lie in chunks that never move. The latest one of each pair of endpoints is also in a
  * hash table (linear probing, half of it empty). Its key is random, so that nobody can choose
  * addresses that make the search slow. */
-struct iw_connections {
+struct iw_capture_connections {
     struct chunk *chunk;
     size_t chunks;
     size_t count; /* places in use, or left by connections that were dropped */
@@ -52,7 +52,7 @@ struct iw_connections {
     size_t spots; /* a power of two */
     size_t spots_used;
     uint64_t key[3];
-    struct iw_connection *last;
+    struct iw_capture_connection *last;
     struct queue queue[2]; /* all, and those with a user */
     iw_segment_fn *seen;
     iw_dropped_fn *dropped;
@@ -71,8 +71,8 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> HALF;
 }
 
-static uint64_t hash_endpoint(const struct iw_connections *t, const struct iw_address *address,
-                              uint16_t port)
+static uint64_t hash_endpoint(const struct iw_capture_connections *t,
+                              const struct iw_address *address, uint16_t port)
 {
     uint64_t low, high;
     memcpy(&low, address->octets, sizeof(low));
@@ -82,20 +82,21 @@ static uint64_t hash_endpoint(const struct iw_connections *t, const struct iw_ad
 }
 
 /* Hashes both endpoints, regardless of their order. */
-static uint32_t hash(const struct iw_connections *t, const struct iw_address *a, uint16_t a_port,
-                     const struct iw_address *b, uint16_t b_port)
+static uint32_t hash(const struct iw_capture_connections *t, const struct iw_address *a,
+                     uint16_t a_port, const struct iw_address *b, uint16_t b_port)
 {
     return (uint32_t)mix(hash_endpoint(t, a, a_port) + hash_endpoint(t, b, b_port));
 }
 
-static bool is_endpoint(const struct iw_connection *c, unsigned i, const struct iw_address *address,
-                        uint16_t port)
+static bool is_endpoint(const struct iw_capture_connection *c, unsigned i,
+                        const struct iw_address *address, uint16_t port)
 {
     return c->port[i] == port && c->address[i].family == address->family &&
            memcmp(c->address[i].octets, address->octets, sizeof(address->octets)) == 0;
 }
 
-static bool is_between(const struct iw_connection *c, const struct iw_packet *p, unsigned *side)
+static bool is_between(const struct iw_capture_connection *c, const struct iw_packet *p,
+                       unsigned *side)
 {
     for (*side = 0; *side < 2; (*side)++)
         if (is_endpoint(c, *side, &p->source, p->source_port) &&
@@ -104,10 +105,11 @@ static bool is_between(const struct iw_connection *c, const struct iw_packet *p,
     return false;
 }
 
-struct iw_connections *iw_connections_new(size_t limit, iw_segment_fn *seen, void *context)
+struct iw_capture_connections *iw_capture_connections_new(size_t limit, iw_segment_fn *seen,
+                                                          void *context)
 {
     enum { SPOTS = 16 };
-    struct iw_connections *t = calloc(1, sizeof(*t));
+    struct iw_capture_connections *t = calloc(1, sizeof(*t));
     if (t == NULL)
         return NULL;
     t->limit = limit;
@@ -116,23 +118,23 @@ struct iw_connections *iw_connections_new(size_t limit, iw_segment_fn *seen, voi
     t->spots = SPOTS;
     t->spot = calloc(SPOTS, sizeof(*t->spot));
     if (t->spot == NULL || getrandom(t->key, sizeof(t->key), 0) != (ssize_t)sizeof(t->key)) {
-        iw_connections_free(t);
+        iw_capture_connections_free(t);
         return NULL;
     }
     return t;
 }
 
-void iw_connections_recycle(struct iw_connections *t, iw_dropped_fn *dropped)
+void iw_capture_connections_recycle(struct iw_capture_connections *t, iw_dropped_fn *dropped)
 {
     t->dropped = dropped;
 }
 
-void iw_connections_tell_acks(struct iw_connections *t)
+void iw_capture_connections_tell_acks(struct iw_capture_connections *t)
 {
     t->acks = true;
 }
 
-void iw_connections_free(struct iw_connections *t)
+void iw_capture_connections_free(struct iw_capture_connections *t)
 {
     if (t == NULL)
         return;
@@ -145,17 +147,18 @@ void iw_connections_free(struct iw_connections *t)
     free(t);
 }
 
-size_t iw_connections_count(const struct iw_connections *t)
+size_t iw_capture_connections_count(const struct iw_capture_connections *t)
 {
     return t->count;
 }
 
-static struct iw_connection *at(const struct iw_connections *t, size_t place)
+static struct iw_capture_connection *at(const struct iw_capture_connections *t, size_t place)
 {
     return &t->chunk[place / CHUNK].first[place % CHUNK];
 }
 
-struct iw_connection *iw_connections_get(const struct iw_connections *t, size_t number)
+struct iw_capture_connection *iw_capture_connections_get(const struct iw_capture_connections *t,
+                                                         size_t number)
 {
     return number < t->count && at(t, number)->used ? at(t, number) : NULL;
 }
@@ -169,7 +172,7 @@ static int older(const void *x, const void *y)
     return (a->frame > b->frame) - (a->frame < b->frame);
 }
 
-static bool fill(struct iw_connections *t, struct queue *q)
+static bool fill(struct iw_capture_connections *t, struct queue *q)
 {
     if (q->room < t->count) {
         struct entry *entries = realloc(q->entries, t->count * sizeof(*entries));
@@ -180,7 +183,7 @@ static bool fill(struct iw_connections *t, struct queue *q)
     }
     q->count = q->next = 0;
     for (size_t i = 0; i < t->count; i++) {
-        const struct iw_connection *c = at(t, i);
+        const struct iw_capture_connection *c = at(t, i);
         if (c->used && (q == &t->queue[0] || c->user != NULL))
             q->entries[q->count++] = (struct entry){i, c->number, c->last_frame};
     }
@@ -191,12 +194,12 @@ static bool fill(struct iw_connections *t, struct queue *q)
     return true;
 }
 
-static struct iw_connection *take_oldest(struct iw_connections *t, struct queue *q)
+static struct iw_capture_connection *take_oldest(struct iw_capture_connections *t, struct queue *q)
 {
     for (unsigned filled = 0;;) {
         for (; q->next < q->count; q->next++) {
             const struct entry *e = &q->entries[q->next];
-            struct iw_connection *c = at(t, e->index);
+            struct iw_capture_connection *c = at(t, e->index);
             if (c->used && c->number == e->number && c->last_frame == e->frame &&
                 (q == &t->queue[0] || c->user != NULL))
                 return c;
@@ -206,19 +209,20 @@ static struct iw_connection *take_oldest(struct iw_connections *t, struct queue 
     }
 }
 
-struct iw_connection *iw_connections_oldest_used(struct iw_connections *t)
+struct iw_capture_connection *iw_capture_connections_oldest_used(struct iw_capture_connections *t)
 {
     return take_oldest(t, &t->queue[1]);
 }
 
 /* ---- adding and dropping ---- */
 
-static uint32_t hash_of(const struct iw_connections *t, const struct iw_connection *c)
+static uint32_t hash_of(const struct iw_capture_connections *t,
+                        const struct iw_capture_connection *c)
 {
     return hash(t, &c->address[0], c->port[0], &c->address[1], c->port[1]);
 }
 
-static void put_spot(struct iw_connections *t, struct spot fresh)
+static void put_spot(struct iw_capture_connections *t, struct spot fresh)
 {
     size_t i = fresh.hash & (t->spots - 1);
 
@@ -229,7 +233,8 @@ static void put_spot(struct iw_connections *t, struct spot fresh)
 
 /* Takes the connection out of the hash table, if it is there. Entries that it had pushed further
  * move nearer. */
-static void unlink_connection(struct iw_connections *t, const struct iw_connection *c)
+static void unlink_connection(struct iw_capture_connections *t,
+                              const struct iw_capture_connection *c)
 {
     size_t mask = t->spots - 1, i = hash_of(t, c) & mask;
 
@@ -249,7 +254,7 @@ static void unlink_connection(struct iw_connections *t, const struct iw_connecti
 }
 
 /* At least half of the spots stay empty. */
-static bool widen(struct iw_connections *t)
+static bool widen(struct iw_capture_connections *t)
 {
     size_t spots = t->spots;
     if (2 * (t->spots_used + 1) <= spots)
@@ -267,9 +272,9 @@ static bool widen(struct iw_connections *t)
     return true;
 }
 
-static bool drop_oldest(struct iw_connections *t)
+static bool drop_oldest(struct iw_capture_connections *t)
 {
-    struct iw_connection *c = t->dropped != NULL ? take_oldest(t, &t->queue[0]) : NULL;
+    struct iw_capture_connection *c = t->dropped != NULL ? take_oldest(t, &t->queue[0]) : NULL;
 
     if (c == NULL)
         return false;
@@ -281,7 +286,7 @@ static bool drop_oldest(struct iw_connections *t)
     return true;
 }
 
-static bool add_chunk(struct iw_connections *t)
+static bool add_chunk(struct iw_capture_connections *t)
 {
     struct chunk *chunk = realloc(t->chunk, (t->chunks + 1) * sizeof(*chunk));
 
@@ -289,17 +294,17 @@ static bool add_chunk(struct iw_connections *t)
         return false;
     t->chunk = chunk;
     chunk += t->chunks;
-    chunk->memory = malloc(CHUNK * sizeof(struct iw_connection) + LINE);
+    chunk->memory = malloc(CHUNK * sizeof(struct iw_capture_connection) + LINE);
     if (chunk->memory == NULL)
         return false;
     uintptr_t first = ((uintptr_t)chunk->memory + LINE - 1) & ~(uintptr_t)(LINE - 1);
-    chunk->first = (struct iw_connection *)first;
+    chunk->first = (struct iw_capture_connection *)first;
     t->chunks++;
     return true;
 }
 
 /* Finds the place of the next connection. */
-static bool make_place(struct iw_connections *t, size_t *place)
+static bool make_place(struct iw_capture_connections *t, size_t *place)
 {
     if (t->held == t->limit && !drop_oldest(t))
         return false;
@@ -308,15 +313,16 @@ static bool make_place(struct iw_connections *t, size_t *place)
 }
 
 /* Adds a copy of `fresh`, which takes the place of `old` (may be NULL) in the hash table. */
-static struct iw_connection *add(struct iw_connections *t, const struct iw_connection *fresh,
-                                 const struct iw_connection *old)
+static struct iw_capture_connection *add(struct iw_capture_connections *t,
+                                         const struct iw_capture_connection *fresh,
+                                         const struct iw_capture_connection *old)
 {
     size_t place;
     if (!widen(t) || !make_place(t, &place))
         return NULL;
     if (old != NULL && old->used)
         unlink_connection(t, old);
-    struct iw_connection *c = at(t, place);
+    struct iw_capture_connection *c = at(t, place);
     *c = *fresh;
     c->used = true;
     c->number = t->added++;
@@ -328,7 +334,8 @@ static struct iw_connection *add(struct iw_connections *t, const struct iw_conne
 }
 
 /* A SYN on a connection that is over, or of another connection between the same endpoints. */
-static bool is_new(const struct iw_connection *c, unsigned side, const struct iw_packet *packet)
+static bool is_new(const struct iw_capture_connection *c, unsigned side,
+                   const struct iw_packet *packet)
 {
     if ((packet->flags & IW_TCP_SYN) == 0)
         return false;
@@ -337,24 +344,24 @@ static bool is_new(const struct iw_connection *c, unsigned side, const struct iw
     return c->known[side] && c->base[side] != packet->seq + 1;
 }
 
-static struct iw_connection *look_up(const struct iw_connections *t, uint32_t h,
-                                     const struct iw_packet *packet, unsigned *side)
+static struct iw_capture_connection *look_up(const struct iw_capture_connections *t, uint32_t h,
+                                             const struct iw_packet *packet, unsigned *side)
 {
     size_t mask = t->spots - 1;
 
     for (size_t i = h & mask; t->spot[i].place != 0; i = (i + 1) & mask)
         if (t->spot[i].hash == h) {
-            struct iw_connection *c = at(t, t->spot[i].place - 1);
+            struct iw_capture_connection *c = at(t, t->spot[i].place - 1);
             if (is_between(c, packet, side))
                 return c;
         }
     return NULL;
 }
 
-static struct iw_connection *find(struct iw_connections *t, const struct iw_packet *packet,
-                                  unsigned *side)
+static struct iw_capture_connection *find(struct iw_capture_connections *t,
+                                          const struct iw_packet *packet, unsigned *side)
 {
-    struct iw_connection *c = t->last;
+    struct iw_capture_connection *c = t->last;
 
     if (c == NULL || !is_between(c, packet, side))
         c = look_up(t,
@@ -363,7 +370,7 @@ static struct iw_connection *find(struct iw_connections *t, const struct iw_pack
                     packet, side);
     if (c == NULL || is_new(c, *side, packet)) {
         unsigned from = (packet->flags & IW_TCP_SYN) != 0 && (packet->flags & IW_TCP_ACK) != 0;
-        struct iw_connection fresh = {0};
+        struct iw_capture_connection fresh = {0};
         fresh.address[from] = packet->source;
         fresh.address[1 - from] = packet->destination;
         fresh.port[from] = packet->source_port;
@@ -375,7 +382,7 @@ static struct iw_connection *find(struct iw_connections *t, const struct iw_pack
     return c;
 }
 
-static void know(struct iw_connection *c, unsigned side, uint32_t base)
+static void know(struct iw_capture_connection *c, unsigned side, uint32_t base)
 {
     if (c->known[side])
         return;
@@ -385,7 +392,8 @@ static void know(struct iw_connection *c, unsigned side, uint32_t base)
 
 /* The handshake's third segment: if the SYN/ACK is missing or comes later, this segment holds the
  * same information. */
-static bool opens(const struct iw_connection *c, unsigned side, const struct iw_packet *packet)
+static bool opens(const struct iw_capture_connection *c, unsigned side,
+                  const struct iw_packet *packet)
 {
     return c->syn[side] && packet->seq == c->base[side] && c->ahead[side] == 0 &&
            (packet->flags & (IW_TCP_SYN | IW_TCP_RST)) == 0;
@@ -393,7 +401,8 @@ static bool opens(const struct iw_connection *c, unsigned side, const struct iw_
 
 /* Finds which of this side's octets an acknowledgement covers; returns false if none, or if the
  * number is impossible. */
-static bool acknowledged(const struct iw_connection *c, unsigned side, uint32_t ack, uint64_t *pos)
+static bool acknowledged(const struct iw_capture_connection *c, unsigned side, uint32_t ack,
+                         uint64_t *pos)
 {
     if (!c->known[side])
         return false;
@@ -403,11 +412,11 @@ static bool acknowledged(const struct iw_connection *c, unsigned side, uint32_t 
     return *pos != 0 && *pos <= c->ahead[side] + WINDOW_MAX;
 }
 
-int iw_connections_add(struct iw_connections *t, const struct iw_frame *frame,
-                       const struct iw_packet *packet)
+int iw_capture_connections_add(struct iw_capture_connections *t, const struct iw_frame *frame,
+                               const struct iw_packet *packet)
 {
     unsigned side;
-    struct iw_connection *c = find(t, packet, &side);
+    struct iw_capture_connection *c = find(t, packet, &side);
     if (c == NULL)
         return -1;
     if (c->first_frame == 0)
@@ -480,7 +489,7 @@ int iw_connections_add(struct iw_connections *t, const struct iw_frame *frame,
 /* ---- batches ---- */
 
 /* Prefetches step by step for all of them, so that the waits for memory overlap. */
-static void foresee(const struct iw_connections *t, const struct iw_packet *packets,
+static void foresee(const struct iw_capture_connections *t, const struct iw_packet *packets,
                     const enum iw_decode *decoded, size_t count)
 {
     uint32_t h[IW_CAPTURE_BATCH];
@@ -492,7 +501,7 @@ static void foresee(const struct iw_connections *t, const struct iw_packet *pack
         h[i] = hash(t, &p->source, p->source_port, &p->destination, p->destination_port);
         __builtin_prefetch(&t->spot[h[i] & mask]);
     }
-    const struct iw_connection *c[IW_CAPTURE_BATCH];
+    const struct iw_capture_connection *c[IW_CAPTURE_BATCH];
     for (size_t i = 0; i < count; i++) {
         c[i] = NULL;
         if (decoded[i] != IW_DECODE_TCP)
@@ -511,14 +520,14 @@ static void foresee(const struct iw_connections *t, const struct iw_packet *pack
                     packets[i].length != 0);
 }
 
-void iw_connections_foresee(struct iw_connections *t, iw_soon_fn *soon)
+void iw_capture_connections_foresee(struct iw_capture_connections *t, iw_soon_fn *soon)
 {
     t->soon = soon;
 }
 
-int iw_connections_take(struct iw_connections *t, struct iw_fragments *f,
-                        const struct iw_frame *frames, size_t count,
-                        struct iw_capture_counts *counts)
+int iw_capture_connections_take(struct iw_capture_connections *t, struct iw_fragments *f,
+                                const struct iw_frame *frames, size_t count,
+                                struct iw_capture_counts *counts)
 {
     struct iw_packet packets[IW_CAPTURE_BATCH];
     enum iw_decode decoded[IW_CAPTURE_BATCH];
@@ -531,8 +540,9 @@ int iw_connections_take(struct iw_connections *t, struct iw_fragments *f,
             decoded[i] = iw_fragments_add(f, &frames[i], &packets[i]);
         counts->frames++;
         counts->decoded[decoded[i]]++;
-        int result =
-            decoded[i] == IW_DECODE_TCP ? iw_connections_add(t, &frames[i], &packets[i]) : 0;
+        int result = decoded[i] == IW_DECODE_TCP
+                         ? iw_capture_connections_add(t, &frames[i], &packets[i])
+                         : 0;
         counts->ignored += result == -1;
         if (result > 0)
             return result;

@@ -209,8 +209,8 @@ void iw_capture_close(struct iw_capture *c)
     free(c);
 }
 
-int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_capture_counts *counts,
-                    char error[IW_CAPTURE_ERROR])
+int iw_capture_walk(const char *path, struct iw_capture_connections *t,
+                    struct iw_capture_counts *counts, char error[IW_CAPTURE_ERROR])
 {
     struct iw_capture_counts unused;
     if (counts == NULL)
@@ -229,7 +229,7 @@ int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_captur
     size_t count;
     int result;
     while ((result = iw_capture_batch(c, frames, IW_CAPTURE_BATCH, &count, error)) > 0) {
-        int stop = iw_connections_take(t, f, frames, count, counts);
+        int stop = iw_capture_connections_take(t, f, frames, count, counts);
         if (stop != 0) {
             result = stop;
             break;

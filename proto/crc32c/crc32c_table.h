@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* [k][octet]: the register after this octet and k zero octets; written by generate.py. */
+/* [k][octet]: the register after this octet and k zero octets; written by generate_tables.py. */
 extern const uint32_t iw_crc32c_table[8][256];
 
 #endif

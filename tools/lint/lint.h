@@ -98,7 +98,7 @@ enum { IW_LINT_NOTES = 100000 };
 
 struct iw_lint_connection {
     struct iw_lint *lint;
-    struct iw_connection *tcp;
+    struct iw_capture_connection *tcp;
     unsigned initiator; /* its direction in *tcp */
     struct iw_observer *observer;
     struct iw_lint_side side[2];
@@ -117,7 +117,7 @@ struct iw_lint {
     size_t open;          /* connections with an observer */
     uint64_t unfollowed;  /* iWARP connections for which there was no memory */
     uint64_t early;       /* closed to make room for others */
-    struct iw_connections *table;
+    struct iw_capture_connections *table;
     struct iw_lint_extract *extract; /* NULL: nothing is extracted */
     void *scratch;                   /* of all observers */
     size_t lent;                     /* octets in their blocks */

@@ -24,7 +24,7 @@ static void stop(int number)
 
 /* ---- connections ---- */
 
-static bool decoded_as(const struct iw_lint *lint, const struct iw_connection *c)
+static bool decoded_as(const struct iw_lint *lint, const struct iw_capture_connection *c)
 {
     for (size_t i = 0; i < lint->options->n_ports; i++)
         if (c->port[0] == lint->options->ports[i] || c->port[1] == lint->options->ports[i])
@@ -67,7 +67,7 @@ static void close_connection(struct iw_lint_connection *c)
 }
 
 /* Called when the table makes room. */
-static void dropped(void *context, struct iw_connection *tcp)
+static void dropped(void *context, struct iw_capture_connection *tcp)
 {
     struct iw_lint *lint = context;
 
@@ -79,8 +79,9 @@ static void dropped(void *context, struct iw_connection *tcp)
 
 static void make_room(struct iw_lint *lint)
 {
-    struct iw_connection *oldest =
-        lint->open < lint->options->connections ? NULL : iw_connections_oldest_used(lint->table);
+    struct iw_capture_connection *oldest = lint->open < lint->options->connections
+                                               ? NULL
+                                               : iw_capture_connections_oldest_used(lint->table);
 
     if (oldest == NULL)
         return;
@@ -209,7 +210,7 @@ static void prefetch(const void *from, size_t length)
 
 /* Prefetches what judging a packet reads: the sending side's half of the observer if there are
  * octets, and the beginning of the other's for the acknowledgement. */
-static void soon(const struct iw_connection *tcp, unsigned direction, bool octets)
+static void soon(const struct iw_capture_connection *tcp, unsigned direction, bool octets)
 {
     enum { ACKNOWLEDGED = 320 };
     const struct iw_lint_connection *c = tcp->user;
@@ -287,7 +288,7 @@ static int read_frames(struct iw_lint *lint, struct iw_capture *c, struct iw_fra
         struct iw_frame frames[IW_CAPTURE_BATCH];
         size_t count;
         got = iw_capture_batch(c, frames, IW_CAPTURE_BATCH, &count, error);
-        (void)iw_connections_take(lint->table, f, frames, count, counts);
+        (void)iw_capture_connections_take(lint->table, f, frames, count, counts);
         iw_lint_lines_settle(lint);
         if (terminal)
             shown = progress(c, shown);
@@ -311,8 +312,8 @@ static int walk(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments 
         iw_lint_sarif_begin(lint);
     int got = read_frames(lint, c, f, &counts, error);
     counts.incomplete = iw_fragments_incomplete(f);
-    for (size_t i = 0; i < iw_connections_count(lint->table); i++) {
-        struct iw_connection *tcp = iw_connections_get(lint->table, i);
+    for (size_t i = 0; i < iw_capture_connections_count(lint->table); i++) {
+        struct iw_capture_connection *tcp = iw_capture_connections_get(lint->table, i);
 
         if (tcp != NULL && tcp->user != NULL)
             close_connection(tcp->user);
@@ -374,16 +375,16 @@ int iw_lint_run(const struct iw_lint_options *options, FILE *out)
     catch_signals(options);
     iw_lint_lines_begin(&lint, out);
     lint.scratch = iw_got(malloc(iw_observer_scratch_size()));
-    lint.table = iw_got(iw_connections_new(TABLE, on_segment, &lint));
+    lint.table = iw_got(iw_capture_connections_new(TABLE, on_segment, &lint));
     if (options->annotate != NULL)
         lint.notes = iw_got(malloc(IW_LINT_NOTES * sizeof(*lint.notes)));
-    iw_connections_recycle(lint.table, dropped);
-    iw_connections_tell_acks(lint.table);
-    iw_connections_foresee(lint.table, soon);
+    iw_capture_connections_recycle(lint.table, dropped);
+    iw_capture_connections_tell_acks(lint.table);
+    iw_capture_connections_foresee(lint.table, soon);
     if (options->into == NULL || iw_lint_extract_begin(&lint))
         status = lint_capture(&lint, c);
     iw_capture_close(c);
-    iw_connections_free(lint.table);
+    iw_capture_connections_free(lint.table);
     free(lint.scratch);
     iw_lint_lines_free(&lint);
     iw_lint_free_notes(&lint);

@@ -102,8 +102,8 @@ void iw_lint_lines_settle(struct iw_lint *lint)
 
     if (lint->n_lines == 0)
         return;
-    for (size_t i = 0; i < iw_connections_count(lint->table); i++) {
-        const struct iw_connection *tcp = iw_connections_get(lint->table, i);
+    for (size_t i = 0; i < iw_capture_connections_count(lint->table); i++) {
+        const struct iw_capture_connection *tcp = iw_capture_connections_get(lint->table, i);
         uint64_t first = tcp != NULL && tcp->user != NULL ? first_open(tcp->user) : UINT64_MAX;
 
         last = first < last ? first : last;

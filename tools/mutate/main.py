@@ -22,7 +22,7 @@ from multiprocessing.connection import wait
 
 sys.dont_write_bytecode = True
 import draw  # noqa: E402
-import planted  # noqa: E402
+import planted_edits  # noqa: E402
 import reach  # noqa: E402
 import report as reports  # noqa: E402
 import suite  # noqa: E402
@@ -228,7 +228,7 @@ class Run:
 
 def plant(options):
     """Makes the edits of planted.csv; 0 if each test that is named notices."""
-    rows = [row for row in planted.read(trees.TOP) if fits(row["file"], options.only)]
+    rows = [row for row in planted_edits.read(trees.TOP) if fits(row["file"], options.only)]
     left, begun, wrong = list(rows), 0, 0
     pool = Pool(min(options.jobs, max(1, len(rows))), ["plain"], reach.Probes(edited_files()), None)
     try:

@@ -12,7 +12,7 @@ import time
 import traceback
 
 import guard
-import planted
+import planted_edits
 import reach
 import suite
 import tree as trees
@@ -281,7 +281,7 @@ class Worker:
 
     def plant(self, row):
         """The tests that did not notice a planted fault, each with the reason."""
-        if wrong := planted.wrong_edit(trees.TOP, row):
+        if wrong := planted_edits.wrong_edit(trees.TOP, row):
             return [wrong]
         if not self.clean_suite:
             self.learn_verdicts()
@@ -290,7 +290,7 @@ class Worker:
             return [f"{name} fails without the edit" for name in failing]
         old = self.original(row["file"])
         try:
-            self.put(row["file"], planted.edited(old, row))
+            self.put(row["file"], planted_edits.edited(old, row))
             return [f"{test} {why}" for test in row["tests"].split() if (why := self.unnoticed(test))]
         finally:
             guard.sweep()

@@ -44,7 +44,7 @@ struct recorded {
 struct recording {
     const char *name;
     const struct iw_script *script;
-    struct iw_connections *table;
+    struct iw_capture_connections *table;
     size_t first, count; /* the connections that are wanted */
     struct recorded connection[CONNECTIONS];
     uint64_t frame, time;
@@ -69,7 +69,7 @@ static void close_recording(struct recording *r)
         iw_observer_free(c->observer);
         memset(c, 0, sizeof(*c));
     }
-    iw_connections_free(r->table);
+    iw_capture_connections_free(r->table);
     r->table = NULL;
 }
 
@@ -261,7 +261,7 @@ static int on_segment(void *context, const struct iw_segment *s)
 
 static void walk(struct recording *r, const char *path)
 {
-    r->table = iw_got(iw_connections_new(TABLE, on_segment, r));
+    r->table = iw_got(iw_capture_connections_new(TABLE, on_segment, r));
     struct iw_capture_counts counts = {0};
     iw_capture_walk(path, r->table, &counts, r->error); /* is empty unless that fails */
     if (!*r->error && counts.ignored)
@@ -300,7 +300,8 @@ static void push_findings(lua_State *L, const struct recorded *c)
 
 static void push_connection(lua_State *L, const struct recording *r, size_t number)
 {
-    const struct iw_connection *tcp = iw_connections_get(r->table, r->first + number);
+    const struct iw_capture_connection *tcp =
+        iw_capture_connections_get(r->table, r->first + number);
     const struct recorded *c = &r->connection[number];
     lua_newtable(L);
     for (int side = 0; side < 2; side++) {
@@ -373,7 +374,7 @@ static int l_capture(lua_State *L)
     iw_script_check_time(L);
     if (*r->error)
         return luaL_error(L, "%s", r->error);
-    size_t total = iw_connections_count(r->table);
+    size_t total = iw_capture_connections_count(r->table);
     if (all && total > r->count)
         return luaL_error(L, "%s: more than %d TCP connections", name, CONNECTIONS);
     size_t count = total > r->first ? total - r->first : 0;

@@ -8,7 +8,7 @@
 #include "script_host.h"
 #include "script_primitives.h"
 #include "script_value.h"
-#include "station/judge.h"
+#include "station/conn_judge.h"
 
 #define CONN "iw.conn"
 #define LISTENER "iw.listener"

@@ -20,7 +20,7 @@ static struct {
     enum iw_decode decoded;
     struct iw_packet packet;
     struct iw_segment segment;
-    struct iw_connection *dropped;
+    struct iw_capture_connection *dropped;
     iw_segment_fn *seen;
     iw_dropped_fn *drop;
     void *context;
@@ -76,30 +76,31 @@ char *iw_address_print(char *text, const struct iw_address *address, uint16_t po
     return NULL;
 }
 
-struct iw_connections *iw_connections_new(size_t limit, iw_segment_fn *seen, void *context)
+struct iw_capture_connections *iw_capture_connections_new(size_t limit, iw_segment_fn *seen,
+                                                          void *context)
 {
     spy_note("table of %zu\n", limit);
     fake.seen = seen;
     fake.context = context;
-    return fake.no_table ? NULL : (struct iw_connections *)&some[1];
+    return fake.no_table ? NULL : (struct iw_capture_connections *)&some[1];
 }
 
-void iw_connections_recycle(struct iw_connections *t, iw_dropped_fn *dropped)
+void iw_capture_connections_recycle(struct iw_capture_connections *t, iw_dropped_fn *dropped)
 {
     assert_non_null(t);
     spy_note("recycle\n");
     fake.drop = dropped;
 }
 
-void iw_connections_tell_acks(struct iw_connections *t)
+void iw_capture_connections_tell_acks(struct iw_capture_connections *t)
 {
     assert_non_null(t);
     spy_note("acks\n");
 }
 
-int iw_connections_take(struct iw_connections *t, struct iw_fragments *f,
-                        const struct iw_frame *frames, size_t count,
-                        struct iw_capture_counts *counts)
+int iw_capture_connections_take(struct iw_capture_connections *t, struct iw_fragments *f,
+                                const struct iw_frame *frames, size_t count,
+                                struct iw_capture_counts *counts)
 {
     assert_non_null(t);
     assert_non_null(f);
@@ -113,7 +114,7 @@ int iw_connections_take(struct iw_connections *t, struct iw_fragments *f,
     return 0;
 }
 
-void iw_connections_free(struct iw_connections *t)
+void iw_capture_connections_free(struct iw_capture_connections *t)
 {
     assert_non_null(t);
     spy_note("free table\n");
@@ -377,7 +378,7 @@ static void what_is_not_decoded_has_a_reason(void **state)
 static void segments_are_of_somebody(void **state)
 {
     static const char nobody[] = "capture: a segment of nobody";
-    static struct iw_connection connection;
+    static struct iw_capture_connection connection;
 
     (void)state;
     again();

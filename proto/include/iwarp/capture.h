@@ -185,7 +185,7 @@ char *iw_address_print(char *text, const struct iw_address *address, uint16_t po
 
 /* Side 0 is the one that sent the SYN; without a SYN in the capture, the one that did not send the
  * SYN/ACK, else the first sender. A direction has the number of its sending side. */
-struct iw_connection {
+struct iw_capture_connection {
     alignas(64) uint64_t number; /* from 0, in order of appearance */
     struct iw_address address[2];
     uint16_t port[2];
@@ -208,13 +208,13 @@ enum iw_segment_kind {
     IW_SEGMENT_DATA,
     IW_SEGMENT_FIN,
     IW_SEGMENT_RST,
-    IW_SEGMENT_ACK /* only with iw_connections_tell_acks; comes before DATA */
+    IW_SEGMENT_ACK /* only with iw_capture_connections_tell_acks; comes before DATA */
 };
 
 /* The meaning of one frame for one direction; a frame can give several (SYN, DATA, FIN or RST). */
 struct iw_segment {
     enum iw_segment_kind kind;
-    struct iw_connection *connection;
+    struct iw_capture_connection *connection;
     unsigned direction;
     /* DATA: of its first octet; FIN, RST: after the last octet sent before; ACK: after the last
      * octet of the other direction that it acknowledges. */
@@ -229,35 +229,37 @@ struct iw_segment {
 /* Returns 0 to go on, a positive number to stop. */
 typedef int iw_segment_fn(void *context, const struct iw_segment *segment);
 
-struct iw_connections;
+struct iw_capture_connections;
 
 /* Creates a table of at most `limit` connections (about 150 octets each, allocated as they appear)
  * that calls `seen` for each segment. Segments come as in the capture: repeated, overlapping, out
  * of order; iw_stream puts them together. Octets before position 0 (keep-alives, octets sent before
  * the capture began) are left out. Returns NULL without memory. */
-struct iw_connections *iw_connections_new(size_t limit, iw_segment_fn *seen, void *context);
+struct iw_capture_connections *iw_capture_connections_new(size_t limit, iw_segment_fn *seen,
+                                                          void *context);
 
 /* Makes a full table drop the least recently used connection to make room, from now on. `dropped`
  * is called with `context` before. */
-typedef void iw_dropped_fn(void *context, struct iw_connection *c);
-void iw_connections_recycle(struct iw_connections *t, iw_dropped_fn *dropped);
+typedef void iw_dropped_fn(void *context, struct iw_capture_connection *c);
+void iw_capture_connections_recycle(struct iw_capture_connections *t, iw_dropped_fn *dropped);
 /* Returns the least recently used connection that has a `user`, or NULL if there is none. */
-struct iw_connection *iw_connections_oldest_used(struct iw_connections *t);
+struct iw_capture_connection *iw_capture_connections_oldest_used(struct iw_capture_connections *t);
 /* Makes the table report acknowledgements to `seen`, too, from now on. */
-void iw_connections_tell_acks(struct iw_connections *t);
+void iw_capture_connections_tell_acks(struct iw_capture_connections *t);
 
 /* Adds a decoded frame (iw_packet_decode returned IW_DECODE_TCP). A SYN on a connection that is
  * closed or had another initial sequence number starts a new one. Returns 0; -1 if the table is
  * full or out of memory (the frame is then ignored); else the value that `seen` returned. */
-int iw_connections_add(struct iw_connections *t, const struct iw_frame *frame,
-                       const struct iw_packet *packet);
+int iw_capture_connections_add(struct iw_capture_connections *t, const struct iw_frame *frame,
+                               const struct iw_packet *packet);
 
 /* Returns the number of places, empty ones included. */
-size_t iw_connections_count(const struct iw_connections *t);
+size_t iw_capture_connections_count(const struct iw_capture_connections *t);
 /* Returns connection `number`, below the count; it lives as long as the table. A table that drops
  * connections reuses their places; NULL means an empty place. */
-struct iw_connection *iw_connections_get(const struct iw_connections *t, size_t number);
-void iw_connections_free(struct iw_connections *t);
+struct iw_capture_connection *iw_capture_connections_get(const struct iw_capture_connections *t,
+                                                         size_t number);
+void iw_capture_connections_free(struct iw_capture_connections *t);
 
 /* The number of frames in a capture, by the result of decoding. */
 struct iw_capture_counts {
@@ -271,18 +273,18 @@ struct iw_capture_counts {
 /* Decodes frames (at most IW_CAPTURE_BATCH), reassembles fragments and adds TCP to the table.
  * Returns 0, or the value that `seen` returned, which ends it. With thousands of connections most
  * time goes into waiting for memory, so it prefetches everything that a batch needs. */
-int iw_connections_take(struct iw_connections *t, struct iw_fragments *f,
-                        const struct iw_frame *frames, size_t count,
-                        struct iw_capture_counts *counts);
+int iw_capture_connections_take(struct iw_capture_connections *t, struct iw_fragments *f,
+                                const struct iw_frame *frames, size_t count,
+                                struct iw_capture_counts *counts);
 /* Calls `soon` shortly before a packet of this direction, with or without octets, is added, so that
  * the user can prefetch its own state of the connection. */
-typedef void iw_soon_fn(const struct iw_connection *c, unsigned direction, bool octets);
-void iw_connections_foresee(struct iw_connections *t, iw_soon_fn *soon);
+typedef void iw_soon_fn(const struct iw_capture_connection *c, unsigned direction, bool octets);
+void iw_capture_connections_foresee(struct iw_capture_connections *t, iw_soon_fn *soon);
 
 /* Reads a whole capture into a table. Returns 0 at the end of the file, -1 with an error line, else
  * the value that `seen` returned. `counts` may be NULL. */
-int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_capture_counts *counts,
-                    char error[IW_CAPTURE_ERROR]);
+int iw_capture_walk(const char *path, struct iw_capture_connections *t,
+                    struct iw_capture_counts *counts, char error[IW_CAPTURE_ERROR]);
 
 /* ------------------------------------------------------------- pcapng writer */
 

@@ -56,7 +56,7 @@ static int see(void *context, const struct iw_segment *s)
 /* What was foretold, one word for each: the host, direction, and whether octets come. */
 static char foretold[200];
 
-static void soon(const struct iw_connection *c, unsigned direction, bool data)
+static void soon(const struct iw_capture_connection *c, unsigned direction, bool data)
 {
     size_t length = strlen(foretold);
     snprintf(foretold + length, sizeof(foretold) - length, "%c%c%c ", 'a' + c->address[0].octets[3],
@@ -64,14 +64,14 @@ static void soon(const struct iw_connection *c, unsigned direction, bool data)
 }
 
 struct table {
-    struct iw_connections *connections;
+    struct iw_capture_connections *connections;
     struct iw_fragments *fragments;
     struct iw_capture_counts counts;
 };
 
 static struct table begin(size_t limit)
 {
-    struct table t = {.connections = iw_connections_new(limit, see, NULL),
+    struct table t = {.connections = iw_capture_connections_new(limit, see, NULL),
                       .fragments = iw_fragments_new()};
     assert_non_null(t.connections);
     assert_non_null(t.fragments);
@@ -85,16 +85,16 @@ static int take(struct table *t)
 {
     int result = 0;
     for (size_t at = 0; at < count && result == 0; at += IW_CAPTURE_BATCH)
-        result = iw_connections_take(t->connections, t->fragments, frames + at,
-                                     count - at < IW_CAPTURE_BATCH ? count - at : IW_CAPTURE_BATCH,
-                                     &t->counts);
+        result = iw_capture_connections_take(
+            t->connections, t->fragments, frames + at,
+            count - at < IW_CAPTURE_BATCH ? count - at : IW_CAPTURE_BATCH, &t->counts);
     count = 0;
     return result;
 }
 
 static void end(struct table *t)
 {
-    iw_connections_free(t->connections);
+    iw_capture_connections_free(t->connections);
     iw_fragments_free(t->fragments);
 }
 
@@ -103,11 +103,11 @@ static void segments_are_foretold(void **state)
     (void)state;
     int user;
     struct table t = begin(100);
-    iw_connections_foresee(t.connections, soon);
+    iw_capture_connections_foresee(t.connections, soon);
     for (uint8_t i = 0; i < 32; i++) {
         add(4, i, false, IW_TCP_SYN, "");
         assert_int_equal(take(&t), 0);
-        iw_connections_get(t.connections, i)->user = i % 2 == 0 ? &user : NULL;
+        iw_capture_connections_get(t.connections, i)->user = i % 2 == 0 ? &user : NULL;
     }
     add(4, 2, false, IW_TCP_ACK, "x");
     assert_int_equal(take(&t), 0);
@@ -126,7 +126,7 @@ static void segments_are_foretold(void **state)
     add(4, 8, false, IW_TCP_ACK, "");
     assert_int_equal(take(&t), 0);
     assert_string_equal(foretold, "c>+ c<- \x7f<+ i>- ");
-    assert_int_equal(iw_connections_count(t.connections), MANY + 1);
+    assert_int_equal(iw_capture_connections_count(t.connections), MANY + 1);
     for (uint8_t i = 0; i < 32; i += 2) {
         foretold[0] = '\0';
         add(4, i, true, IW_TCP_ACK, "z");
@@ -135,7 +135,7 @@ static void segments_are_foretold(void **state)
         assert_string_equal(foretold + 1, "<+ ");
     }
     foretold[0] = '\0';
-    iw_connections_foresee(t.connections, NULL);
+    iw_capture_connections_foresee(t.connections, NULL);
     add(4, 2, false, IW_TCP_ACK, "x");
     assert_int_equal(take(&t), 0);
     assert_string_equal(foretold, "");
@@ -177,11 +177,13 @@ static void families_are_told_apart(void **state)
         add(first ? 4 : 6, 1, false, IW_TCP_SYN, "");
         add(first ? 6 : 4, 1, true, IW_TCP_SYN | IW_TCP_ACK, "");
         assert_int_equal(take(&t), 0);
-        assert_int_equal(iw_connections_count(t.connections), 2);
-        assert_int_equal(iw_connections_get(t.connections, 0)->address[0].family, first ? 6 : 4);
-        assert_int_equal(iw_connections_get(t.connections, 1)->address[1].family, first ? 4 : 6);
-        assert_true(iw_connections_get(t.connections, 0)->syn[1]);
-        assert_false(iw_connections_get(t.connections, 1)->syn[1]);
+        assert_int_equal(iw_capture_connections_count(t.connections), 2);
+        assert_int_equal(iw_capture_connections_get(t.connections, 0)->address[0].family,
+                         first ? 6 : 4);
+        assert_int_equal(iw_capture_connections_get(t.connections, 1)->address[1].family,
+                         first ? 4 : 6);
+        assert_true(iw_capture_connections_get(t.connections, 0)->syn[1]);
+        assert_false(iw_capture_connections_get(t.connections, 1)->syn[1]);
         end(&t);
     }
 }

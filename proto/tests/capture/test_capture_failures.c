@@ -184,11 +184,11 @@ static void every_allocation_of_a_reader_can_fail(void **state)
         assert_true(has_failed());
         assert_string_equal(error, expected);
     }
-    struct iw_connections *t = iw_connections_new(1, no_segments, NULL);
+    struct iw_capture_connections *t = iw_capture_connections_new(1, no_segments, NULL);
     let_fail_after(4, "memory", ENOMEM); /* the fragments */
     assert_int_equal(iw_capture_walk(path, t, NULL, error), -1);
     assert_string_equal(error, expected);
-    iw_connections_free(t);
+    iw_capture_connections_free(t);
     struct iw_capture *c = iw_capture_open(path, error);
     assert_non_null(c);
     let_fail("memory", ENOMEM);
@@ -216,19 +216,19 @@ static void connections_go_on_without_memory(void **state)
 {
     (void)state;
     for (unsigned n = 0; n < 6; n++) { /* a wider table, or one more chunk: two allocations */
-        struct iw_connections *t = iw_connections_new(600, no_segments, NULL);
+        struct iw_capture_connections *t = iw_capture_connections_new(600, no_segments, NULL);
         unsigned lost = 0;
         assert_non_null(t);
         let_fail_after(n, "memory", ENOMEM);
         for (uint16_t i = 0; i < 600; i++) {
             const struct iw_frame frame = {.number = i + 1u};
             const struct iw_packet packet = {.source_port = i, .flags = IW_TCP_SYN};
-            lost += iw_connections_add(t, &frame, &packet) < 0;
+            lost += iw_capture_connections_add(t, &frame, &packet) < 0;
         }
         assert_true(has_failed());
         assert_int_equal(lost, 1);
-        assert_int_equal(iw_connections_count(t), 599);
-        iw_connections_free(t);
+        assert_int_equal(iw_capture_connections_count(t), 599);
+        iw_capture_connections_free(t);
     }
 }
 
@@ -242,12 +242,12 @@ static void every_allocation_of_connections_can_fail(void **state)
     (void)state;
     for (;; n++) {
         let_fail_after(n, "memory", ENOMEM);
-        struct iw_connections *t = iw_connections_new(4, no_segments, NULL);
+        struct iw_capture_connections *t = iw_capture_connections_new(4, no_segments, NULL);
         if (t != NULL)
-            (void)iw_connections_add(t, &frame, &packet);
+            (void)iw_capture_connections_add(t, &frame, &packet);
         bool failed = has_failed();
-        size_t count = t == NULL ? 0 : iw_connections_count(t);
-        iw_connections_free(t);
+        size_t count = t == NULL ? 0 : iw_capture_connections_count(t);
+        iw_capture_connections_free(t);
         assert_int_equal(count, failed ? 0 : 1);
         if (!failed)
             break;

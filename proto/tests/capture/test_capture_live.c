@@ -92,13 +92,13 @@ static void loopback(void **state)
 
     struct seen seen = {.syns = 0};
     struct iw_capture_counts frames;
-    struct iw_connections *t = iw_connections_new(1, see, &seen);
+    struct iw_capture_connections *t = iw_capture_connections_new(1, see, &seen);
     assert_int_equal(iw_capture_walk(path, t, &frames, error), 0);
     assert_int_equal(frames.frames, counts.written);
     assert_int_equal(seen.syns, 2);
     assert_string_equal(seen.octets, "hello");
-    assert_int_equal(iw_connections_get(t, 0)->port[1], ntohs(address.sin_port));
-    iw_connections_free(t);
+    assert_int_equal(iw_capture_connections_get(t, 0)->port[1], ntohs(address.sin_port));
+    iw_capture_connections_free(t);
 }
 
 static void bad_parameters(void **state)

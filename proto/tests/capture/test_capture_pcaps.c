@@ -80,7 +80,7 @@ static void check_sample(const struct sample *sample)
     struct iw_capture_counts counts;
     struct rebuilt *r = calloc(1, sizeof(*r));
     assert_non_null(r);
-    struct iw_connections *t = iw_connections_new(2, rebuild, r);
+    struct iw_capture_connections *t = iw_capture_connections_new(2, rebuild, r);
     assert_non_null(t);
     snprintf(path, sizeof(path), "%s/%s.pcap", IW_PCAPS_DIR, sample->file);
     int result = iw_capture_walk(path, t, &counts, error);
@@ -89,9 +89,9 @@ static void check_sample(const struct sample *sample)
     assert_int_equal(counts.frames, sample->frames);
     assert_int_equal(counts.decoded[IW_DECODE_TCP], sample->frames);
     assert_int_equal(counts.ignored, 0);
-    assert_int_equal(iw_connections_count(t), sample->connections);
+    assert_int_equal(iw_capture_connections_count(t), sample->connections);
     for (size_t i = 0; i < sample->connections; i++) {
-        const struct iw_connection *c = iw_connections_get(t, i);
+        const struct iw_capture_connection *c = iw_capture_connections_get(t, i);
         const uint8_t initiator[4] = {10, 9, 0, 2};
         assert_memory_equal(c->address[0].octets, initiator, 4);
         assert_true(c->syn[0] && c->syn[1]);
@@ -108,7 +108,7 @@ static void check_sample(const struct sample *sample)
                                 START);
         }
     }
-    iw_connections_free(t);
+    iw_capture_connections_free(t);
     free(r);
 }
 
@@ -139,19 +139,19 @@ static void walk_ignores_and_stops(void **state)
     const char *path = IW_PCAPS_DIR "/siw-ib_send_lat-64B-crcon.pcap";
     char error[IW_CAPTURE_ERROR] = "";
     struct iw_capture_counts counts;
-    struct iw_connections *t = iw_connections_new(1, pass, NULL);
+    struct iw_capture_connections *t = iw_capture_connections_new(1, pass, NULL);
     assert_int_equal(iw_capture_walk(path, t, &counts, error), 0);
     assert_int_equal(counts.frames, 151);
     assert_int_equal(counts.ignored, 113);
-    iw_connections_free(t);
+    iw_capture_connections_free(t);
 
     unsigned segments = 0;
-    t = iw_connections_new(2, stop_at_data, &segments);
+    t = iw_capture_connections_new(2, stop_at_data, &segments);
     assert_int_equal(iw_capture_walk(path, t, &counts, error), 7);
     assert_int_equal(segments, 3);
     assert_int_equal(counts.frames, 4);
     assert_string_equal(error, "");
-    iw_connections_free(t);
+    iw_capture_connections_free(t);
 }
 
 int main(void)

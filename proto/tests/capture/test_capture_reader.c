@@ -227,7 +227,7 @@ static void walk_tells_errors(void **state)
     (void)state;
     char error[IW_CAPTURE_ERROR] = "";
     struct iw_capture_counts counts;
-    struct iw_connections *t = iw_connections_new(1, NULL, NULL);
+    struct iw_capture_connections *t = iw_capture_connections_new(1, NULL, NULL);
     assert_int_equal(iw_capture_walk(scratch_file("in.pcap", pcap, FIRST + 1), t, &counts, error),
                      -1);
     expect_error(error, scratch_path("in.pcap"), "frame 2 at offset 44: ", "truncated");
@@ -235,7 +235,7 @@ static void walk_tells_errors(void **state)
     assert_int_equal(counts.decoded[IW_DECODE_CUT], 1);
     assert_int_equal(iw_capture_walk(scratch_path("absent"), t, NULL, error), -1);
     expect_error(error, scratch_path("absent"), "cannot be opened: ", "No such file");
-    iw_connections_free(t);
+    iw_capture_connections_free(t);
 }
 
 /* The lowest descriptor that is free. */
@@ -258,10 +258,10 @@ static void files_are_closed(void **state)
     assert_int_equal(free_descriptor(), before);
     assert_null(iw_capture_open(scratch_file("in.pcap", "no capture", 10), error));
     assert_int_equal(free_descriptor(), before);
-    struct iw_connections *t = iw_connections_new(1, NULL, NULL);
+    struct iw_capture_connections *t = iw_capture_connections_new(1, NULL, NULL);
     assert_int_equal(iw_capture_walk(scratch_file("in.pcap", pcap, FIRST + 1), t, NULL, error), -1);
     assert_int_equal(free_descriptor(), before);
-    iw_connections_free(t);
+    iw_capture_connections_free(t);
 }
 
 int main(void)

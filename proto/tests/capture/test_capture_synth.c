@@ -154,7 +154,7 @@ static struct replay *replay(const char *path, uint64_t frames)
     assert_non_null(r);
     for (unsigned i = 0; i < 2; i++)
         iw_stream_init(&r->stream[i], r->window[i], sizeof(r->window[i]), 0);
-    struct iw_connections *t = iw_connections_new(10, replay_segment, r);
+    struct iw_capture_connections *t = iw_capture_connections_new(10, replay_segment, r);
     struct iw_capture *c = iw_capture_open(path, error);
     assert_non_null(c);
     struct iw_frame frame;
@@ -165,13 +165,13 @@ static struct replay *replay(const char *path, uint64_t frames)
         last = frame.time;
         check_sums(&frame);
         assert_int_equal(iw_packet_decode(&frame, &packet), IW_DECODE_TCP);
-        assert_int_equal(iw_connections_add(t, &frame, &packet), 0);
+        assert_int_equal(iw_capture_connections_add(t, &frame, &packet), 0);
         frames--;
     }
     assert_string_equal(error, "");
     assert_int_equal(frames, 0);
     iw_capture_close(c);
-    iw_connections_free(t);
+    iw_capture_connections_free(t);
     return r;
 }
 

@@ -29,7 +29,7 @@ struct fpdu_place {
 
 struct watched {
     struct iw_observer *observer;
-    const struct iw_connection *connection;
+    const struct iw_capture_connection *connection;
     unsigned initiator; /* its direction in the capture */
     unsigned segments[2][16];
     unsigned messages[2][16];
@@ -93,7 +93,7 @@ static void see(void *context, const struct iw_observation *o)
     }
 }
 
-static struct watched *watch(struct walk *w, struct iw_connection *c)
+static struct watched *watch(struct walk *w, struct iw_capture_connection *c)
 {
     struct iw_observer_config config = {
         .crc32c = iw_crc32c_portable, .context = w, .seen = see, .extensions = true};
@@ -141,7 +141,7 @@ static void walk_file(struct walk *w, const json_t *entry)
 {
     char path[512], error[IW_CAPTURE_ERROR];
     const char *file = json_string_value(json_object_get(entry, "file"));
-    struct iw_connections *table = iw_connections_new(CONNECTIONS, on_segment, w);
+    struct iw_capture_connections *table = iw_capture_connections_new(CONNECTIONS, on_segment, w);
 
     assert_non_null(file);
     assert_non_null(table);
@@ -151,7 +151,7 @@ static void walk_file(struct walk *w, const json_t *entry)
         fail_msg("%s", error);
     for (size_t i = 0; i < w->connections; i++)
         iw_observer_free(w->watched[i].observer);
-    iw_connections_free(table);
+    iw_capture_connections_free(table);
 }
 
 /* ---- the manifest ---- */

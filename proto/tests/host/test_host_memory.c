@@ -178,12 +178,12 @@ static bool read_capture(void)
     char error[IW_CAPTURE_ERROR] = "";
     size_t octets = 0;
     struct iw_capture_counts counts;
-    struct iw_connections *t = iw_connections_new(100, see, &octets);
+    struct iw_capture_connections *t = iw_capture_connections_new(100, see, &octets);
     int result = t == NULL ? -1 : iw_capture_walk(scratch_path("in.pcapng"), t, &counts, error);
     if (t != NULL && result < 0)
         assert_int_not_equal(error[0], '\0');
     bool good = result == 0 && counts.ignored == 0 && octets == 200;
-    iw_connections_free(t);
+    iw_capture_connections_free(t);
     return good;
 }
 

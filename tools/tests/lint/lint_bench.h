@@ -17,7 +17,7 @@
 struct bench {
     struct iw_lint_options options;
     struct iw_lint lint;
-    struct iw_connection tcp;
+    struct iw_capture_connection tcp;
     struct iw_lint_connection c;
     FILE *to;
     char *text; /* what was written to it */
@@ -31,11 +31,11 @@ static inline struct bench *bench_open(enum iw_lint_format format)
     assert_non_null(b);
     b->options = (struct iw_lint_options){
         .path = "a.pcap", .format = format, .stag = -1, .connection = -1, .owner = -1};
-    b->tcp = (struct iw_connection){.number = 7,
-                                    .address = {{4, {10, 0, 0, 1}}, {4, {10, 0, 0, 2}}},
-                                    .port = {1001, 2002},
-                                    .first_frame = 3,
-                                    .last_frame = 44};
+    b->tcp = (struct iw_capture_connection){.number = 7,
+                                            .address = {{4, {10, 0, 0, 1}}, {4, {10, 0, 0, 2}}},
+                                            .port = {1001, 2002},
+                                            .first_frame = 3,
+                                            .last_frame = 44};
     b->lint = (struct iw_lint){.options = &b->options, .frame = 30};
     b->to = open_memstream(&b->text, &b->size);
     assert_non_null(b->to);

@@ -68,7 +68,7 @@ static void lines_settle(void **state)
 {
     struct bench *b = bench_open(IW_LINT_TEXT);
     (void)state;
-    b->lint.table = iw_connections_new(4, nothing_is_seen, NULL);
+    b->lint.table = iw_capture_connections_new(4, nothing_is_seen, NULL);
     assert_non_null(b->lint.table);
     iw_lint_lines_settle(&b->lint);
     left(b, "");
@@ -77,7 +77,7 @@ static void lines_settle(void **state)
     left(b, "");
     iw_lint_lines_settle(&b->lint);
     left(b, "b\na\n");
-    iw_connections_free(b->lint.table);
+    iw_capture_connections_free(b->lint.table);
     bench_close(b);
 }
 

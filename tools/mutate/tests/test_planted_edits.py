@@ -9,7 +9,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-import planted  # noqa: E402
+import planted_edits  # noqa: E402
 
 TEST = "static void test_one(void **state)\n{\n}\n"
 
@@ -28,8 +28,8 @@ class Table(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
 
     def wrong(self, row):
-        self.write(planted.TABLE, "file,old,new,tests\n" + row + "\n")
-        return [line.partition(": ")[2] for line in planted.check(self.top, self.top / "build")]
+        self.write(planted_edits.TABLE, "file,old,new,tests\n" + row + "\n")
+        return [line.partition(": ")[2] for line in planted_edits.check(self.top, self.top / "build")]
 
     def test_good(self):
         self.assertEqual(self.wrong("a.c,x = 1,x = 2,test_a:test_one"), [])
@@ -49,9 +49,9 @@ class Table(unittest.TestCase):
         self.assertEqual(self.wrong("a.c,x = 1,x = 2,test_b:test_one"), ["there is no test program test_b"])
 
     def test_columns(self):
-        self.write(planted.TABLE, "file,old,new\n")
-        with self.assertRaises(planted.trees.Bad):
-            planted.check(self.top, self.top / "build")
+        self.write(planted_edits.TABLE, "file,old,new\n")
+        with self.assertRaises(planted_edits.trees.Bad):
+            planted_edits.check(self.top, self.top / "build")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The second loop: the whole suite against iwarp-agent on our own libibverbs.
 
-usage: check_suite.py IWARP-CONFORM TARGET BASELINE
+usage: check_verbs_agent.py IWARP-CONFORM TARGET BASELINE
 
 TARGET is conformance/targets/verbs-agent.lua, played at a free port; BASELINE gives a reason for each case that does not pass. No case may be
 INCONCLUSIVE.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "judge.h"
+#include "conn_judge.h"
 
 #include "host/text.h"
 #include "iwarp/crc32c.h"

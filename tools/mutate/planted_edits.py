@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Faults planted by hand, with the tests that must notice them: proto/rules/planted.csv.
 
-usage: planted.py BUILD
+usage: planted_edits.py BUILD
 
 Checks the table against the sources and the tests of a build: what is replaced is there exactly once, and each test exists.
 main.py --planted makes each edit and asks the tests."""

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_JUDGE_H
-#define IW_RUNNER_JUDGE_H
+#ifndef IW_RUNNER_CONN_JUDGE_H
+#define IW_RUNNER_CONN_JUDGE_H
 
 /* Judges a connection from outside, after the fact, as a bystander would who has its capture: for
  * connections whose octets a case compares by itself. */
