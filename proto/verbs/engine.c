@@ -38,6 +38,7 @@ static struct engine {
     uint64_t activity;   /* counts polls, and POLLS for a leader that left */
     uint64_t handed;     /* counts signals that somebody else waits for */
     uint64_t wait_until; /* when the wait of whoever drives ends by itself */
+    uint64_t spin;       /* ns that a wait polls before it sleeps */
 } engine;
 
 /* Fewer polls than this between two looks of the thread do not drive: a program that watches its
@@ -307,6 +308,15 @@ __attribute__((destructor)) static void end_judging(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* On one processor polling would only keep the peer from sending. */
+static uint64_t time_to_spin(const struct iw_verbs_settings *s)
+{
+    cpu_set_t processors;
+    if (sched_getaffinity(0, sizeof(processors), &processors) == 0 && CPU_COUNT(&processors) == 1)
+        return 0;
+    return (uint64_t)s->spin * 1000;
+}
+
 static int start(struct engine *e)
 {
     e->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -316,6 +326,7 @@ static int start(struct engine *e)
         e->watch = iw_watch_create(e->reactor, e->wake_fd, EPOLLIN, woken, e);
     if (start_memory(e) && e->watch != NULL && e->kick_fd >= 0 && start_thread(e) == 0) {
         e->started = true;
+        e->spin = time_to_spin(&e->settings);
         begin_judging(e);
         return 0;
     }
@@ -484,12 +495,24 @@ static int wait_once(struct engine *e, int fd, struct waiting *w)
     return w->result;
 }
 
+/* Polls for a while: to fall asleep and be woken takes longer than many answers do. */
+static void spin(struct engine *e, bool (*done)(const void *context), const void *context)
+{
+    const uint64_t end = e->spin > 0 ? iw_transport_now() + e->spin : 0;
+    while (!e->leader && !done(context) && iw_transport_now() < end) {
+        iw_verbs_poll();
+        pthread_mutex_unlock(&lock);
+        pthread_mutex_lock(&lock);
+    }
+}
+
 int iw_verbs_wait(int fd, unsigned *waiters, bool (*done)(const void *context), const void *context)
 {
     struct engine *e = &engine;
     struct waiting w = {.waiters = waiters};
     bool follow = false;
     int result = 0;
+    spin(e, done, context);
     while (result == 0 && !done(context)) {
         uint64_t handed = e->handed;
         w.leads = !e->leader && !follow;

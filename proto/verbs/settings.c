@@ -40,6 +40,8 @@ static void take(struct iw_verbs_settings *s, const char *name, const char *valu
         s->revision = strcmp(value, "1") == 0 ? 1 : 2;
     else if (strcmp(name, "mulpdu") == 0)
         s->mulpdu = (uint32_t)strtoul(value, NULL, 10);
+    else if (strcmp(name, "spin") == 0)
+        s->spin = (uint32_t)strtoul(value, NULL, 10);
     else
         take_switch(s, name, value);
 }
@@ -47,7 +49,7 @@ static void take(struct iw_verbs_settings *s, const char *name, const char *valu
 void iw_verbs_read_settings(const char *text, struct iw_verbs_settings *s)
 {
     *s = (struct iw_verbs_settings){
-        .crc = true, .rtr = true, .responder_first = true, .revision = 2};
+        .crc = true, .rtr = true, .responder_first = true, .revision = 2, .spin = IW_VERBS_SPIN};
     while (text != NULL && *text != '\0') {
         char word[WORD];
         size_t length = strcspn(text, ",");

@@ -10,11 +10,14 @@
 
 #include "iwarp/rules.h"
 
+enum { IW_VERBS_SPIN = 20 };
+
 struct iw_verbs_settings {
     bool crc, markers, rtr, responder_first, verbose;
     uint8_t revision;
     bool judge;                  /* into the folder that IWARP_RUN_FOLDER names */
     uint32_t mulpdu;             /* 0: from the EMSS */
+    uint32_t spin;               /* us that a wait polls before it sleeps */
     uint64_t capture;            /* with judge: octets to be recorded; 0: none */
     struct iw_switches switches; /* of every connection */
 };

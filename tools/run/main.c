@@ -8,6 +8,7 @@
 #include "host/options.h"
 #include "iwarp/mpa.h"
 #include "switch_options.h"
+#include "verbs/settings.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -31,6 +32,8 @@ static const struct iw_option options[] = {
      IW_OPTION_SWITCHES(struct run_settings, responder_first)},
     {"mulpdu", 0, "OCTETS", "MULPDU, 128 to 64768 (from TCP's segment size)", 0,
      IW_OPTION_COUNTS(struct run_settings, mulpdu, IW_MPA_MULPDU_MIN, IW_MPA_ULPDU_MAX)},
+    {"spin", 0, "US", "poll this long, 0 to 1000 us, before a wait for an event sleeps (20)", 0,
+     IW_OPTION_COUNTS(struct run_settings, spin, 0, 1000)},
     {"verbose", 'v', NULL, "report calls that are not supported, by name", 0,
      IW_OPTION_SETS(struct run_settings, verbose)},
     {"trace", 0, "FILE", "one JSON line per frame, fault and state of each connection", 0,
@@ -81,7 +84,8 @@ static int check_outputs(const struct run_judge *judge, const struct run_setting
 
 int main(int argc, char **argv)
 {
-    struct run_settings run = {.crc = true, .rtr = true, .responder_first = true, .revision = 2};
+    struct run_settings run = {
+        .crc = true, .rtr = true, .responder_first = true, .revision = 2, .spin = IW_VERBS_SPIN};
     struct run_judge judge = {.capture_mib = RUN_CAPTURE_MIB};
     const struct iw_option_table tables[] = {
         {NULL, options, sizeof(options) / sizeof(options[0]), &run},

@@ -95,9 +95,11 @@ int run_pass_settings(const struct run_settings *s, char *error, size_t room)
     FILE *out = open_memstream(&value, &length);
     if (out == NULL)
         iw_complain_memory();
-    fprintf(out, "crc=%s,markers=%s,rtr=%s,responder_first=%s,verbose=%s,revision=%u,mulpdu=%u",
+    fprintf(out,
+            "crc=%s,markers=%s,rtr=%s,responder_first=%s,verbose=%s,revision=%u,mulpdu=%u,spin=%u",
             s->crc ? "on" : "off", s->markers ? "on" : "off", s->rtr ? "on" : "off",
-            s->responder_first ? "on" : "off", s->verbose ? "on" : "off", s->revision, s->mulpdu);
+            s->responder_first ? "on" : "off", s->verbose ? "on" : "off", s->revision, s->mulpdu,
+            s->spin);
     if (s->judge)
         fprintf(out, ",judge=on,capture=%" PRIu64, s->capture);
     print_switches(out, &s->switches);

@@ -13,6 +13,7 @@ struct run_settings {
     bool crc, markers, rtr, responder_first, verbose, judge;
     uint8_t revision;
     uint32_t mulpdu;   /* 0: from the EMSS */
+    uint32_t spin;     /* us of polling before a wait sleeps */
     uint64_t capture;  /* octets, with `judge`; 0: none */
     const char *trace; /* file; NULL: no trace */
     struct iw_switches switches;

@@ -26,6 +26,7 @@ static void without_words(void **state)
         assert_false(s.switches.any || s.judge);
         assert_int_equal(s.revision, 2);
         assert_int_equal(s.mulpdu, 0);
+        assert_int_equal(s.spin, 20);
     }
 }
 
@@ -33,10 +34,11 @@ static void each_word(void **state)
 {
     const struct iw_verbs_settings s =
         read_words("crc=off,markers=on,rtr=off,responder_first=off,verbose=on,revision=1,mulpdu="
-                   "64768,judge=on,capture=77");
+                   "64768,judge=on,capture=77,spin=0");
     (void)state;
     assert_true(!s.crc && s.markers && !s.rtr && !s.responder_first && s.verbose && s.judge);
     assert_int_equal(s.capture, 77);
+    assert_int_equal(s.spin, 0);
     assert_int_equal(s.revision, 1);
     assert_int_equal(s.mulpdu, 64768);
     assert_true(read_words("crc=on,crc=off,crc=on").crc);

@@ -41,10 +41,10 @@ def main(run):
     shown = subprocess.run([run, "--crc", "off", "--mulpdu=200", "-v", "printenv", "LD_PRELOAD", "IWARP_VERBS"],
                            capture_output=True, text=True, check=True).stdout.splitlines()
     harness.expect("the library is preloaded", shown[0].split(":")[0].endswith("/libibverbs.so.1"), shown)
-    harness.equal("settings", shown[1], "crc=off,markers=off,rtr=on,responder_first=on,verbose=on,revision=2,mulpdu=200")
+    harness.equal("settings", shown[1], "crc=off,markers=off,rtr=on,responder_first=on,verbose=on,revision=2,mulpdu=200,spin=20")
     shown = subprocess.run([run, "--violate", "rdmap-response-past", "--ignore=MPA-8-02", "--botch", "ddp-stag=silent", "printenv", "IWARP_VERBS"],
                            capture_output=True, text=True, check=True).stdout
-    harness.equal("deviations", sorted(shown.strip().split(",")[7:]), ["botch=ddp-stag=silent", "ignore=mpa-crc", "violate=rdmap-response-past"])
+    harness.equal("deviations", sorted(shown.strip().split(",")[8:]), ["botch=ddp-stag=silent", "ignore=mpa-crc", "violate=rdmap-response-past"])
     harness.expect("an unknown check", "did you mean mpa-crc?" in refused(run, "--ignore", "mpa-crd", "true", status=64))
     # A list of any length is kept; ":" alone names nothing.
     long = ":" * 20000
