@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""rping as a hostile peer: each rule that a sender can break, under iwarp-run --violate, on both sides of iwarp-peer.
+"""rping as a hostile peer: each rule that a sender can break, under iwarp-run --violate, on both sides of iwarp-peer, or of the stock rping on
+Linux's siw, both in the kernel that tools/siw has up.
 
-usage: check_violations.py IWARP-RUN IWARP-PEER [PATTERN]
+usage: check_violations.py IWARP-RUN IWARP-PEER|siw [PATTERN]
 
 Prints for each switch and side what the judge has found about rping, and how the peer has reacted. A run that does not end, or that ends by a
 signal, fails; so does a peer that is gone. A rule that rping has no occasion to break (an atomic, say) is "not broken here".
@@ -53,6 +54,10 @@ def reaction(text):
 
 
 class Pair:
+    """One side is rping under iwarp-run, the other one iwarp-peer."""
+    address = "127.0.0.1"
+    waits = WAITS
+
     def __init__(self, run, peer, folder):
         self.run, self.peer, self.folder = run, peer, folder
         self.environment = dict(os.environ, TMPDIR=folder)
@@ -60,7 +65,7 @@ class Pair:
 
     def end(self, process, what):
         """Its output, once it has ended by itself."""
-        waits = what.split()[0] in WAITS
+        waits = what.split()[0] in self.waits
         try:
             out, err = process.communicate(timeout=PATIENCE if waits else LIMIT)
         except subprocess.TimeoutExpired:
@@ -76,43 +81,108 @@ class Pair:
     def start(self, *words):
         return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
 
-    def report(self, switch, side, began, own, theirs):
+    def rping(self, switch, *words):
+        return self.start(self.run, "--json", "--violate", switch, "rping", *words)
+
+    def report(self, switch, side, began, own, reaction):
         checks = judged(own)
         if checks:
             self.broken.add(switch)
         found = "found: " + " ".join(checks) if checks else "not broken here"
-        print(f"{switch:32} {side:6} {time.monotonic() - began:5.1f} s  {found:50} peer: {reaction(theirs)}", flush=True)
+        print(f"{switch:32} {side:6} {time.monotonic() - began:5.1f} s  {found:50} peer: {reaction}", flush=True)
 
     def client(self, switch):
         began = time.monotonic()
         listener = self.start(self.peer, "listen", "127.0.0.1:0", *PEER)
         port = re.search(r":(\d+)", listener.stdout.readline())[1]
-        rping = self.start(self.run, "--json", "--violate", switch, "rping", "-c", "-a", "127.0.0.1", "-p", port, "-C", "3")
-        own = self.end(rping, f"{switch} of a client")
+        own = self.end(self.rping(switch, "-c", "-a", self.address, "-p", port, "-C", "3"), f"{switch} of a client")
         harness.expect(f"{switch}: the peer is there still", listener.poll() is None)
         listener.send_signal(signal.SIGTERM)
         out, err = listener.communicate(timeout=LIMIT)
-        self.report(switch, "client", began, own, out + err)
+        self.report(switch, "client", began, own, reaction(out + err))
 
     def server(self, switch):
         began = time.monotonic()
         port = harness.free_port()
-        rping = self.start(self.run, "--json", "--violate", switch, "rping", "-s", "-a", "127.0.0.1", "-p", str(port))
+        rping = self.rping(switch, "-s", "-a", self.address, "-p", str(port))
         while not matrix.listens(port) and rping.poll() is None:
             time.sleep(0.01)
         peer = self.start(self.peer, "connect", f"127.0.0.1:{port}", *PEER, "--count", "3", "--startup-timeout", "3000")
         theirs = self.end(peer, f"{switch}: the peer of a server")
         own = self.end(rping, f"{switch} of a server")
-        self.report(switch, "server", began, own, theirs)
+        self.report(switch, "server", began, own, reaction(theirs))
+
+    def play(self, names):
+        harness.side_by_side([functools.partial(side, name) for name in names for side in (self.client, self.server)], AT_ONCE)
+
+
+class SiwPair(Pair):
+    """The other side is the stock rping on siw. What siw does not notice both may wait for."""
+    address = matrix.BesideSiw.addresses["a"]
+
+    def __init__(self, run, folder):
+        super().__init__(run, None, folder)
+        self.environment = dict(os.environ)  # tools/siw finds its kernel by TMPDIR
+        self.beside = matrix.BesideSiw(run, "server")
+        self.trace = os.path.join(folder, "trace")
+
+    def start(self, *words):
+        return super().start(matrix.SIW, "exec", "-w", self.folder, *words)
+
+    def rping(self, switch, *words):
+        return self.start(self.run, "--json", "--trace", self.trace, "--violate", switch, "rping", *words)
+
+    def end_both(self, own, other):
+        """What ours printed. What has not ended by itself after PATIENCE is ended."""
+        texts, until = [], time.monotonic() + PATIENCE
+        for process in (own, other):
+            try:
+                out, err = process.communicate(timeout=max(0.1, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.terminate()
+                out, err = process.communicate()
+            texts.append(out + err)
+        return texts[0]
+
+    def reaction(self):
+        """The Terminate of the other side, else how the connection went on, as our trace has it."""
+        last = "none"
+        with open(self.trace, encoding="utf-8") as file:
+            for line in map(json.loads, file):
+                if line["kind"] == "fpdu-in" and line["text"].startswith("terminate"):
+                    return line["text"][:90]
+                if line["kind"] == "state":
+                    last = line["text"]
+        return last
+
+    def pair(self, switch, side, first, second):
+        """Runs a server, then a client; ours is the one of `side`."""
+        began, port = time.monotonic(), str(harness.free_port())
+        server = first("-s", "-a", self.address, "-p", port)
+        while not self.beside.listens(int(port)) and server.poll() is None:
+            time.sleep(0.05)
+        client = second("-c", "-a", self.address, "-p", port, "-C", "3")
+        own = self.end_both(*((server, client) if side == "server" else (client, server)))
+        alive = subprocess.run([matrix.SIW, "exec", "true"], stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+        self.report(switch, side, began, own, self.reaction() if alive else "its kernel has ended")
+        if not alive:
+            subprocess.run([matrix.SIW, "down"], capture_output=True, check=False)
+            subprocess.run([matrix.SIW, "up"], capture_output=True, check=True)
+
+    def play(self, names):
+        for name in names:
+            ours, theirs = functools.partial(self.rping, name), functools.partial(self.start, "rping")
+            self.pair(name, "client", theirs, ours)
+            self.pair(name, "server", ours, theirs)
 
 
 def main(run, peer, pattern="*"):
     if not shutil.which("rping"):
         harness.skip("rping is not installed")
     with tempfile.TemporaryDirectory() as folder:
-        pair = Pair(run, peer, folder)
+        pair = SiwPair(run, folder) if peer == "siw" else Pair(run, peer, folder)
         names = [name for name in switches(run) if fnmatch.fnmatch(name, pattern)]
-        harness.side_by_side([functools.partial(side, name) for name in names for side in (pair.client, pair.server)], AT_ONCE)
+        pair.play(names)
         print(f"{len(names)} switches, {len(pair.broken)} show")
         if pattern == "*":
             harness.expect("switches that show", len(pair.broken) >= LEAST, len(pair.broken))
