@@ -209,6 +209,8 @@ static int post(struct iw_verbs_qp *qp, const struct ibv_send_wr *wr)
                                                             : "an opcode of ibv_post_send");
         return EOPNOTSUPP;
     }
+    if (iw_verbs_ring_full(&qp->sends) && qp->link != NULL)
+        iw_verbs_link_flush(qp->link); /* what has been gathered may be what fills it */
     if (iw_verbs_ring_full(&qp->sends))
         return ENOMEM;
     struct iw_verbs_request *r = iw_verbs_ring_at(&qp->sends, qp->sends.tail);

@@ -61,12 +61,21 @@ static void inline_memory_is_free_at_once(void **state)
     assert_int_equal(post(&w->a, &wr), EINVAL);
 }
 
+/* Takes some milliseconds: the thread steps back, and posts are gathered. */
+static void poll_often(struct side *side)
+{
+    struct ibv_wc wc[8];
+    for (unsigned i = 0; i < 20000; i++)
+        assert_true(ibv_poll_cq(side->cq, 8, wc) >= 0);
+}
+
 static void unsignaled_sends_leave_no_entry(void **state)
 {
     struct world *w = *state;
     struct ibv_sge sge = sge_of(&w->a, 0, 8);
     struct ibv_send_wr wr = request(IBV_WR_RDMA_WRITE, &sge, &w->b, 0);
     wr.send_flags = 0;
+    poll_often(&w->a);
     for (unsigned i = 0; i < 100; i++) /* more than the queue is deep */
         assert_int_equal(post(&w->a, &wr), 0);
     wr.send_flags = IBV_SEND_SIGNALED;
@@ -82,11 +91,9 @@ static void what_is_gathered_leaves_without_another_poll(void **state)
     struct ibv_sge sge = sge_of(&w->a, 0, 1);
     struct ibv_send_wr wr = request(IBV_WR_RDMA_WRITE, &sge, &w->b, 0);
     volatile const char *at = (const char *)w->b.memory;
-    struct ibv_wc wc[8];
     for (char round = 1; round <= 8; round++) {
         const time_t began = time(NULL);
-        for (unsigned i = 0; i < 20000; i++) /* some milliseconds: the thread steps back */
-            assert_true(ibv_poll_cq(w->a.cq, 8, wc) >= 0);
+        poll_often(&w->a);
         *(char *)w->a.memory = round;
         assert_int_equal(post(&w->a, &wr), 0);
         while (*at != round) {
