@@ -32,6 +32,15 @@ static void unqueue(struct iw_ucma_event *e)
     iw_verbs_unsignal(e->id->file->fd);
 }
 
+/* It no longer waits, whether the program fetched it or not. */
+static void finish(struct iw_ucma_event *e)
+{
+    unqueue(e);
+    if (e->asked != NULL)
+        e->id->waiting--;
+    free(e);
+}
+
 static void add_private(struct rdma_ucm_conn_param *p, struct iw_endpoint *ep)
 {
     const uint8_t *data;
@@ -82,6 +91,7 @@ bool iw_ucma_event_ask(struct iw_ucma_id *listener, struct iw_ucma_id *asked)
     e->response.id = asked->handle;
     add_private(&e->response.param.conn, ep);
     add_depths(&e->response.param.conn, iw_endpoint_requested(ep));
+    listener->waiting++;
     queue(e);
     return true;
 }
@@ -124,8 +134,7 @@ int iw_ucma_event_get(struct iw_ucma_file *file, struct rdma_ucm_event_resp *out
         e->response.uid = e->id->uid;
         e->id->events_reported++;
         *out = e->response;
-        unqueue(e);
-        free(e);
+        finish(e);
     }
     iw_ucma_file_release(file);
     return result;
@@ -138,8 +147,7 @@ void iw_ucma_events_drop(struct iw_ucma_id *id)
         struct iw_ucma_event *next = TAILQ_NEXT(e, entry);
         if (e->id == id || e->asked == id) {
             struct iw_ucma_id *asked = e->asked != id ? e->asked : NULL;
-            unqueue(e);
-            free(e);
+            finish(e);
             if (asked != NULL)
                 iw_ucma_id_destroy(asked);
             next = TAILQ_FIRST(&id->file->events); /* that may have dropped others */

@@ -57,15 +57,6 @@ struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid)
     return id;
 }
 
-void iw_ucma_ids_orphan(const struct iw_ucma_id *listener)
-{
-    struct iw_ucma_id *id;
-    for (unsigned i = 0; i < BUCKETS; i++)
-        for (id = LIST_FIRST(&table[i]); id != NULL; id = LIST_NEXT(id, table_entry))
-            if (id->from == listener)
-                id->from = NULL;
-}
-
 void iw_ucma_id_destroy(struct iw_ucma_id *id)
 {
     iw_ucma_events_drop(id);

@@ -80,8 +80,7 @@ struct iw_ucma_id {
     struct iw_verbs_link *link;
     struct iw_listener *listener;
     void *listener_memory;
-    struct iw_ucma_id *from;            /* ASKED: the listener; NULL if it is gone */
-    unsigned backlog, waiting;          /* LISTENING: requests that may wait, and do */
+    unsigned backlog, waiting;          /* LISTENING: requests not yet fetched, at most and now */
     LIST_ENTRY(iw_ucma_id) entry;       /* of its file */
     LIST_ENTRY(iw_ucma_id) table_entry; /* of all, by handle */
 };
@@ -112,8 +111,6 @@ void iw_ucma_events_move(struct iw_ucma_id *id, struct iw_ucma_file *to);
 /* id.c */
 struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid);
 void iw_ucma_id_destroy(struct iw_ucma_id *id);
-/* Requests that wait, in whatever file they are now, lose their listener. */
-void iw_ucma_ids_orphan(const struct iw_ucma_id *listener);
 struct iw_ucma_id *iw_ucma_id_find(struct iw_ucma_file *file, uint32_t handle);
 
 /* ucma_address.c. Each int is 0 or an errno. */

@@ -9,13 +9,6 @@
 
 enum { LIVE = 16384 }; /* connections of one listener at a time */
 
-static void leave_listener(struct iw_ucma_id *id)
-{
-    if (id->from != NULL)
-        id->from->waiting--;
-    id->from = NULL;
-}
-
 /* ---- what links report ---- */
 
 static void refuse(struct iw_verbs_link *link)
@@ -39,8 +32,6 @@ static void asked(struct iw_verbs_link *link, void *owner)
     id->destination = *(union iw_ucma_address *)(void *)&remote;
     id->state = IW_UCMA_ASKED;
     id->link = link;
-    id->from = listener;
-    listener->waiting++;
     link->owner = id;
     if (iw_ucma_event_ask(listener, id))
         return;
@@ -199,8 +190,6 @@ int iw_ucma_accept(struct iw_ucma_id *id, uint64_t uid, const struct rdma_ucm_co
     if (result != 0 && id->link != NULL) { /* the request waits on for its answer */
         id->uid = 0;
         id->state = IW_UCMA_ASKED;
-    } else {
-        leave_listener(id);
     }
     return result;
 }
@@ -210,7 +199,6 @@ int iw_ucma_reject(struct iw_ucma_id *id, const void *private_data, size_t lengt
     struct iw_verbs_link *link = id->link;
     if (id->state != IW_UCMA_ASKED)
         return EINVAL;
-    leave_listener(id);
     id->state = IW_UCMA_OVER;
     id->link = NULL;
     if (link == NULL)
@@ -229,10 +217,8 @@ int iw_ucma_disconnect(struct iw_ucma_id *id)
 void iw_ucma_abandon(struct iw_ucma_id *id)
 {
     struct iw_verbs_link *link = id->link;
-    leave_listener(id);
     id->link = NULL;
     if (id->listener != NULL) {
-        iw_ucma_ids_orphan(id);
         iw_verbs_link_stop(id->listener, id);
         free(id->listener_memory);
     }
