@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "judge/judge.h"
+#include "verbs/mutex.h"
 
 static struct engine {
     bool started;
@@ -44,19 +45,6 @@ static struct engine {
 /* Fewer polls than this between two looks of the thread do not drive: a program that watches its
  * memory polls only now and then. */
 enum { POLLS = 16, YIELD = 64 };
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Has whoever holds the lock run for those of a higher priority that wait for it. */
-static void make_lock(void)
-{
-    pthread_mutexattr_t attr;
-    pthread_mutexattr_init(&attr);
-    (void)pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-    if (pthread_mutex_init(&lock, &attr) != 0) /* of a kernel that cannot */
-        pthread_mutex_init(&lock, NULL);
-    pthread_mutexattr_destroy(&attr);
-}
 
 /* poll is ucma/'s, ppoll is not. */
 static int real_poll(struct pollfd *list, nfds_t count, int ms)
@@ -105,10 +93,10 @@ static void step(struct engine *e, bool busy)
 static void sleep_thread(struct engine *e, int ms)
 {
     struct pollfd kick = {.fd = e->kick_fd, .events = POLLIN};
-    pthread_mutex_unlock(&lock);
+    iw_verbs_mutex_release();
     if (real_poll(&kick, 1, ms) > 0)
         read_event(e->kick_fd);
-    pthread_mutex_lock(&lock);
+    iw_verbs_mutex_take();
 }
 
 static void cover(struct engine *e)
@@ -117,11 +105,11 @@ static void cover(struct engine *e)
                             {.fd = e->kick_fd, .events = POLLIN}};
     int ms = due(e);
     e->covering = true;
-    pthread_mutex_unlock(&lock);
+    iw_verbs_mutex_release();
     (void)real_poll(fds, 2, ms);
     if (fds[1].revents != 0)
         read_event(e->kick_fd);
-    pthread_mutex_lock(&lock);
+    iw_verbs_mutex_take();
     e->covering = false;
     if (!e->leader) /* else what has come is the leader's, who knows the time-outs */
         step(e, false);
@@ -131,7 +119,7 @@ static void *run_thread(void *context)
 {
     struct engine *e = context;
     uint64_t seen = 0;
-    pthread_mutex_lock(&lock);
+    iw_verbs_mutex_take();
     for (;;) {
         if (e->leader) {
             e->asleep = true;
@@ -205,14 +193,14 @@ void iw_verbs_at_fork(void (*hook)(void))
 
 static void before_fork(void)
 {
-    pthread_mutex_lock(&lock);
+    iw_verbs_mutex_take();
     if (engine.judge != NULL)
         iw_judge_settle(engine.judge);
 }
 
 static void after_fork(void)
 {
-    pthread_mutex_unlock(&lock);
+    iw_verbs_mutex_release();
 }
 
 /* Gives a descriptor a count of its own, which is no longer the parent's. */
@@ -247,14 +235,13 @@ static void part(struct engine *e)
     e->forked = true;
 }
 
-/* The lock is held by the parent's thread, whom the system knows by number: unlocking fails (but
- * tells ThreadSanitizer), so make it anew. */
+/* Releasing the parent's lock fails (but ThreadSanitizer sees it), so make it anew. */
 static void in_child(void)
 {
     if (engine.started)
         part(&engine);
-    (void)pthread_mutex_unlock(&lock);
-    make_lock();
+    iw_verbs_mutex_release();
+    iw_verbs_mutex_make();
 }
 
 /* When the library is loaded, before the program has handlers of its own: then these use the
@@ -262,7 +249,7 @@ static void in_child(void)
  * are ours. */
 __attribute__((constructor)) static void handle_fork(void)
 {
-    make_lock();
+    iw_verbs_mutex_make();
     engine.survives_fork = pthread_atfork(before_fork, after_fork, in_child) == 0;
 }
 
@@ -299,13 +286,10 @@ static void begin_judging(struct engine *e)
 /* Without the lock if another thread does not let go of it: what it does is not judged any more. */
 __attribute__((destructor)) static void end_judging(void)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
-    if (engine.judge == NULL || pthread_mutex_timedlock(&lock, &until) != 0)
+    if (engine.judge == NULL || !iw_verbs_mutex_try())
         return;
     iw_judge_finish(engine.judge);
-    pthread_mutex_unlock(&lock);
+    iw_verbs_mutex_release();
 }
 
 /* On one processor polling would only keep the peer from sending. */
@@ -342,18 +326,18 @@ static int start(struct engine *e)
 
 bool iw_verbs_enter(void)
 {
-    pthread_mutex_lock(&lock);
+    iw_verbs_mutex_take();
     int error = engine.started ? 0 : start(&engine);
     if (error == 0)
         return true;
-    pthread_mutex_unlock(&lock);
+    iw_verbs_mutex_release();
     errno = error;
     return false;
 }
 
 void iw_verbs_lock(void)
 {
-    pthread_mutex_lock(&lock);
+    iw_verbs_mutex_take();
     if (engine.started || start(&engine) == 0)
         return;
     fprintf(stderr, "iwarp-run: no memory or descriptors to go on after fork\n");
@@ -371,7 +355,7 @@ void iw_verbs_unlock(void)
         else
             e->wait_until = known;
     }
-    pthread_mutex_unlock(&lock);
+    iw_verbs_mutex_release();
 }
 
 struct iw_reactor *iw_verbs_reactor(void)
@@ -470,11 +454,11 @@ struct waiting {
 static void cancelled(void *context)
 {
     struct waiting *w = context;
-    pthread_mutex_lock(&lock);
+    iw_verbs_mutex_take();
     --*w->waiters;
     if (w->leads)
         stop_leading(&engine);
-    pthread_mutex_unlock(&lock);
+    iw_verbs_mutex_release();
 }
 
 /* Waits without the lock. Returns what poll returns. */
@@ -485,10 +469,10 @@ static int wait_once(struct engine *e, int fd, struct waiting *w)
     w->ms = w->leads ? due(e) : -1;
     ++*w->waiters;
     pthread_cleanup_push(cancelled, w);
-    pthread_mutex_unlock(&lock);
+    iw_verbs_mutex_release();
     w->result = real_poll(fds, w->leads ? 2 : 1, w->ms);
     w->error = errno;
-    pthread_mutex_lock(&lock);
+    iw_verbs_mutex_take();
     pthread_cleanup_pop(0);
     --*w->waiters;
     errno = w->error;
@@ -501,8 +485,8 @@ static void spin(struct engine *e, bool (*done)(const void *context), const void
     const uint64_t end = e->spin > 0 ? iw_transport_now() + e->spin : 0;
     while (!e->leader && !done(context) && iw_transport_now() < end) {
         iw_verbs_poll();
-        pthread_mutex_unlock(&lock);
-        pthread_mutex_lock(&lock);
+        iw_verbs_mutex_release();
+        iw_verbs_mutex_take();
     }
 }
 
@@ -547,10 +531,10 @@ static int lead_once(struct engine *e, struct pollfd *list, nfds_t count, int ms
     e->leader = true;
     e->in_poll++;
     pthread_cleanup_push(cancelled, &w);
-    pthread_mutex_unlock(&lock);
+    iw_verbs_mutex_release();
     w.result = real_poll(all, count + 1, w.ms);
     w.error = errno;
-    pthread_mutex_lock(&lock);
+    iw_verbs_mutex_take();
     pthread_cleanup_pop(0);
     e->in_poll--;
     step(e, false);
@@ -565,7 +549,7 @@ static int poll_as_leader(struct engine *e, struct pollfd *list, nfds_t count, i
     for (;;) {
         const uint64_t now = iw_transport_now();
         const int left = ms < 0 ? -1 : now < end ? (int)((end - now + 999999) / 1000000) : 0;
-        pthread_mutex_lock(&lock);
+        iw_verbs_mutex_take();
         const bool follow = e->leader || left == 0;
         const int result = follow ? 0 : lead_once(e, list, count, left);
         const int error = errno;

@@ -354,6 +354,37 @@ static void waiting_can_be_cancelled(void **state)
     }
 }
 
+/* What its caller has to find out: the thread returns from each call. */
+static void *poll_cancelled(void *context)
+{
+    struct player *p = context;
+    struct pollfd fd = {.fd = p->side->channel->fd, .events = POLLIN};
+    struct ibv_wc wc;
+    pthread_cancel(pthread_self());
+    assert_int_equal(ibv_poll_cq(p->side->cq, 1, &wc), 0);
+    serve(p);
+    atomic_fetch_add(&p->received, 1);
+    (void)poll(&fd, 1, 0);
+    return NULL;
+}
+
+/* The library reads and writes sockets under its lock: a thread that were cancelled there would
+ * keep it for ever. */
+static void who_is_cancelled_keeps_no_lock(void **state)
+{
+    struct world *w = *state;
+    pthread_t thread;
+    void *result;
+    struct player player = {.side = &w->a};
+    post_recv(&w->b, 70, 64, 8);
+    assert_int_equal(pthread_create(&thread, NULL, poll_cancelled, &player), 0);
+    pthread_join(thread, &result);
+    assert_int_equal(atomic_load(&player.received), 1);
+    assert_ptr_equal(result, PTHREAD_CANCELED);
+    assert_int_equal(await(&(struct player){.side = &w->b, .way = BY_EVENT}).wr_id, 70);
+    match(w, BY_EVENT, BY_POLL, NULL);
+}
+
 static uint64_t now(void)
 {
     struct timespec t;
@@ -430,7 +461,8 @@ int main(void)
         TEST(one_processor_is_enough),         TEST(one_processor_is_enough_for_poll),
         TEST(who_polls_lets_its_peer_run),     TEST(who_watches_memory_lets_the_library_run),
         TEST(priorities_are_not_turned_round), TEST(poll_has_its_time),
-        TEST(waiting_can_be_cancelled),        TEST(nobody_wakes_up_for_nothing),
+        TEST(waiting_can_be_cancelled),        TEST(who_is_cancelled_keeps_no_lock),
+        TEST(nobody_wakes_up_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
