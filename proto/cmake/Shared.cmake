@@ -8,8 +8,6 @@ if(NOT IW_SHARED OR IW_SANITIZE OR IW_COVERAGE OR IW_PROVE OR CMAKE_CROSSCOMPILI
   return()
 endif()
 
-# The number of the ABI, raised by an incompatible change of a public header; the package with the libraries has it in its name.
-set(IW_ABI 0)
 set(map "${CMAKE_CURRENT_BINARY_DIR}/libiwarp.map")
 set(checks "${CMAKE_CURRENT_BINARY_DIR}/include/iwarp/checks.h") # made by rules/
 file(GLOB headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/include/iwarp/*.h")
