@@ -59,7 +59,7 @@ function(iw_program name)
   add_executable(${name} ${sources})
   target_compile_definitions(${name} PRIVATE ${IW_HOSTED_DEFINITIONS})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} iw_warnings)
-  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  iw_install_program(${name})
 endfunction()
 
 # What test programs are compiled with. IW_SOURCE_DIR and IW_BINARY_DIR are string macros with the two top folders.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# find_package(iwarp): target iwarp::iwarp, the core.
-# find_package(iwarp COMPONENTS host): also iwarp::host, the rooms that need an operating system.
+# find_package(iwarp): target iwarp::iwarp, the core; iwarp::iwarp_shared, the same as a shared library.
+# find_package(iwarp COMPONENTS host): also iwarp::host and iwarp::host_shared, the rooms that need an operating system.
 
 include("${CMAKE_CURRENT_LIST_DIR}/iwarp-targets.cmake")
 

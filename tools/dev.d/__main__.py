@@ -43,8 +43,9 @@ USAGE = """usage: tools/dev COMMAND
                     lines or 90 % of the branches in total is a failure
   tidy              clang-tidy, clang-format and shellcheck; changes nothing
   format            reformat the C sources
+  packages          build the Debian packages into build-packages/deb (tools/packaging/README.md)
   setup [TIER]      install the Debian packages of a tier: build, test, nightly (default), siw (for tools/siw),
-                    or record (for pcaps/record-siw.sh and tools/bench_siw.py)
+                    record (for pcaps/record-siw.sh and tools/bench_siw.py), or packages (for the command `packages`)
   help              this text
 
 Builds lie in build/ and build-PRESET/, with ccache and lld where they are installed. Logs lie in build/log; the end of a
@@ -105,6 +106,11 @@ def cmd_build():
     packages.setup("build")
     build_preset("default")
     return 0
+
+
+def cmd_packages():
+    packages.setup("packages")
+    return call("tools/packaging/build.sh")
 
 
 def cmd_conform(*arguments):

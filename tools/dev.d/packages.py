@@ -13,6 +13,7 @@ TIERS = {
     "build": {"build"},
     "test": {"build", "test"},
     "nightly": {"build", "test", "nightly"},
+    "packages": {"build", "packages"},
     "siw": {"build", "siw"},
     "record": {"build", "siw", "record"},
 }

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# cmake -D BUILD=FOLDER -P uninstall.cmake: removes what the manifests of `cmake --install FOLDER` list, below $DESTDIR, and the
+# folders of this project's own that are empty then.
+
+file(GLOB manifests "${BUILD}/install_manifest*.txt")
+if(NOT manifests)
+  message(FATAL_ERROR "${BUILD}: no install_manifest.txt: nothing was installed from this build")
+endif()
+
+# Folders that only this project has files in.
+set(own "/(include|share|doc|profiles|cmake|lib|[^/]+-linux-[^/]+)/(iwarp|iwarp-toolkit|iWARP)(/|$)")
+set(removed 0)
+set(gone 0)
+set(folders)
+foreach(manifest ${manifests})
+  file(STRINGS "${manifest}" files)
+  foreach(file ${files})
+    set(path "$ENV{DESTDIR}${file}")
+    if(EXISTS "${path}" OR IS_SYMLINK "${path}")
+      file(REMOVE "${path}")
+      if(EXISTS "${path}" OR IS_SYMLINK "${path}")
+        message(FATAL_ERROR "${path}: cannot be removed")
+      endif()
+      math(EXPR removed "${removed} + 1")
+    else()
+      math(EXPR gone "${gone} + 1")
+    endif()
+    get_filename_component(folder "${file}" DIRECTORY)
+    while(folder MATCHES "${own}")
+      list(APPEND folders "$ENV{DESTDIR}${folder}")
+      get_filename_component(folder "${folder}" DIRECTORY)
+    endwhile()
+  endforeach()
+endforeach()
+
+# The deepest first.
+list(REMOVE_DUPLICATES folders)
+list(SORT folders ORDER DESCENDING)
+foreach(folder ${folders})
+  file(GLOB left LIST_DIRECTORIES true "${folder}/*" "${folder}/.*")
+  list(FILTER left EXCLUDE REGEX "/[.][.]?$")
+  if(NOT left AND IS_DIRECTORY "${folder}" AND NOT IS_SYMLINK "${folder}")
+    file(REMOVE_RECURSE "${folder}")
+  endif()
+endforeach()
+message(STATUS "${removed} files removed; ${gone} had gone before")
