@@ -83,8 +83,9 @@ static int set_select(void *context, const char *value, char *error, size_t room
 #define COUNT(member, most) IW_OPTION_COUNTS(struct iw_command, member, 1, most)
 
 static const struct iw_option options[] = {
-    {"select", 's', "PATTERN",
-     "an id or glob, rule:ID, tag:WORD, level:must|should|may, role:responder|initiator;\n"
+    {"select", 's', "CHOICE",
+     "an id or glob, rule:ID, tag:WORD, level:must|should|may, role:responder|initiator,\n"
+     "joined by and, or, not and parentheses: 'tag:field and not role:responder';\n"
      "may be repeated: cases that fit any",
      RUN | LIST | SELF_CHECK, IW_OPTION_CALLS(set_select)},
     {"target", 't', "SPEC",

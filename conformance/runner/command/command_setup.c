@@ -11,6 +11,7 @@
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
+#include "suite/selection.h"
 
 char *iw_results_create(const struct iw_command *c, const char *name)
 {

@@ -191,8 +191,10 @@ static void help_is_about_the_command(void **state)
     (void)state;
     conform_says("list --help", 0,
                  "usage: iwarp-conform list [OPTION...] [ID...]\n\nlist cases\n\noptions:\n"
-                 "  -s, --select PATTERN     an id or glob, rule:ID, tag:WORD, "
-                 "level:must|should|may, role:responder|initiator;\n"
+                 "  -s, --select CHOICE      an id or glob, rule:ID, tag:WORD, "
+                 "level:must|should|may, role:responder|initiator,\n"
+                 "                           joined by and, or, not and parentheses: 'tag:field and "
+                 "not role:responder';\n"
                  "                           may be repeated: cases that fit any\n"
                  "      --cases DIR          folder with the cases\n"
                  "  -h, --help               print this\n"
