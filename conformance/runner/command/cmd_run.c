@@ -338,6 +338,8 @@ static int play_all(struct run *run)
     uint64_t began = iw_transport_now();
     if (c->tap && !iw_reexec_continues())
         iw_tap_begin(stdout, r->count);
+    if (!iw_reexec_continues())
+        iw_console_schedule(run->console, r, run->setup->n_chosen);
     print(run);
     bool good = !survey(run, &pool, &options, error, sizeof(error));
     good = good && (pool.interrupted || !iw_pool_run(&pool, error, sizeof(error)));
@@ -386,10 +388,17 @@ static int begin_journal(struct run *run)
 {
     const struct iw_command *c = run->command;
     struct iw_journal_head head = c->head;
+    const char **ids = NULL;
     head.select = (const char *const *)c->select;
     head.n_select = c->n_select;
+    if (c->journal == NULL && head.shard != NULL) {
+        head.chosen = run->setup->n_chosen;
+        head.select = ids = iw_setup_ids(run->setup);
+        head.n_select = run->setup->n_selected;
+    }
     run->journal =
         c->journal != NULL ? c->journal : iw_journal_create(run->dir, &head, &run->record);
+    free(ids);
     const struct iw_journal_reader reader = {
         .context = run, .take = restore, .charge = restore_charge};
     if (c->journal != NULL)
@@ -408,6 +417,8 @@ static int run_selected(struct run *run)
         .suite = s->suite.digest,
         .target = s->target->text,
         .target_class = iw_target_class_name(s->target->class),
+        .shard = c->head.shard,
+        .order = c->head.order,
         .again = command,
         .remarks = c->replay.capture != NULL,
         .dir = run->dir,

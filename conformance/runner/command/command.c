@@ -11,6 +11,7 @@
 #include "host/number.h"
 #include "host/text.h"
 #include "iwarp/nearest.h"
+#include "iwarp/transport.h"
 #include "reexec.h"
 
 enum {
@@ -51,23 +52,49 @@ static const struct command {
      "play one side of a recorded conversation and compare the other one", 1, "a capture"},
 };
 
-/* "K/N" */
+/* Reads "K/N" as an option's value. */
+static int read_part(const char *value, unsigned *part, unsigned *parts, char *error, size_t room)
+{
+    const char *slash = strchr(value, '/');
+    char *first = slash != NULL ? iw_got(strndup(value, (size_t)(slash - value))) : NULL;
+    uint64_t k, n;
+    bool good = first != NULL && iw_number(slash + 1, 1, 9999, &n) && iw_number(first, 1, n, &k);
+    free(first);
+    if (!good)
+        return iw_option_wrong(error, room, "expected K/N, K from 1 to N");
+    *part = (unsigned)k;
+    *parts = (unsigned)n;
+    return IW_OPTION_TAKEN;
+}
+
 static int set_part(void *context, const char *value, char *error, size_t room)
 {
     struct iw_command *c = context;
-    const char *slash = strchr(value, '/');
-    char *first = slash != NULL ? iw_got(strndup(value, (size_t)(slash - value))) : NULL;
-    uint64_t part, parts;
-    bool good =
-        first != NULL && iw_number(slash + 1, 1, 9999, &parts) && iw_number(first, 1, parts, &part);
-    free(first);
-    if (good) {
-        c->part = (unsigned)part;
-        c->parts = (unsigned)parts;
+    return read_part(value, &c->part, &c->parts, error, room);
+}
+
+static int set_shard(void *context, const char *value, char *error, size_t room)
+{
+    struct iw_command *c = context;
+    c->head.shard = value;
+    return read_part(value, &c->shard, &c->shards, error, room);
+}
+
+static int set_order(void *context, const char *value, char *error, size_t room)
+{
+    struct iw_command *c = context;
+    uint64_t seed;
+    c->head.order = NULL;
+    if (strcmp(value, "suite") == 0)
         return IW_OPTION_TAKEN;
-    }
-    snprintf(error, room, "expected K/N, K from 1 to N");
-    return IW_OPTION_WRONG;
+    if (strcmp(value, "random") == 0)
+        seed = (uint64_t)iw_transport_now() & UINT32_MAX;
+    else if (strncmp(value, "random,", 7) != 0 || !iw_number(value + 7, 0, UINT32_MAX, &seed))
+        return iw_option_wrong(error, room, "expected suite, random or random,SEED, SEED up to %u",
+                               UINT32_MAX);
+    snprintf(c->order, sizeof(c->order), "random,%llu", (unsigned long long)seed);
+    c->head.order = c->order;
+    return IW_OPTION_TAKEN;
 }
 
 static int set_select(void *context, const char *value, char *error, size_t room)
@@ -88,6 +115,13 @@ static const struct iw_option options[] = {
      "joined by and, or, not and parentheses: 'tag:field and not role:responder';\n"
      "may be repeated: cases that fit any",
      RUN | LIST | SELF_CHECK, IW_OPTION_CALLS(set_select)},
+    {"shard", 0, "N/M", "only the N-th of M shards of these cases; each case is in exactly one",
+     RUN | LIST, IW_OPTION_CALLS(set_shard)},
+    {"durations", 0, "FILE",
+     "with --shard: a run (its JSON report or results), by whose times shards take equally long",
+     RUN | LIST, KEEP(durations)},
+    {"order", 0, "ORDER", "suite (default), random or random,SEED", RUN | LIST,
+     IW_OPTION_CALLS(set_order)},
     {"target", 't', "SPEC",
      "embedded[,crc=on|off,markers=both|target|station|none,revision=0|1|2|2-plain] (default),\n"
      "the name or path of a target file, or\n"
@@ -180,10 +214,10 @@ static void list_commands(void)
         printf("  %-24s %s\n", commands[i].name, commands[i].help);
 }
 
-void iw_command_select(struct iw_command *c, const char *pattern)
+void iw_command_select(struct iw_command *c, const char *choice)
 {
     c->select = iw_got(realloc(c->select, (c->n_select + 1) * sizeof(*c->select)));
-    c->select[c->n_select++] = iw_text_copy(pattern);
+    c->select[c->n_select++] = iw_text_copy(choice);
 }
 
 static const struct command *command_of(const char *name)
@@ -257,6 +291,8 @@ static bool resumable(const struct iw_command *c)
                         : c->head.time_scale > 0   ? "--time-scale"
                         : c->head.repeat           ? "--repeat"
                         : c->head.no_quirks        ? "--no-quirks"
+                        : c->head.shard != NULL    ? "--shard"
+                        : c->head.order != NULL    ? "--order"
                                                    : NULL;
     if (c->resume == NULL || other == NULL ||
         iw_reexec_continues()) /* there, with the same words */
@@ -304,12 +340,21 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
     } else if (!has_operands(c, command)) {
         return IW_EXIT_USAGE;
     }
+    if (c->durations != NULL && c->head.shard == NULL)
+        return iw_complain_exit(IW_EXIT_USAGE, "--durations: of use with --shard only");
     return resumable(c) ? -1 : IW_EXIT_USAGE;
 }
 
-void iw_command_free(struct iw_command *c)
+void iw_command_select_none(struct iw_command *c)
 {
     for (size_t i = 0; i < c->n_select; i++)
         free(c->select[i]);
     free(c->select);
+    c->select = NULL;
+    c->n_select = 0;
+}
+
+void iw_command_free(struct iw_command *c)
+{
+    iw_command_select_none(c);
 }

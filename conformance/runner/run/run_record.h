@@ -53,6 +53,8 @@ struct iw_record {
     const char *target;  /* as the user named it */
     const char *target_class;
     const char *target_version; /* NULL: not known */
+    const char *shard;          /* "2/3"; NULL: the run is none */
+    const char *order;          /* "random,SEED"; NULL: that of the suite */
     const char *again;          /* what a command to repeat a case starts with, up to the id */
     bool remarks;               /* the console prints them under PASS, too */
     const char *dir;            /* of results; NULL: none */
