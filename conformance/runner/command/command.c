@@ -23,8 +23,12 @@ enum {
     DIFF = 32,
     PROBE = 64,
     REPLAY = 128,
-    PLAY = RUN | REPLAY
+    MERGE = 256,
+    PLAY = RUN | REPLAY,
+    REPORT = PLAY | MERGE
 };
+
+enum { ANY = 1000000 }; /* number of operands, at least one */
 
 static const struct command {
     const char *name;
@@ -36,6 +40,8 @@ static const struct command {
     const char *expected; /* what they are; NULL: none */
 } commands[] = {
     {"run", RUN, iw_command_run, "[ID...]", "run cases against a target (the default)", 0, NULL},
+    {"merge", MERGE, iw_command_merge, "DIR...",
+     "one report of several runs: of the shards of a run, say", ANY, "folders of results"},
     {"list", LIST, iw_command_list, "[ID...]", "list cases", 0, NULL},
     {"show", SHOW, iw_command_show, "ID", "all about one case, with its rules and its script", 1,
      "the id of a case"},
@@ -129,14 +135,15 @@ static const struct iw_option options[] = {
      PLAY, KEEP(head.target)},
     {"jobs", 'j', "N", "cases at a time (embedded: as many as there are CPUs; else 1)",
      RUN | SELF_CHECK, COUNT(jobs, 256)},
-    {"tap", 0, NULL, "TAP version 14 on standard output", RUN, FLAG(tap)},
-    {"junit", 0, "FILE", "write a JUnit report", PLAY, KEEP(junit)},
-    {"json", 0, "FILE", "write a JSON report", PLAY | SELF_CHECK, KEEP(json)},
-    {"html", 0, "FILE", "write a report for people: one page, no network needed", PLAY, KEEP(html)},
-    {"csv", 0, "FILE", "write a table: each rule, what became of it, and by which cases", RUN,
-     KEEP(csv_file)},
+    {"tap", 0, NULL, "TAP version 14 on standard output", RUN | MERGE, FLAG(tap)},
+    {"junit", 0, "FILE", "write a JUnit report", REPORT, KEEP(junit)},
+    {"json", 0, "FILE", "write a JSON report", REPORT | SELF_CHECK, KEEP(json)},
+    {"html", 0, "FILE", "write a report for people: one page, no network needed", REPORT,
+     KEEP(html)},
+    {"csv", 0, "FILE", "write a table: each rule, what became of it, and by which cases",
+     RUN | MERGE, KEEP(csv_file)},
     {"results", 0, "DIR", "folder of the results (iwarp-conform-results/TIME-TARGET)",
-     PLAY | SELF_CHECK, KEEP(results)},
+     REPORT | SELF_CHECK, KEEP(results)},
     {"pcap-dir", 0, "DIR", "folder of the captures (that of the results)", PROBE | PLAY,
      KEEP(head.pcap_dir)},
     {"capture", 0, "IFACE", "also keep the real packets of this network interface (packets.pcap)",
@@ -145,7 +152,7 @@ static const struct iw_option options[] = {
      FLAG(trace)},
     {"verbose", 'v', NULL,
      "name the cases that passed or were skipped, too; replay: print every message as it happens",
-     PLAY, FLAG(verbose)},
+     REPORT, FLAG(verbose)},
     {"as", 0, "SIDE", "the side that is played: initiator or responder", REPLAY, KEEP(replay.as)},
     {"stream", 0, "N", "the connection of the capture, from 1; N,N: several that belong together",
      REPLAY, KEEP(replay.stream)},
@@ -157,9 +164,10 @@ static const struct iw_option options[] = {
      KEEP(replay.time)},
     {"private", 0, "HEX", "other private data than the recorded", REPLAY, KEEP(replay.private)},
     {"list", 0, NULL, "list the conversations of the capture", REPLAY, FLAG(list)},
-    {"baseline", 0, "FILE", "compare with these verdicts: only differences count", RUN,
+    {"baseline", 0, "FILE", "compare with these verdicts: only differences count", RUN | MERGE,
      KEEP(baseline)},
-    {"write-baseline", 0, "FILE", "pin the verdicts of this run", RUN, KEEP(write_baseline)},
+    {"write-baseline", 0, "FILE", "pin the verdicts of this run", RUN | MERGE,
+     KEEP(write_baseline)},
     {"repeat", 0, "N", "run every case N times; the gravest verdict counts", PLAY,
      COUNT(head.repeat, 100000)},
     {"allow-hazard", 0, NULL, "also the cases with the tag hazard, which could wedge the target",
@@ -194,8 +202,8 @@ static const struct iw_option options[] = {
     {"matrix", 0, "FILE",
      "record who noticed what there (with --full; conformance/proof/matrix.csv)", SELF_CHECK,
      KEEP(matrix)},
-    {"cases", 0, "DIR", "folder with the cases", RUN | LIST | SHOW | REQUIREMENTS | SELF_CHECK,
-     KEEP(head.cases)},
+    {"cases", 0, "DIR", "folder with the cases",
+     RUN | MERGE | LIST | SHOW | REQUIREMENTS | SELF_CHECK, KEEP(head.cases)},
     {"agent", 0, "PATH", "the embedded target (iwarp-agent beside this program, or $IWARP_AGENT)",
      PLAY | SELF_CHECK, KEEP(head.agent)},
     {"time-scale", 0, "X", "multiply every patience and deadline by X (slow targets, sanitizers)",
@@ -303,6 +311,8 @@ static bool resumable(const struct iw_command *c)
 
 static bool has_operands(const struct iw_command *c, const struct command *command)
 {
+    if (command->n_operands == ANY && c->n_operands > 0)
+        return true;
     if (c->n_operands > command->n_operands)
         iw_complain("%s: did not expect '%s'", c->name, c->operands[command->n_operands]);
     else if (c->n_operands < command->n_operands)

@@ -73,7 +73,7 @@ static int schedule(struct iw_setup *s, const struct iw_command *c)
         seconds =
             iw_schedule_durations(c->durations, s->selected, s->n_selected, error, sizeof(error));
         if (seconds == NULL)
-            return iw_complain_exit(IW_EXIT_USAGE, "--durations %s: %s", c->durations, error);
+            return iw_complain_exit(IW_EXIT_USAGE, "--durations: %s", error);
     }
     if (c->head.shard != NULL && c->journal == NULL)
         s->n_selected = iw_schedule_shard(s->selected, s->n_selected, seconds, c->shard, c->shards);

@@ -84,8 +84,14 @@ static void take_head(struct iw_journal *j, struct iw_journal_head *head)
         json_string_value(pattern);
 }
 
-/* Reads what is there, and cuts off a last line that is not whole. */
-static bool read_lines(struct iw_journal *j)
+/* Cuts off what follows the last whole line, and writes on there. */
+static bool cut(FILE *file, off_t whole)
+{
+    return !ftruncate(fileno(file), whole) && !fseeko(file, whole, SEEK_SET);
+}
+
+/* Reads what is there; `on`: to write on after the last line that is whole. */
+static bool read_lines(struct iw_journal *j, bool on)
 {
     char *line = NULL;
     size_t size = 0;
@@ -114,18 +120,19 @@ static bool read_lines(struct iw_journal *j)
     free(line);
     return j->head != NULL &&
            json_integer_value(json_object_get(j->head, "schema")) == IW_REPORT_SCHEMA &&
-           !ftruncate(fileno(j->file), whole) && !fseeko(j->file, whole, SEEK_SET);
+           (!on || cut(j->file, whole));
 }
 
-struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *head, int *status)
+static struct iw_journal *open_journal(const char *dir, bool on, struct iw_journal_head *head,
+                                       int *status)
 {
     struct iw_journal *j = iw_got(calloc(1, sizeof(*j)));
     j->path = iw_text_format("%s/journal.jsonl", dir);
-    j->file = fopen(j->path, "r+e");
+    j->file = fopen(j->path, on ? "r+e" : "re");
     *status = IW_EXIT_USAGE;
     if (j->file == NULL)
         iw_complain("cannot read %s: %s", j->path, strerror(errno));
-    else if (!read_lines(j))
+    else if (!read_lines(j, on))
         iw_complain("%s: expected the journal of a run", j->path);
     else {
         take_head(j, head);
@@ -133,6 +140,16 @@ struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *he
     }
     iw_journal_close(j);
     return NULL;
+}
+
+struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *head, int *status)
+{
+    return open_journal(dir, true, head, status);
+}
+
+struct iw_journal *iw_journal_read(const char *dir, struct iw_journal_head *head, int *status)
+{
+    return open_journal(dir, false, head, status);
 }
 
 static bool is_round(const json_t *round, unsigned repeat)
@@ -269,7 +286,7 @@ bool iw_journal_append(const char *path, const char *id, const char *reason)
     bool good = false;
     if (j.file == NULL)
         iw_complain("cannot write %s: %s", path, strerror(errno));
-    else if (!read_lines(&j))
+    else if (!read_lines(&j, true))
         iw_complain("%s: expected the journal of a run", path);
     else
         good =

@@ -8,15 +8,13 @@
 
 #include "base/conform_case.h"
 #include "base/result.h"
+#include "base/saved_run.h"
 #include "facts.h"
 #include "findings.h"
 
 struct iw_baseline;
 struct iw_proof;
 struct iw_suite;
-
-/* The version of the layout of journals and JSON reports. */
-enum { IW_REPORT_SCHEMA = 1 };
 
 /* A verdict beside what is known of the peer. */
 enum iw_pinned {

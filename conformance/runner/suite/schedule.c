@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "schedule.h"
 
-#include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
+#include "base/saved_run.h"
 #include "host/text.h"
 
 /* What a case costs that takes no time, such as one that is skipped. */
@@ -15,20 +12,17 @@ static const double least = 0.001;
 
 /* ---- durations ---- */
 
-/* The seconds by id, of a report's cases; NULL if it is none. */
+/* The seconds by id, of a report's cases. */
 static json_t *seconds_by_id(const json_t *report)
 {
-    const json_t *cases = json_object_get(report, "cases"), *one;
-    size_t i;
-    if (!json_is_array(cases))
-        return NULL;
     json_t *all = iw_got(json_object());
-    json_array_foreach(cases, i, one)
+    const json_t *one;
+    size_t i;
+    json_array_foreach(json_object_get(report, "cases"), i, one)
     {
-        const char *id = json_string_value(json_object_get(one, "id"));
         json_t *seconds = json_object_get(one, "seconds");
-        if (id != NULL && json_is_number(seconds) && json_number_value(seconds) >= 0)
-            json_object_set(all, id, seconds);
+        if (json_is_number(seconds) && json_number_value(seconds) >= 0)
+            json_object_set(all, iw_saved_run_text(one, "id"), seconds);
     }
     return all;
 }
@@ -36,16 +30,10 @@ static json_t *seconds_by_id(const json_t *report)
 double *iw_schedule_durations(const char *path, const struct iw_case *const *cases, size_t count,
                               char *error, size_t room)
 {
-    struct stat at;
-    bool folder = stat(path, &at) == 0 && S_ISDIR(at.st_mode);
-    char *file = folder ? iw_text_format("%s/run.json", path) : iw_text_copy(path);
-    FILE *f = fopen(file, "re");
-    if (f == NULL)
-        snprintf(error, room, "cannot read %s: %s", file, strerror(errno));
-    free(file);
-    if (f == NULL)
+    json_t *report = iw_saved_run_read(path, error, room);
+    if (report == NULL)
         return NULL;
-    json_t *report = json_loadf(f, 0, NULL), *all = seconds_by_id(report);
+    json_t *all = seconds_by_id(report);
     double *list = iw_got(calloc(count + 1, sizeof(*list)));
     size_t known = 0;
     for (size_t i = 0; i < count; i++) {
@@ -53,17 +41,13 @@ double *iw_schedule_durations(const char *path, const struct iw_case *const *cas
         list[i] = seconds != NULL ? json_number_value(seconds) : -1;
         known += seconds != NULL;
     }
-    if (known == 0 && (count > 0 || all == NULL)) {
-        snprintf(error, room, "%s",
-                 all == NULL ? "expected the JSON report of a run, or the folder of its results"
-                             : "has none of these cases");
-        free(list);
-        list = NULL;
-    }
     json_decref(all);
     json_decref(report);
-    fclose(f);
-    return list;
+    if (known > 0 || count == 0)
+        return list;
+    snprintf(error, room, "%s has none of these cases", path);
+    free(list);
+    return NULL;
 }
 
 /* ---- shards ---- */

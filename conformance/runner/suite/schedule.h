@@ -5,6 +5,7 @@
 /* Which of the chosen cases a run plays, and in which order. Equal input gives equal output on
  * every machine. */
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/conform_case.h"

@@ -92,6 +92,7 @@ static void each_command_has_its_words(void **state)
     } rows[] = {
         {"conform list", "list", iw_command_list, 0, 0},
         {"conform list a b", "list", iw_command_list, 2, 2},
+        {"conform merge a b c", "merge", iw_command_merge, 3, 0},
         {"conform show a", "show", iw_command_show, 1, 0},
         {"conform requirements", "requirements", iw_command_requirements, 0, 0},
         {"conform self-check -s a", "self-check", iw_command_self_check, 0, 1},
@@ -126,6 +127,7 @@ static void what_is_no_command_line_is_refused(void **state)
         {"lst", "unknown command 'lst' (did you mean 'list'?)"},
         {"requirement", "unknown command 'requirement' (did you mean 'requirements'?)"},
         {"replayed", "unknown command 'replayed' (did you mean 'replay'?)"},
+        {"merge", "merge: expected folders of results"},
         {"show", "show: expected the id of a case"},
         {"show a b", "show: did not expect 'b'"},
         {"requirements x", "requirements: did not expect 'x'"},
@@ -168,8 +170,7 @@ static void what_is_no_command_line_is_refused(void **state)
         {"run --order random,4294967296",
          "--order random,4294967296: expected suite, random or random,SEED, SEED up to 4294967295"},
         {"run --durations x", "--durations: of use with --shard only"},
-        {"run --shard 1/2 --durations x",
-         "--durations x: cannot read x: No such file or directory"},
+        {"run --shard 1/2 --durations x", "--durations: cannot read x: No such file or directory"},
         {"run --resume x --tap", "cannot read x/journal.jsonl: No such file or directory"},
     };
 

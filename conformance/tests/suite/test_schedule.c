@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "folder.h"
+#include "host/text.h"
 #include "suite/schedule.h"
 
 enum { CASES = 7 };
@@ -131,8 +132,10 @@ static void durations(const char *text, double a, double b, const char *wrong)
         assert_true(seconds[0] >= a && seconds[0] <= a);
         assert_true(seconds[1] >= b && seconds[1] <= b);
     } else {
+        char *line = iw_text_format("%s%s", path, wrong);
         assert_null(seconds);
-        assert_string_equal(error, wrong);
+        assert_string_equal(error, line);
+        free(line);
     }
     free(seconds);
     free(path);
@@ -140,20 +143,22 @@ static void durations(const char *text, double a, double b, const char *wrong)
 
 static void a_report_has_durations(void **state)
 {
-    static const char no_report[] =
-        "expected the JSON report of a run, or the folder of its results";
+    static const char no_report[] = ": expected the JSON report of a run";
     (void)state;
-    durations("{\"cases\": [{\"id\": \"b\", \"seconds\": 0.25}, {\"id\": \"x\", \"seconds\": 1}, "
+    durations("{\"schema\": 1, \"cases\": [{\"id\": \"b\", \"seconds\": 0.25}, {\"id\": \"x\", "
+              "\"seconds\": 1}, "
               "{\"id\": \"a\", \"seconds\": 3}]}",
               3, 0.25, NULL);
-    durations("{\"cases\": [{\"id\": \"a\", \"seconds\": 0}, {\"id\": \"b\", \"seconds\": -1}]}", 0,
-              -1, NULL);
-    durations("{\"cases\": [7, {\"id\": 7}, {\"id\": \"b\", \"seconds\": \"x\"}]}", 0, 0,
-              "has none of these cases");
-    durations("{\"cases\": []}", 0, 0, "has none of these cases");
+    durations("{\"schema\": 1, \"cases\": [{\"id\": \"a\", \"seconds\": 0}, {\"id\": \"b\", "
+              "\"seconds\": -1}]}",
+              0, -1, NULL);
+    durations("{\"schema\": 1, \"cases\": [7, {\"id\": 7}, {\"id\": \"b\", \"seconds\": \"x\"}]}",
+              0, 0, " has none of these cases");
+    durations("{\"schema\": 1, \"cases\": []}", 0, 0, " has none of these cases");
     durations("{}", 0, 0, no_report);
     durations("[]", 0, 0, no_report);
-    durations("no JSON", 0, 0, no_report);
+    durations("{\"schema\": 2, \"cases\": []}", 0, 0, no_report);
+    durations("no JSON", 0, 0, ":1: '[' or '{' expected near 'no'");
 }
 
 static void a_folder_has_a_report(void **state)
@@ -162,7 +167,8 @@ static void a_folder_has_a_report(void **state)
     char error[300] = "", wrong[300];
     (void)state;
     all_of(list);
-    free(folder_file(&folder, "run.json", "{\"cases\": [{\"id\": \"a\", \"seconds\": 3}]}"));
+    free(folder_file(&folder, "run.json",
+                     "{\"schema\": 1, \"cases\": [{\"id\": \"a\", \"seconds\": 3}]}"));
     double *seconds = iw_schedule_durations(folder.path, list, 1, error, sizeof(error));
     assert_non_null(seconds);
     assert_true(seconds[0] >= 3 && seconds[0] <= 3);
