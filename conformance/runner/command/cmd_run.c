@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `iwarp-conform run`: the cases, their verdicts in the order of the suite, and the reports. */
+/* `iwarp-conform run`: the cases, their verdicts in the order of the suite, and the reports. Also
+ * `merge`, which takes the verdicts of other runs. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "report/report_tap.h"
 #include "run/base_facts.h"
 #include "run/baseline.h"
+#include "run/merge.h"
 #include "run/pool.h"
 #include "run/survey.h"
 #include "run_line.h"
@@ -40,7 +42,8 @@ struct run {
     struct iw_baseline baseline; /* empty if there is none */
     struct iw_base_facts base;
     struct iw_journal *journal;
-    char *dir; /* of results */
+    struct iw_merge *merge; /* where the results come from; NULL: they are played */
+    char *dir;              /* of results */
     const char *paths[OUTPUTS];
     FILE *files[OUTPUTS];
     size_t printed;       /* entries that were reported */
@@ -98,6 +101,8 @@ static void take(struct run *run, struct iw_entry *entry, struct iw_result *resu
 /* What a baseline is for: of our own agent nobody needs to know that. NULL: not known. */
 static const char *version_of(const struct run *run)
 {
+    if (run->merge != NULL)
+        return run->merge->embedded ? NULL : run->merge->version;
     return run->setup->target->embedded || run->version == NULL ? NULL : *run->version;
 }
 
@@ -152,7 +157,7 @@ static struct iw_live *open_live(const struct run *run)
 static bool open_outputs(struct run *run)
 {
     const struct iw_command *c = run->command;
-    run->dir = iw_results_create(c, run->setup->target->name);
+    run->dir = iw_results_create(c, run->merge != NULL ? "merged" : run->setup->target->name);
     if (run->dir == NULL)
         return false;
     if (c->head.pcap_dir != NULL && iw_folder_create(c->head.pcap_dir)) {
@@ -239,7 +244,7 @@ static bool write_all(struct run *run)
     return good;
 }
 
-/* ---- all of it ---- */
+/* ---- playing ---- */
 
 /* The next case to be played; NULL: none is left. */
 static struct iw_entry *first(const struct iw_record *r)
@@ -309,6 +314,27 @@ static int survey(struct run *run, struct iw_pool *pool, struct iw_run_options *
     return status;
 }
 
+/* Concludes and reports. `why` there are no more results, unless `interrupted` by a signal. Returns
+ * the exit status. */
+static int finish(struct run *run, bool good, bool reached, int interrupted, const char *why)
+{
+    const struct iw_command *c = run->command;
+    struct iw_record *r = &run->record;
+    iw_record_conclude(r);
+    r->status = good && !run->trouble ? iw_record_status(r, reached) : IW_EXIT_TESTER;
+    if (interrupted)
+        r->status = IW_EXIT_SIGNALLED + interrupted;
+    bool written = write_all(run);
+    if (c->tap)
+        iw_tap_findings(stdout, r);
+    if (c->tap && (interrupted || run->printed < r->count))
+        iw_tap_bail_out(stdout, interrupted ? "interrupted" : why);
+    if (interrupted && c->replay.capture == NULL)
+        iw_complain("interrupted; to go on: %s run --resume %s", c->program, run->dir);
+    iw_console_summary(run->console, r, c->verbose);
+    return written || interrupted || r->status == IW_EXIT_TESTER ? r->status : IW_EXIT_OUTPUT;
+}
+
 static int play_all(struct run *run)
 {
     const struct iw_command *c = run->command;
@@ -338,6 +364,8 @@ static int play_all(struct run *run)
     uint64_t began = iw_transport_now();
     if (c->tap && !iw_reexec_continues())
         iw_tap_begin(stdout, r->count);
+    if (!iw_reexec_continues())
+        iw_console_schedule(run->console, r, run->setup->n_chosen);
     print(run);
     bool good = !survey(run, &pool, &options, error, sizeof(error));
     good = good && (pool.interrupted || !iw_pool_run(&pool, error, sizeof(error)));
@@ -347,21 +375,10 @@ static int play_all(struct run *run)
     good = close_live(run, &pool) && good;
     r->seconds = (double)(iw_transport_now() - began) / 1e9;
     r->target_version = pool.version;
-    iw_record_conclude(r);
-    r->status = good && !run->trouble ? iw_record_status(r, pool.reached) : IW_EXIT_TESTER;
-    if (pool.interrupted)
-        r->status = 128 + pool.interrupted;
-    good = write_all(run);
-    if (c->tap)
-        iw_tap_findings(stdout, r);
-    if (c->tap && (pool.interrupted || run->printed < r->count))
-        iw_tap_bail_out(stdout, pool.interrupted ? "interrupted" : error);
-    if (pool.interrupted && c->replay.capture == NULL)
-        iw_complain("interrupted; to go on: %s run --resume %s", c->program, run->dir);
-    iw_console_summary(run->console, r, c->verbose);
+    int status = finish(run, good, pool.reached, pool.interrupted, error);
     free(pool.version);
     run->version = NULL;
-    return good || pool.interrupted ? r->status : IW_EXIT_TESTER;
+    return status;
 }
 
 static void restore(void *context, struct iw_entry *entry, unsigned round, struct iw_result *result)
@@ -386,16 +403,76 @@ static int begin_journal(struct run *run)
 {
     const struct iw_command *c = run->command;
     struct iw_journal_head head = c->head;
+    const char **ids = NULL;
     head.select = (const char *const *)c->select;
     head.n_select = c->n_select;
+    if (c->journal == NULL && (head.shard != NULL || run->merge != NULL)) {
+        head.chosen = run->setup->n_chosen;
+        head.select = ids = iw_setup_ids(run->setup);
+        head.n_select = run->setup->n_selected;
+    }
     run->journal =
         c->journal != NULL ? c->journal : iw_journal_create(run->dir, &head, &run->record);
+    free(ids);
     const struct iw_journal_reader reader = {
         .context = run, .take = restore, .charge = restore_charge};
     if (c->journal != NULL)
         return iw_journal_replay(run->journal, &run->record, &reader);
-    return run->journal != NULL ? 0 : IW_EXIT_TESTER;
+    return run->journal != NULL ? 0 : IW_EXIT_OUTPUT;
 }
+
+/* ---- the results of other runs ---- */
+
+static void merge_result(void *context, struct iw_entry *entry, unsigned round,
+                         struct iw_result *result)
+{
+    struct run *run = context;
+    iw_journal_add(run->journal, result, round);
+    iw_record_restore(entry, round);
+    take(run, entry, result);
+}
+
+static void merge_charge(void *context, struct iw_entry *entry, struct iw_result *result)
+{
+    struct run *run = context;
+    iw_journal_charge(run->journal, entry->c->id, result);
+    iw_record_charge(&run->record, &run->baseline, entry, result);
+}
+
+/* Returns whether a case shows that some run has reached the target. */
+static bool was_reached(const struct iw_record *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->entries[i].c != NULL && r->entries[i].done && !r->entries[i].unreached &&
+            r->entries[i].result.verdict != IW_VERDICT_SKIP)
+            return true;
+    return false;
+}
+
+static int merge_all(struct run *run)
+{
+    const struct iw_journal_reader reader = {
+        .context = run, .take = merge_result, .charge = merge_charge};
+    struct iw_record *r = &run->record;
+    r->facts = &run->merge->facts;
+    r->started = run->merge->started;
+    r->seconds = run->merge->seconds;
+    r->target_version = run->merge->version;
+    if (version_of(run) != NULL)
+        iw_record_choose(r, &run->baseline, version_of(run));
+    int status = iw_merge_replay(run->merge, r, run->dir, &reader);
+    if (status)
+        return status;
+    if (run->command->tap) {
+        iw_tap_begin(stdout, r->count);
+        iw_tap_facts(stdout, r);
+    }
+    iw_console_facts(run->console, r);
+    print(run);
+    return finish(run, !run->merge->failed, was_reached(r), 0, "");
+}
+
+/* ---- all of it ---- */
 
 /* Makes the record and plays what it is about. */
 static int run_selected(struct run *run)
@@ -406,8 +483,11 @@ static int run_selected(struct run *run)
     run->record = (struct iw_record){
         .version = IW_VERSION,
         .suite = s->suite.digest,
-        .target = s->target->text,
-        .target_class = iw_target_class_name(s->target->class),
+        .target = run->merge != NULL ? run->merge->target : s->target->text,
+        .target_class =
+            run->merge != NULL ? run->merge->class : iw_target_class_name(s->target->class),
+        .shard = c->head.shard,
+        .order = c->head.order,
         .again = command,
         .remarks = c->replay.capture != NULL,
         .dir = run->dir,
@@ -422,7 +502,7 @@ static int run_selected(struct run *run)
     iw_record_pin(&run->record, &run->baseline, &s->suite);
     int status = begin_journal(run);
     if (!status)
-        status = play_all(run);
+        status = run->merge != NULL ? merge_all(run) : play_all(run);
     if (c->journal == NULL)
         iw_journal_close(run->journal);
     iw_record_free(&run->record);
@@ -431,29 +511,32 @@ static int run_selected(struct run *run)
     return status;
 }
 
-int iw_command_run(const struct iw_command *c)
+static int carry_out(const struct iw_command *c, struct iw_merge *merge)
 {
     struct iw_setup s;
-    int status = iw_setup(&s, c, true);
+    int status = iw_setup(&s, c, merge == NULL);
     struct run run = {
         .command = c,
         .setup = &s,
+        .merge = merge,
         .paths = {[JUNIT] = c->junit,
                   [JSON] = c->json,
                   [HTML] = c->html,
                   [CSV] = c->csv_file,
                   [BASELINE] = c->write_baseline},
         .console = c->tap ? stderr : stdout,
-        .progress = !status && isatty(2) && !c->tap && !c->trace && s.target->ask == NULL,
+        .progress =
+            !status && merge == NULL && isatty(2) && !c->tap && !c->trace && s.target->ask == NULL,
     };
-    if (!status && iw_target_unattended(s.target) != NULL) {
-        iw_complain("--target %s: %s", s.target->text, iw_target_unattended(s.target));
-        status = IW_EXIT_USAGE;
-    }
+    if (!status && merge != NULL)
+        status = iw_merge_find(merge, &s.suite, &s.selected, &s.n_selected);
+    else if (!status && iw_target_unattended(s.target) != NULL)
+        status = iw_complain_exit(IW_EXIT_USAGE, "--target %s: %s", s.target->text,
+                                  iw_target_unattended(s.target));
     if (!status)
         status = read_known(&run);
     if (!status && !open_outputs(&run))
-        status = IW_EXIT_TESTER;
+        status = IW_EXIT_OUTPUT;
     if (!status)
         status = run_selected(&run);
     for (size_t i = 0; i < OUTPUTS; i++)
@@ -463,5 +546,28 @@ int iw_command_run(const struct iw_command *c)
     iw_baseline_free(&run.baseline);
     iw_survey_free(&run.survey);
     iw_setup_free(&s);
+    return status;
+}
+
+int iw_command_run(const struct iw_command *c)
+{
+    return carry_out(c, NULL);
+}
+
+int iw_command_merge(const struct iw_command *c)
+{
+    struct iw_merge merge = {0};
+    struct iw_command whole = *c;
+    int status = iw_merge_read(&merge, c->operands, c->n_operands);
+    if (status == 0 && iw_merge_has(&merge, c->results))
+        status = iw_complain_exit(IW_EXIT_USAGE, "--results %s: is one of the runs", c->results);
+    if (status == 0) {
+        whole.head = merge.runs[0].head;
+        whole.head.shard = whole.head.order = whole.head.pcap_dir = NULL;
+        if (c->head.cases != NULL)
+            whole.head.cases = c->head.cases;
+        status = carry_out(&whole, &merge);
+    }
+    iw_merge_free(&merge);
     return status;
 }

@@ -11,6 +11,7 @@
 #include "host/number.h"
 #include "host/text.h"
 #include "iwarp/nearest.h"
+#include "iwarp/transport.h"
 #include "reexec.h"
 
 enum {
@@ -22,8 +23,12 @@ enum {
     DIFF = 32,
     PROBE = 64,
     REPLAY = 128,
-    PLAY = RUN | REPLAY
+    MERGE = 256,
+    PLAY = RUN | REPLAY,
+    REPORT = PLAY | MERGE
 };
+
+enum { ANY = 1000000 }; /* number of operands, at least one */
 
 static const struct command {
     const char *name;
@@ -35,6 +40,8 @@ static const struct command {
     const char *expected; /* what they are; NULL: none */
 } commands[] = {
     {"run", RUN, iw_command_run, "[ID...]", "run cases against a target (the default)", 0, NULL},
+    {"merge", MERGE, iw_command_merge, "DIR...",
+     "one report of several runs: of the shards of a run, say", ANY, "folders of results"},
     {"list", LIST, iw_command_list, "[ID...]", "list cases", 0, NULL},
     {"show", SHOW, iw_command_show, "ID", "all about one case, with its rules and its script", 1,
      "the id of a case"},
@@ -51,23 +58,49 @@ static const struct command {
      "play one side of a recorded conversation and compare the other one", 1, "a capture"},
 };
 
-/* "K/N" */
+/* Reads "K/N" as an option's value. */
+static int read_part(const char *value, unsigned *part, unsigned *parts, char *error, size_t room)
+{
+    const char *slash = strchr(value, '/');
+    char *first = slash != NULL ? iw_got(strndup(value, (size_t)(slash - value))) : NULL;
+    uint64_t k, n;
+    bool good = first != NULL && iw_number(slash + 1, 1, 9999, &n) && iw_number(first, 1, n, &k);
+    free(first);
+    if (!good)
+        return iw_option_wrong(error, room, "expected K/N, K from 1 to N");
+    *part = (unsigned)k;
+    *parts = (unsigned)n;
+    return IW_OPTION_TAKEN;
+}
+
 static int set_part(void *context, const char *value, char *error, size_t room)
 {
     struct iw_command *c = context;
-    const char *slash = strchr(value, '/');
-    char *first = slash != NULL ? iw_got(strndup(value, (size_t)(slash - value))) : NULL;
-    uint64_t part, parts;
-    bool good =
-        first != NULL && iw_number(slash + 1, 1, 9999, &parts) && iw_number(first, 1, parts, &part);
-    free(first);
-    if (good) {
-        c->part = (unsigned)part;
-        c->parts = (unsigned)parts;
+    return read_part(value, &c->part, &c->parts, error, room);
+}
+
+static int set_shard(void *context, const char *value, char *error, size_t room)
+{
+    struct iw_command *c = context;
+    c->head.shard = value;
+    return read_part(value, &c->shard, &c->shards, error, room);
+}
+
+static int set_order(void *context, const char *value, char *error, size_t room)
+{
+    struct iw_command *c = context;
+    uint64_t seed;
+    c->head.order = NULL;
+    if (strcmp(value, "suite") == 0)
         return IW_OPTION_TAKEN;
-    }
-    snprintf(error, room, "expected K/N, K from 1 to N");
-    return IW_OPTION_WRONG;
+    if (strcmp(value, "random") == 0)
+        seed = (uint64_t)iw_transport_now() & UINT32_MAX;
+    else if (strncmp(value, "random,", 7) != 0 || !iw_number(value + 7, 0, UINT32_MAX, &seed))
+        return iw_option_wrong(error, room, "expected suite, random or random,SEED, SEED up to %u",
+                               UINT32_MAX);
+    snprintf(c->order, sizeof(c->order), "random,%llu", (unsigned long long)seed);
+    c->head.order = c->order;
+    return IW_OPTION_TAKEN;
 }
 
 static int set_select(void *context, const char *value, char *error, size_t room)
@@ -83,10 +116,18 @@ static int set_select(void *context, const char *value, char *error, size_t room
 #define COUNT(member, most) IW_OPTION_COUNTS(struct iw_command, member, 1, most)
 
 static const struct iw_option options[] = {
-    {"select", 's', "PATTERN",
-     "an id or glob, rule:ID, tag:WORD, level:must|should|may, role:responder|initiator;\n"
+    {"select", 's', "CHOICE",
+     "an id or glob, rule:ID, tag:WORD, level:must|should|may, role:responder|initiator,\n"
+     "joined by and, or, not and parentheses: 'tag:field and not role:responder';\n"
      "may be repeated: cases that fit any",
      RUN | LIST | SELF_CHECK, IW_OPTION_CALLS(set_select)},
+    {"shard", 0, "N/M", "only the N-th of M shards of these cases; each case is in exactly one",
+     RUN | LIST, IW_OPTION_CALLS(set_shard)},
+    {"durations", 0, "FILE",
+     "with --shard: a run (its JSON report or results), by whose times shards take equally long",
+     RUN | LIST, KEEP(durations)},
+    {"order", 0, "ORDER", "suite (default), random or random,SEED", RUN | LIST,
+     IW_OPTION_CALLS(set_order)},
     {"target", 't', "SPEC",
      "embedded[,crc=on|off,markers=both|target|station|none,revision=0|1|2|2-plain] (default),\n"
      "the name or path of a target file, or\n"
@@ -94,14 +135,15 @@ static const struct iw_option options[] = {
      PLAY, KEEP(head.target)},
     {"jobs", 'j', "N", "cases at a time (embedded: as many as there are CPUs; else 1)",
      RUN | SELF_CHECK, COUNT(jobs, 256)},
-    {"tap", 0, NULL, "TAP version 14 on standard output", RUN, FLAG(tap)},
-    {"junit", 0, "FILE", "write a JUnit report", PLAY, KEEP(junit)},
-    {"json", 0, "FILE", "write a JSON report", PLAY | SELF_CHECK, KEEP(json)},
-    {"html", 0, "FILE", "write a report for people: one page, no network needed", PLAY, KEEP(html)},
-    {"csv", 0, "FILE", "write a table: each rule, what became of it, and by which cases", RUN,
-     KEEP(csv_file)},
+    {"tap", 0, NULL, "TAP version 14 on standard output", RUN | MERGE, FLAG(tap)},
+    {"junit", 0, "FILE", "write a JUnit report", REPORT, KEEP(junit)},
+    {"json", 0, "FILE", "write a JSON report", REPORT | SELF_CHECK, KEEP(json)},
+    {"html", 0, "FILE", "write a report for people: one page, no network needed", REPORT,
+     KEEP(html)},
+    {"csv", 0, "FILE", "write a table: each rule, what became of it, and by which cases",
+     RUN | MERGE, KEEP(csv_file)},
     {"results", 0, "DIR", "folder of the results (iwarp-conform-results/TIME-TARGET)",
-     PLAY | SELF_CHECK, KEEP(results)},
+     REPORT | SELF_CHECK, KEEP(results)},
     {"pcap-dir", 0, "DIR", "folder of the captures (that of the results)", PROBE | PLAY,
      KEEP(head.pcap_dir)},
     {"capture", 0, "IFACE", "also keep the real packets of this network interface (packets.pcap)",
@@ -110,7 +152,7 @@ static const struct iw_option options[] = {
      FLAG(trace)},
     {"verbose", 'v', NULL,
      "name the cases that passed or were skipped, too; replay: print every message as it happens",
-     PLAY, FLAG(verbose)},
+     REPORT, FLAG(verbose)},
     {"as", 0, "SIDE", "the side that is played: initiator or responder", REPLAY, KEEP(replay.as)},
     {"stream", 0, "N", "the connection of the capture, from 1; N,N: several that belong together",
      REPLAY, KEEP(replay.stream)},
@@ -122,9 +164,10 @@ static const struct iw_option options[] = {
      KEEP(replay.time)},
     {"private", 0, "HEX", "other private data than the recorded", REPLAY, KEEP(replay.private)},
     {"list", 0, NULL, "list the conversations of the capture", REPLAY, FLAG(list)},
-    {"baseline", 0, "FILE", "compare with these verdicts: only differences count", RUN,
+    {"baseline", 0, "FILE", "compare with these verdicts: only differences count", RUN | MERGE,
      KEEP(baseline)},
-    {"write-baseline", 0, "FILE", "pin the verdicts of this run", RUN, KEEP(write_baseline)},
+    {"write-baseline", 0, "FILE", "pin the verdicts of this run", RUN | MERGE,
+     KEEP(write_baseline)},
     {"repeat", 0, "N", "run every case N times; the gravest verdict counts", PLAY,
      COUNT(head.repeat, 100000)},
     {"allow-hazard", 0, NULL, "also the cases with the tag hazard, which could wedge the target",
@@ -159,8 +202,8 @@ static const struct iw_option options[] = {
     {"matrix", 0, "FILE",
      "record who noticed what there (with --full; conformance/proof/matrix.csv)", SELF_CHECK,
      KEEP(matrix)},
-    {"cases", 0, "DIR", "folder with the cases", RUN | LIST | SHOW | REQUIREMENTS | SELF_CHECK,
-     KEEP(head.cases)},
+    {"cases", 0, "DIR", "folder with the cases",
+     RUN | MERGE | LIST | SHOW | REQUIREMENTS | SELF_CHECK, KEEP(head.cases)},
     {"agent", 0, "PATH", "the embedded target (iwarp-agent beside this program, or $IWARP_AGENT)",
      PLAY | SELF_CHECK, KEEP(head.agent)},
     {"time-scale", 0, "X", "multiply every patience and deadline by X (slow targets, sanitizers)",
@@ -179,10 +222,10 @@ static void list_commands(void)
         printf("  %-24s %s\n", commands[i].name, commands[i].help);
 }
 
-void iw_command_select(struct iw_command *c, const char *pattern)
+void iw_command_select(struct iw_command *c, const char *choice)
 {
     c->select = iw_got(realloc(c->select, (c->n_select + 1) * sizeof(*c->select)));
-    c->select[c->n_select++] = iw_text_copy(pattern);
+    c->select[c->n_select++] = iw_text_copy(choice);
 }
 
 static const struct command *command_of(const char *name)
@@ -256,6 +299,8 @@ static bool resumable(const struct iw_command *c)
                         : c->head.time_scale > 0   ? "--time-scale"
                         : c->head.repeat           ? "--repeat"
                         : c->head.no_quirks        ? "--no-quirks"
+                        : c->head.shard != NULL    ? "--shard"
+                        : c->head.order != NULL    ? "--order"
                                                    : NULL;
     if (c->resume == NULL || other == NULL ||
         iw_reexec_continues()) /* there, with the same words */
@@ -266,6 +311,8 @@ static bool resumable(const struct iw_command *c)
 
 static bool has_operands(const struct iw_command *c, const struct command *command)
 {
+    if (command->n_operands == ANY && c->n_operands > 0)
+        return true;
     if (c->n_operands > command->n_operands)
         iw_complain("%s: did not expect '%s'", c->name, c->operands[command->n_operands]);
     else if (c->n_operands < command->n_operands)
@@ -303,12 +350,21 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
     } else if (!has_operands(c, command)) {
         return IW_EXIT_USAGE;
     }
+    if (c->durations != NULL && c->head.shard == NULL)
+        return iw_complain_exit(IW_EXIT_USAGE, "--durations: of use with --shard only");
     return resumable(c) ? -1 : IW_EXIT_USAGE;
 }
 
-void iw_command_free(struct iw_command *c)
+void iw_command_select_none(struct iw_command *c)
 {
     for (size_t i = 0; i < c->n_select; i++)
         free(c->select[i]);
     free(c->select);
+    c->select = NULL;
+    c->n_select = 0;
+}
+
+void iw_command_free(struct iw_command *c)
+{
+    iw_command_select_none(c);
 }

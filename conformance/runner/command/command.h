@@ -13,7 +13,7 @@ struct iw_command {
     int (*carry_out)(const struct iw_command *c); /* returns the exit status */
     char *const *operands;                        /* what is no option */
     size_t n_operands;
-    char **select; /* patterns; the operands of `run` and `list` are some, too */
+    char **select; /* choices; the operands of `run` and `list` are some, too */
     size_t n_select;
     struct iw_journal_head head; /* what a run that goes on takes over; `select` is not there yet */
     unsigned jobs;               /* 0: not said */
@@ -26,6 +26,9 @@ struct iw_command {
     bool diagnose, record;         /* ... judge the findings; keep what came of it */
     const char *diagnosis;         /* ... where that is recorded; NULL: beside the cases */
     unsigned part, parts;          /* ... of the switches, from 1; 0: all */
+    unsigned shard, shards;        /* of the cases, from 1; 0: all */
+    const char *durations;         /* the run by which these are balanced; NULL: by number */
+    char order[24];                /* of head.order, if it is this command's */
     struct iw_replay replay;       /* of the command; its capture is NULL in others */
     const char *replay_folder;     /* where that capture is */
     bool list;                     /* replay: list what there is */
@@ -36,7 +39,9 @@ struct iw_command {
  */
 int iw_command_parse(struct iw_command *c, int argc, char **argv);
 void iw_command_free(struct iw_command *c);
-/* Adds a pattern (copied) to those that select cases. */
-void iw_command_select(struct iw_command *c, const char *pattern);
+/* Adds a choice (copied) to those that select cases. */
+void iw_command_select(struct iw_command *c, const char *choice);
+/* Forgets all of them. */
+void iw_command_select_none(struct iw_command *c);
 
 #endif

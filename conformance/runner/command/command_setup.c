@@ -11,6 +11,8 @@
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
+#include "suite/schedule.h"
+#include "suite/selection.h"
 
 char *iw_results_create(const struct iw_command *c, const char *name)
 {
@@ -61,6 +63,29 @@ static int read_target(struct iw_setup *s, const struct iw_command *c)
     return 0;
 }
 
+/* Takes the shard, and makes the order. A run that goes on has the cases of its shard already. */
+static int schedule(struct iw_setup *s, const struct iw_command *c)
+{
+    double *seconds = NULL;
+    char error[1024];
+    s->n_chosen = s->n_selected;
+    if (c->head.shard != NULL && c->journal == NULL && c->durations != NULL) {
+        seconds =
+            iw_schedule_durations(c->durations, s->selected, s->n_selected, error, sizeof(error));
+        if (seconds == NULL)
+            return iw_complain_exit(IW_EXIT_USAGE, "--durations: %s", error);
+    }
+    if (c->head.shard != NULL && c->journal == NULL)
+        s->n_selected = iw_schedule_shard(s->selected, s->n_selected, seconds, c->shard, c->shards);
+    else if (c->head.shard != NULL)
+        s->n_chosen = c->head.chosen;
+    free(seconds);
+    if (c->head.order != NULL)
+        iw_schedule_shuffle(s->selected, s->n_selected,
+                            (uint32_t)strtoul(strchr(c->head.order, ',') + 1, NULL, 10));
+    return 0;
+}
+
 int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
 {
     char *root = iw_conformance_folder();
@@ -93,9 +118,17 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
         iw_setup_broken(s); /* one of them may have the case */
         iw_complain("%s", error);
     } else {
-        return 0;
+        return schedule(s, c);
     }
     return IW_EXIT_USAGE;
+}
+
+const char **iw_setup_ids(const struct iw_setup *s)
+{
+    const char **ids = iw_got(calloc(s->n_selected + 1, sizeof(*ids)));
+    for (size_t i = 0; i < s->n_selected; i++)
+        ids[i] = s->selected[i]->id;
+    return ids;
 }
 
 void iw_setup_free(struct iw_setup *s)

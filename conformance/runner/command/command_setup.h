@@ -12,17 +12,20 @@ struct iw_setup {
     char *library, *cases, *pcaps, *report, *proof_folder; /* folders */
     struct iw_run_options options;                         /* its folders are borrowed from above */
     struct iw_suite suite;
-    const struct iw_case **selected;
+    const struct iw_case **selected; /* in the order in which they are played */
     size_t n_selected;
+    size_t n_chosen;               /* before a shard was taken of them */
     struct iw_target_spec *target; /* NULL unless wanted */
     struct iw_proof proof;         /* empty until iw_setup_proof */
 };
 
-/* Finds the folders, reads the suite and selects from it, and reads the target's spec if `target`.
- * Broken case files are no error yet. Returns 0, or the exit status after printing an error. Call
- * iw_setup_free in either case. */
+/* Finds the folders, reads the suite and selects from it (--select, --shard, --order), and reads
+ * the target's spec if `target`. Broken case files are no error yet. Returns 0, or the exit status
+ * after printing an error. Call iw_setup_free in either case. */
 int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target);
 void iw_setup_free(struct iw_setup *s);
+/* Returns the ids of the selected cases, borrowed; the caller frees the array. */
+const char **iw_setup_ids(const struct iw_setup *s);
 /* Reads what is proved of the cases. Returns 0, or the exit status after printing an error. */
 int iw_setup_proof(struct iw_setup *s);
 /* Prints an error for each case file that could not be read. Returns IW_EXIT_TESTER if there are

@@ -7,6 +7,7 @@
 #include "command.h"
 
 int iw_command_run(const struct iw_command *c);
+int iw_command_merge(const struct iw_command *c); /* cmd_run.c */
 int iw_command_list(const struct iw_command *c);
 int iw_command_show(const struct iw_command *c); /* cmd_list.c */
 int iw_command_requirements(const struct iw_command *c);

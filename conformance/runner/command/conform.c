@@ -10,14 +10,15 @@
 #include "host/complain.h"
 #include "reexec.h"
 
-/* A run continues as it was begun. (Inside a target's kernel its words have the selection again,
- * which selects nothing more.) */
+/* A run continues as it was begun: what its words say again (inside a target's kernel) does not
+ * count, for the journal knows its cases. */
 static int resume(struct iw_command *c)
 {
     int status;
     c->journal = iw_journal_resume(c->resume, &c->head, &status);
     if (c->journal == NULL)
         return status;
+    iw_command_select_none(c);
     for (size_t i = 0; i < c->head.n_select; i++)
         iw_command_select(c, c->head.select[i]);
     c->results = c->resume;

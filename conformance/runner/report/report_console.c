@@ -90,6 +90,15 @@ void iw_console_facts(FILE *out, const struct iw_record *record)
     fflush(out);
 }
 
+void iw_console_schedule(FILE *out, const struct iw_record *record, size_t chosen)
+{
+    if (record->shard != NULL)
+        fprintf(out, "shard %s: %zu of %zu cases\n", record->shard, record->count, chosen);
+    if (record->order != NULL)
+        fprintf(out, "order: %s\n", record->order);
+    fflush(out);
+}
+
 void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw_entry *entry,
                       bool verbose)
 {

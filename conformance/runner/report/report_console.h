@@ -8,6 +8,8 @@
 
 /* Prints what was found out about the target before the cases: a line or two for each fact. */
 void iw_console_facts(FILE *out, const struct iw_record *record);
+/* Prints the shard of a run, of so many cases, and the seed of its order, if it has them. */
+void iw_console_schedule(FILE *out, const struct iw_record *record, size_t chosen);
 /* Prints a verdict, unless it is PASS or SKIP. With `verbose` also those. */
 void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw_entry *entry,
                       bool verbose);

@@ -41,11 +41,12 @@ struct iw_journal *iw_journal_create(const char *dir, const struct iw_journal_he
     for (size_t i = 0; i < head->n_select; i++)
         json_array_append_new(select, iw_json_text(head->select[i]));
     json_t *line = iw_got(json_pack(
-        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:i, s:b}", "schema", (int)IW_REPORT_SCHEMA,
-        "suite", record->suite, "target", iw_json_text(head->target), "cases",
-        iw_json_text(head->cases), "agent", iw_json_text(head->agent), "pcap-dir",
+        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:i, s:b, s:s*, s:o*, s:s*}", "schema",
+        (int)IW_REPORT_SCHEMA, "suite", record->suite, "target", iw_json_text(head->target),
+        "cases", iw_json_text(head->cases), "agent", iw_json_text(head->agent), "pcap-dir",
         iw_json_text(head->pcap_dir), "select", select, "time-scale", head->time_scale, "repeat",
-        (int)head->repeat, "no-quirks", (int)head->no_quirks));
+        (int)head->repeat, "no-quirks", (int)head->no_quirks, "shard", head->shard, "chosen",
+        head->shard != NULL ? json_integer((json_int_t)head->chosen) : NULL, "order", head->order));
     j->path = iw_text_format("%s/journal.jsonl", dir);
     j->file = iw_open_output(j->path);
     if (j->file == NULL)
@@ -75,13 +76,22 @@ static void take_head(struct iw_journal *j, struct iw_journal_head *head)
         .time_scale = json_number_value(json_object_get(j->head, "time-scale")),
         .repeat = (unsigned)json_integer_value(json_object_get(j->head, "repeat")),
         .no_quirks = json_is_true(json_object_get(j->head, "no-quirks")),
+        .shard = member(j, "shard"),
+        .chosen = (size_t)json_integer_value(json_object_get(j->head, "chosen")),
+        .order = member(j, "order"),
     };
     json_array_foreach(list, i, pattern) if (json_is_string(pattern)) j->select[head->n_select++] =
         json_string_value(pattern);
 }
 
-/* Reads what is there, and cuts off a last line that is not whole. */
-static bool read_lines(struct iw_journal *j)
+/* Cuts off what follows the last whole line, and writes on there. */
+static bool cut(FILE *file, off_t whole)
+{
+    return !ftruncate(fileno(file), whole) && !fseeko(file, whole, SEEK_SET);
+}
+
+/* Reads what is there; `on`: to write on after the last line that is whole. */
+static bool read_lines(struct iw_journal *j, bool on)
 {
     char *line = NULL;
     size_t size = 0;
@@ -110,18 +120,19 @@ static bool read_lines(struct iw_journal *j)
     free(line);
     return j->head != NULL &&
            json_integer_value(json_object_get(j->head, "schema")) == IW_REPORT_SCHEMA &&
-           !ftruncate(fileno(j->file), whole) && !fseeko(j->file, whole, SEEK_SET);
+           (!on || cut(j->file, whole));
 }
 
-struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *head, int *status)
+static struct iw_journal *open_journal(const char *dir, bool on, struct iw_journal_head *head,
+                                       int *status)
 {
     struct iw_journal *j = iw_got(calloc(1, sizeof(*j)));
     j->path = iw_text_format("%s/journal.jsonl", dir);
-    j->file = fopen(j->path, "r+e");
+    j->file = fopen(j->path, on ? "r+e" : "re");
     *status = IW_EXIT_USAGE;
     if (j->file == NULL)
         iw_complain("cannot read %s: %s", j->path, strerror(errno));
-    else if (!read_lines(j))
+    else if (!read_lines(j, on))
         iw_complain("%s: expected the journal of a run", j->path);
     else {
         take_head(j, head);
@@ -129,6 +140,16 @@ struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *he
     }
     iw_journal_close(j);
     return NULL;
+}
+
+struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *head, int *status)
+{
+    return open_journal(dir, true, head, status);
+}
+
+struct iw_journal *iw_journal_read(const char *dir, struct iw_journal_head *head, int *status)
+{
+    return open_journal(dir, false, head, status);
 }
 
 static bool is_round(const json_t *round, unsigned repeat)
@@ -265,7 +286,7 @@ bool iw_journal_append(const char *path, const char *id, const char *reason)
     bool good = false;
     if (j.file == NULL)
         iw_complain("cannot write %s: %s", path, strerror(errno));
-    else if (!read_lines(&j))
+    else if (!read_lines(&j, true))
         iw_complain("%s: expected the journal of a run", path);
     else
         good =

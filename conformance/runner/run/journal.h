@@ -14,6 +14,9 @@ struct iw_journal;
 /* How a run was begun: the words of its command line. NULL or 0: not said. */
 struct iw_journal_head {
     const char *target, *cases, *agent, *pcap_dir;
+    const char *shard;         /* "2/3": `select` has the ids of its cases; */
+    size_t chosen;             /* the shards have so many together */
+    const char *order;         /* "random,SEED" */
     const char *const *select; /* patterns */
     size_t n_select;
     double time_scale;
@@ -27,6 +30,8 @@ struct iw_journal *iw_journal_create(const char *dir, const struct iw_journal_he
 /* Opens the journal in `dir` and fills in *head, which borrows from the journal. A last line that
  * was cut off is dropped. Returns NULL after printing an error, with the exit status in *status. */
 struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *head, int *status);
+/* The same for a run that is over: the journal is only read. */
+struct iw_journal *iw_journal_read(const char *dir, struct iw_journal_head *head, int *status);
 /* Who takes what had been done. */
 struct iw_journal_reader {
     void *context;

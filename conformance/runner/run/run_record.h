@@ -8,15 +8,13 @@
 
 #include "base/conform_case.h"
 #include "base/result.h"
+#include "base/saved_run.h"
 #include "facts.h"
 #include "findings.h"
 
 struct iw_baseline;
 struct iw_proof;
 struct iw_suite;
-
-/* The version of the layout of journals and JSON reports. */
-enum { IW_REPORT_SCHEMA = 1 };
 
 /* A verdict beside what is known of the peer. */
 enum iw_pinned {
@@ -53,6 +51,8 @@ struct iw_record {
     const char *target;  /* as the user named it */
     const char *target_class;
     const char *target_version; /* NULL: not known */
+    const char *shard;          /* "2/3"; NULL: the run is none */
+    const char *order;          /* "random,SEED"; NULL: that of the suite */
     const char *again;          /* what a command to repeat a case starts with, up to the id */
     bool remarks;               /* the console prints them under PASS, too */
     const char *dir;            /* of results; NULL: none */

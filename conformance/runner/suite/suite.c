@@ -2,12 +2,10 @@
 #include "suite.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <fts.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "host/text.h"
 #include "iwarp/nearest.h"
@@ -139,72 +137,6 @@ void iw_suite_free(struct iw_suite *suite)
     *suite = (struct iw_suite){0};
 }
 
-/* ---- selecting ---- */
-
-enum { GLOB = 0 }; /* flags of fnmatch() */
-
-static bool id_fits(const struct iw_case *c, const char *glob)
-{
-    return !fnmatch(glob, c->id, GLOB);
-}
-
-static bool rule_fits(const struct iw_case *c, const char *glob)
-{
-    for (size_t i = 0; i < c->n_rules; i++)
-        if (!fnmatch(glob, c->rules[i]->id, FNM_CASEFOLD))
-            return true;
-    return false;
-}
-
-static bool level_fits(const struct iw_case *c, const char *level)
-{
-    return strcmp(level, iw_case_level(c)) == 0;
-}
-
-static bool role_fits(const struct iw_case *c, const char *role)
-{
-    return strcmp(role, iw_role_name(c->role)) == 0;
-}
-
-/* What may stand before the colon of a pattern. */
-static const struct question {
-    const char *name;
-    bool (*fits)(const struct iw_case *c, const char *argument);
-    const char *arguments[4]; /* none: any */
-} questions[] = {
-    {"rule:", rule_fits, {NULL}},
-    {"tag:", iw_case_tagged, {NULL}},
-    {"level:", level_fits, {"must", "should", "may"}},
-    {"role:", role_fits, {"responder", "initiator"}},
-};
-
-static const struct question by_id = {"", id_fits, {NULL}};
-
-static bool takes(const struct question *q, const char *argument)
-{
-    for (const char *const *one = q->arguments; *one != NULL; one++)
-        if (strcmp(argument, *one) == 0)
-            return true;
-    return q->arguments[0] == NULL;
-}
-
-/* The question that a pattern asks; NULL with one line in `error`. */
-static const struct question *question_of(const char *pattern, char *error, size_t room)
-{
-    if (strchr(pattern, ':') == NULL)
-        return &by_id;
-    for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
-        size_t n = strlen(questions[i].name);
-        if (strncmp(pattern, questions[i].name, n) == 0 && takes(&questions[i], pattern + n))
-            return &questions[i];
-    }
-    snprintf(error, room,
-             "--select %s: expected an id, rule:ID, tag:WORD, level:must|should|may or "
-             "role:responder|initiator",
-             pattern);
-    return NULL;
-}
-
 const char *iw_suite_nearest(const struct iw_suite *suite, const char *id)
 {
     struct iw_nearest n;
@@ -212,44 +144,4 @@ const char *iw_suite_nearest(const struct iw_suite *suite, const char *id)
     for (size_t i = 0; i < suite->n_cases; i++)
         iw_nearest_offer(&n, suite->cases[i]->id);
     return n.best;
-}
-/* Globs are not misspelt, at least not so that one could tell. */
-static void nothing_fits(const struct iw_suite *suite, const char *pattern, char *error,
-                         size_t room)
-{
-    bool rule = strncmp(pattern, "rule:", 5) == 0;
-    const char *near = NULL;
-    if (strpbrk(pattern, "*?[") == NULL)
-        near = rule ? iw_nearest_rule(pattern + 5) : iw_suite_nearest(suite, pattern);
-    if (rule && near != NULL && strcasecmp(near, pattern + 5) == 0)
-        snprintf(error, room, "--select %s: no case names this rule", pattern);
-    else
-        snprintf(error, room, "--select %s: no case fits%s%s%s", pattern,
-                 near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
-                 near != NULL ? "'?)" : "");
-}
-int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t n_patterns,
-                    const struct iw_case ***out, size_t *count, char *error, size_t room)
-{
-    bool *chosen = iw_got(calloc(suite->n_cases, sizeof(*chosen)));
-    for (size_t p = 0; p < n_patterns; p++) {
-        const struct question *q = question_of(patterns[p], error, room);
-        bool any = false;
-        for (size_t i = 0; q != NULL && i < suite->n_cases; i++)
-            if (q->fits(suite->cases[i], patterns[p] + strlen(q->name)))
-                any = chosen[i] = true;
-        if (q != NULL && !any)
-            nothing_fits(suite, patterns[p], error, room);
-        if (!any) {
-            free(chosen);
-            return -1;
-        }
-    }
-    *out = iw_got(calloc(suite->n_cases, sizeof(const struct iw_case *)));
-    *count = 0;
-    for (size_t i = 0; i < suite->n_cases; i++)
-        if (n_patterns == 0 || chosen[i])
-            (*out)[(*count)++] = suite->cases[i];
-    free(chosen);
-    return 0;
 }

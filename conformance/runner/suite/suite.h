@@ -30,13 +30,6 @@ int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_ru
                   char *error, size_t room);
 void iw_suite_free(struct iw_suite *suite);
 
-/* The cases that one of the patterns fits, in the order of the suite; all without patterns. A
- * pattern is a glob over ids, "rule:GLOB", "tag:GLOB", "level:must|should|may" or
- * "role:responder|initiator". The array is the caller's, the cases are the suite's. Returns 0, or
- * -1 with one line in `error`: a pattern that is none, or fits no case. */
-int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t n_patterns,
-                    const struct iw_case ***out, size_t *count, char *error, size_t room);
-
 /* Returns the case with this id, or NULL. */
 const struct iw_case *iw_suite_find(const struct iw_suite *suite, const char *id);
 /* Returns the id that was probably meant; NULL if none is near. */

@@ -92,6 +92,7 @@ static void each_command_has_its_words(void **state)
     } rows[] = {
         {"conform list", "list", iw_command_list, 0, 0},
         {"conform list a b", "list", iw_command_list, 2, 2},
+        {"conform merge a b c", "merge", iw_command_merge, 3, 0},
         {"conform show a", "show", iw_command_show, 1, 0},
         {"conform requirements", "requirements", iw_command_requirements, 0, 0},
         {"conform self-check -s a", "self-check", iw_command_self_check, 0, 1},
@@ -126,6 +127,7 @@ static void what_is_no_command_line_is_refused(void **state)
         {"lst", "unknown command 'lst' (did you mean 'list'?)"},
         {"requirement", "unknown command 'requirement' (did you mean 'requirements'?)"},
         {"replayed", "unknown command 'replayed' (did you mean 'replay'?)"},
+        {"merge", "merge: expected folders of results"},
         {"show", "show: expected the id of a case"},
         {"show a b", "show: did not expect 'b'"},
         {"requirements x", "requirements: did not expect 'x'"},
@@ -157,6 +159,18 @@ static void what_is_no_command_line_is_refused(void **state)
          "--resume goes on as the run was begun: did not expect --time-scale"},
         {"run --resume x --repeat 1",
          "--resume goes on as the run was begun: did not expect --repeat"},
+        {"run --resume x --shard 1/2",
+         "--resume goes on as the run was begun: did not expect --shard"},
+        {"run --resume x --order random,1",
+         "--resume goes on as the run was begun: did not expect --order"},
+        {"run --shard 0/2", "--shard 0/2: expected K/N, K from 1 to N"},
+        {"list --shard 3/2", "--shard 3/2: expected K/N, K from 1 to N"},
+        {"run --order rand",
+         "--order rand: expected suite, random or random,SEED, SEED up to 4294967295"},
+        {"run --order random,4294967296",
+         "--order random,4294967296: expected suite, random or random,SEED, SEED up to 4294967295"},
+        {"run --durations x", "--durations: of use with --shard only"},
+        {"run --shard 1/2 --durations x", "--durations: cannot read x: No such file or directory"},
         {"run --resume x --tap", "cannot read x/journal.jsonl: No such file or directory"},
     };
 
@@ -189,18 +203,26 @@ static void help_is_about_the_command(void **state)
     struct said s;
 
     (void)state;
-    conform_says("list --help", 0,
-                 "usage: iwarp-conform list [OPTION...] [ID...]\n\nlist cases\n\noptions:\n"
-                 "  -s, --select PATTERN     an id or glob, rule:ID, tag:WORD, "
-                 "level:must|should|may, role:responder|initiator;\n"
-                 "                           may be repeated: cases that fit any\n"
-                 "      --cases DIR          folder with the cases\n"
-                 "  -h, --help               print this\n"
-                 "  -V, --version            print the version\n"
-                 "\nexit status: 0 good, 1 a case failed, 2 better than the baseline says,\n"
-                 "3 inconclusive or never reached, 64 usage, 70 error of the tester or of a "
-                 "script\n",
-                 "");
+    conform_says(
+        "list --help", 0,
+        "usage: iwarp-conform list [OPTION...] [ID...]\n\nlist cases\n\noptions:\n"
+        "  -s, --select CHOICE      an id or glob, rule:ID, tag:WORD, "
+        "level:must|should|may, role:responder|initiator,\n"
+        "                           joined by and, or, not and parentheses: 'tag:field and "
+        "not role:responder';\n"
+        "                           may be repeated: cases that fit any\n"
+        "      --shard N/M          only the N-th of M shards of these cases; each "
+        "case is in exactly one\n"
+        "      --durations FILE     with --shard: a run (its JSON report or results), by "
+        "whose times shards take equally long\n"
+        "      --order ORDER        suite (default), random or random,SEED\n"
+        "      --cases DIR          folder with the cases\n"
+        "  -h, --help               print this\n"
+        "  -V, --version            print the version\n"
+        "\nexit status: 0 good, 1 a case failed, 2 better than the baseline says,\n"
+        "3 inconclusive or never reached, 64 usage, 70 error of the tester or of a "
+        "script\n",
+        "");
     conform_says("run --resume d --version", 0, "iwarp-conform " IW_VERSION "\n", "");
     conform_call(&s, "--help");
     assert_int_equal(s.status, 0);

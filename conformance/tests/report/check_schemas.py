@@ -76,6 +76,7 @@ def outputs(run, cases):
     failing = next(c for c in report["cases"] if c["id"] == "b-failing")
     check(any("remarks" in line and "fields" in line for line in failing["exchange"]), "and an exchange", failing)
     run.play("repeated", 1, *mine, "--repeat", "3", "--time-scale", "2", "a-good", "b-failing")
+    run.play("shard", (0, 1), *mine, "--shard", "2/2", "--order", "random,7", "a-good", "b-failing")
     run.write("known", 'b-failing FAIL "known"\na-good FAIL "was bad"\n')
     report = run.play("baselined", 2, *mine, "--baseline", "known", "--select", "[a-d]-*")
     check([c.get("baseline") for c in report["cases"]] == ["stale", "expected", "new", "new"], "it has a baseline", report["cases"])

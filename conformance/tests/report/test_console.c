@@ -53,6 +53,19 @@ static void is(const char *expected)
 
 #define SUM "0 PASS, 0 NOTE, 0 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR; 1.2 s, target T\n"
 
+static void test_schedule(void **state)
+{
+    (void)state;
+    begin();
+    iw_console_schedule(out, &record, 4);
+    is("");
+    begin();
+    record.shard = "2/3";
+    record.order = "random,9";
+    iw_console_schedule(out, &record, 11);
+    is("shard 2/3: 4 of 11 cases\norder: random,9\n");
+}
+
 static void test_rounds(void **state)
 {
     (void)state;
@@ -232,10 +245,10 @@ static void test_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounds),   cmocka_unit_test(test_baseline),
-        cmocka_unit_test(test_skips),    cmocka_unit_test(test_remarks),
-        cmocka_unit_test(test_findings), cmocka_unit_test(test_repeated_findings),
-        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_schedule),          cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_baseline),          cmocka_unit_test(test_skips),
+        cmocka_unit_test(test_remarks),           cmocka_unit_test(test_findings),
+        cmocka_unit_test(test_repeated_findings), cmocka_unit_test(test_progress),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,6 +154,7 @@ def main(conform, peer):
         run = Run(conform, folder)
         goes_on(run, rng, "embedded", "-j2", *SELECT)
         goes_on(run, rng, "repeated", "-j2", "--repeat", "3", "mpa-startup-re*")
+        goes_on(run, rng, "shard", "-j2", "--shard", "2/3", "--order", "random,4", *SELECT)
         # A command that stays as the parent of the process that it has started.
         target = run.write("started.lua", "return { class = \"bare\", address = \"127.0.0.1\", ready = \"listening on\",\n"
                            "  start = \"(%s listen {host}:{port} & wait)\" }\n" % peer)

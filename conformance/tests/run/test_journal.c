@@ -122,6 +122,19 @@ static void fill(void)
     *taken = 0;
 }
 
+/* As in HEAD. */
+static void fill_head(void)
+{
+    static const char *const select[] = {"mpa-*", "x"};
+    fill();
+    head.target = "T";
+    head.agent = "A";
+    head.time_scale = 2.5;
+    head.repeat = 3;
+    head.select = select;
+    head.n_select = 2;
+}
+
 /* ---- written ---- */
 
 static void test_written(void **state)
@@ -130,13 +143,7 @@ static void test_written(void **state)
     struct iw_journal *j;
     struct iw_result one = {.id = (char[]){"one"}, .verdict = IW_VERDICT_PASS, .seconds = 0.5};
 
-    fill();
-    head.target = "T";
-    head.agent = "A";
-    head.time_scale = 2.5;
-    head.repeat = 3;
-    head.select = (const char *const[]){"mpa-*", "x"};
-    head.n_select = 2;
+    fill_head();
     j = iw_journal_create(s->path, &head, &record);
     assert_non_null(j);
     has(s, HEAD);
@@ -146,6 +153,35 @@ static void test_written(void **state)
     has(s, HEAD BEGUN ONE);
     iw_journal_close(j);
     iw_journal_close(NULL);
+}
+
+/* What a shard plays, and in which order, is there for the run that goes on. */
+static void test_shard(void **state)
+{
+    struct folder *s = *state;
+    int status = 0;
+
+    fill_head();
+    head.shard = "2/3";
+    head.chosen = 7;
+    head.order = "random,9";
+    struct iw_journal *j = iw_journal_create(s->path, &head, &record);
+    assert_non_null(j);
+    char *expected = iw_text_copy(HEAD);
+    strcpy(expected + strlen(expected) - 2, "");
+    char *all =
+        iw_text_format("%s,\"shard\":\"2/3\",\"chosen\":7,\"order\":\"random,9\"}\n", expected);
+    has(s, all);
+    free(all);
+    free(expected);
+    iw_journal_close(j);
+    fill();
+    j = iw_journal_resume(s->path, &head, &status);
+    assert_non_null(j);
+    assert_string_equal(head.shard, "2/3");
+    assert_int_equal(head.chosen, 7);
+    assert_string_equal(head.order, "random,9");
+    iw_journal_close(j);
 }
 
 static void test_no_room(void **state)
@@ -420,6 +456,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_written, recording_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shard, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_room, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_charged, recording_setup, teardown),
         cmocka_unit_test_setup_teardown(test_taken, recording_setup, teardown),

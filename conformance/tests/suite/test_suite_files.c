@@ -14,7 +14,7 @@
 #include "host/text.h"
 #include "recording.h"
 #include "suite/proof.h"
-#include "suite/suite.h"
+#include "suite/selection.h"
 
 static struct iw_suite suite;
 static struct iw_run_options options;
@@ -173,6 +173,9 @@ static void selects_nothing(char *pattern, const char *expected)
 #define KINDS                                                                                      \
     ": expected an id, rule:ID, tag:WORD, level:must|should|may or role:responder|initiator"
 
+#define ROLES "role:responder or role:initiator"
+#define LEVELS "level:must, level:should or level:may"
+
 static void patterns_that_fit_nothing(void **state)
 {
     const struct folder *f = *state;
@@ -195,12 +198,12 @@ static void patterns_that_fit_nothing(void **state)
     selects_nothing((char[]){"rule:mpa-4.1-02"},
                     "--select rule:mpa-4.1-02: no case names this rule");
     selects_nothing((char[]){"rule:MPA-4*"}, "--select rule:MPA-4*: no case fits");
-    selects_nothing((char[]){"tag:x"}, "--select tag:x: no case fits");
+    selects_nothing((char[]){"tag:x"}, "--select tag:x: no case has a tag");
     selects_nothing((char[]){"level:may"}, "--select level:may: no case fits");
     selects_nothing((char[]){"role:initiator"}, "--select role:initiator: no case fits");
-    selects_nothing((char[]){"role:"}, "--select role:" KINDS);
-    selects_nothing((char[]){"role:initiato"}, "--select role:initiato" KINDS);
-    selects_nothing((char[]){"level:shouldx"}, "--select level:shouldx" KINDS);
+    selects_nothing((char[]){"role:"}, "--select role:: expected " ROLES);
+    selects_nothing((char[]){"role:initiato"}, "--select role:initiato: expected " ROLES);
+    selects_nothing((char[]){"level:shouldx"}, "--select level:shouldx: expected " LEVELS);
     selects_nothing((char[]){"xrule:a"}, "--select xrule:a" KINDS);
     selects_nothing((char[]){":"}, "--select :" KINDS);
     assert_string_equal(iw_suite_nearest(&suite, "crc-bed"), "crc-bad");

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "saved_run.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "host/text.h"
+
+/* Returns what is wrong with a file that was read, NULL if nothing is. */
+static const char *wrong_with(const json_t *run)
+{
+    return json_is_array(json_object_get(run, "cases")) &&
+                   json_integer_value(json_object_get(run, "schema")) == IW_REPORT_SCHEMA
+               ? NULL
+               : "expected the JSON report of a run";
+}
+
+json_t *iw_saved_run_read(const char *path, char *error, size_t room)
+{
+    struct stat at;
+    json_error_t where;
+    bool folder = stat(path, &at) == 0 && S_ISDIR(at.st_mode);
+    char *file = iw_text_format("%s%s", path, folder ? "/run.json" : "");
+    FILE *f = fopen(file, "re");
+    json_t *run = f != NULL ? json_loadf(f, 0, &where) : NULL;
+    if (f == NULL)
+        snprintf(error, room, "cannot read %s: %s", file, strerror(errno));
+    else if (run == NULL)
+        snprintf(error, room, "%s:%d: %s", file, where.line > 0 ? where.line : 0, where.text);
+    else if (wrong_with(run) != NULL) {
+        snprintf(error, room, "%s: %s", file, wrong_with(run));
+        json_decref(run);
+        run = NULL;
+    }
+    if (f != NULL)
+        fclose(f);
+    free(file);
+    return run;
+}
+
+const char *iw_saved_run_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL ? text : "";
+}
