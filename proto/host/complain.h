@@ -12,7 +12,9 @@ enum {
     IW_EXIT_UNREACHED = 3, /* iwarp-conform: no target; also: inconclusive only */
     IW_EXIT_USAGE = 64,
     IW_EXIT_UNAVAILABLE = 69,
-    IW_EXIT_TESTER = 70 /* an error of the program itself */
+    IW_EXIT_TESTER = 70,      /* an error of the program itself */
+    IW_EXIT_OUTPUT = 73,      /* an output cannot be written */
+    IW_EXIT_INTERRUPTED = 130 /* by SIGINT, after keeping what there is */
 };
 
 /* Sets the name that lines begin with, a static string. Without it they begin with "iwarp". */

@@ -6,6 +6,7 @@
 
 #include "host/complain.h"
 #include "host/options.h"
+#include "host/outputs.h"
 #include "iwarp/mpa.h"
 #include "switch_options.h"
 
@@ -66,19 +67,6 @@ static const char usage[] =
     "usage: iwarp-run [OPTION...] PROGRAM [ARGUMENT...]\n"
     "Runs PROGRAM with a libibverbs that is iWARP on TCP, without device, kernel module or root.\n";
 
-/* Returns -1 if no two outputs are one file, else the exit status after printing an error. */
-static int check_outputs(const struct run_judge *judge, const struct run_settings *run)
-{
-    const char *const names[] = {"capture", "report", "trace"};
-    const char *const files[] = {judge->capture, judge->report, run->trace};
-    for (unsigned i = 1; i < 3; i++)
-        for (unsigned k = 0; k < i; k++)
-            if (files[i] != NULL && files[k] != NULL && strcmp(files[i], files[k]) == 0)
-                return iw_complain_exit(IW_EXIT_USAGE, "--%s %s: is the file of --%s", names[i],
-                                        files[i], names[k]);
-    return -1;
-}
-
 int main(int argc, char **argv)
 {
     struct run_settings run = {.crc = true, .rtr = true, .responder_first = true, .revision = 2};
@@ -99,7 +87,10 @@ int main(int argc, char **argv)
     int status = iw_options_read(&line, argc, argv, &first);
     if (status >= 0)
         return status;
-    if ((status = check_outputs(&judge, &run)) >= 0)
+    const struct iw_host_output outputs[] = {
+        {"capture", judge.capture}, {"report", judge.report}, {"trace", run.trace}};
+    status = iw_host_check_outputs(outputs, sizeof(outputs) / sizeof(outputs[0]));
+    if (status >= 0)
         return status;
     if (first >= argc)
         return iw_complain_exit(IW_EXIT_USAGE, "expected the name of a program");
