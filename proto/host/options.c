@@ -262,6 +262,7 @@ static size_t index_of(const struct iw_command_line *line, int got)
 
 int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *first)
 {
+    *first = argc;
     if (iw_options_completing())
         return iw_options_complete(line, argc, argv);
     size_t count = 0;
