@@ -6,9 +6,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/places.h"
 #include "host/complain.h"
+#include "host/offers.h"
+#include "host/outputs.h"
 #include "host/text.h"
 #include "hunt.h"
+#include "target/target_offer.h"
 
 static int set_seeds(void *context, const char *value, char *error, size_t room)
 {
@@ -21,6 +25,14 @@ static int set_seeds(void *context, const char *value, char *error, size_t room)
     return IW_OPTION_TAKEN;
 }
 
+static void offer_targets(const struct iw_offers *to)
+{
+    char *library = iw_library(), *folder = iw_text_format("%s/../targets", library);
+    iw_target_offer(to, folder);
+    free(folder);
+    free(library);
+}
+
 #define KEEP(member) IW_OPTION_KEEPS(struct iw_hunt_options, member)
 #define FLAG(member) IW_OPTION_SETS(struct iw_hunt_options, member)
 #define COUNT(member, least, most) IW_OPTION_COUNTS(struct iw_hunt_options, member, least, most)
@@ -30,10 +42,10 @@ static int set_seeds(void *context, const char *value, char *error, size_t room)
 static const struct iw_option options[] = {
     {"target", 't', "SPEC",
      "embedded (default), tcp:HOST:PORT[,KEY=VALUE...] or a target file, as for iwarp-conform", 0,
-     KEEP(target)},
+     IW_OPTION_OFFERED(struct iw_hunt_options, target, offer_targets)},
     {"agent", 0, "PATH", "the program of the embedded target", 0, KEEP(agent)},
     {"seeds", 0, "CAPTURE", "also begin with the initiators of this capture; may be repeated", 0,
-     IW_OPTION_CALLS(set_seeds)},
+     IW_OPTION_CALLS_OFFERED(set_seeds, iw_offer_files)},
     {"time", 0, "SECONDS", "end after SECONDS (60, unless --count is given)", 0,
      MEASURE(time, 1e9)},
     {"count", 0, "N", "end after N sequences", 0, COUNT(count, 1, INT64_MAX)},
@@ -86,5 +98,6 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
     o->n_words = first - 1 - (strcmp(argv[first - 1], "--") == 0); /* more options may follow */
     if (o->time <= 0 && !o->count)
         o->time = 60;
-    return status;
+    const struct iw_host_output outputs[] = {{"json", o->json}, {"graph", o->graph}};
+    return status >= 0 ? status : iw_host_check_outputs(outputs, 2);
 }

@@ -225,7 +225,7 @@ static int hunt(struct iw_hunt *h)
     char *dir = good ? make_folder(h) : NULL;
 
     if (dir == NULL)
-        return IW_EXIT_TESTER;
+        return IW_EXIT_OUTPUT;
     h->dir = dir;
     char *log = iw_text_format("%s/target.log", dir);
     h->world = (struct iw_hunt_world){.spec = h->spec,
@@ -240,8 +240,10 @@ static int hunt(struct iw_hunt *h)
     if (h->o->try == NULL && (ran || h->over || h->findings != NULL)) {
         if (ran)
             status = iw_hunt_counted(h, false) ? IW_EXIT_FAILURE : IW_EXIT_GOOD;
+        if (ran && *h->stop == SIGINT && !h->o->resume)
+            status = IW_EXIT_INTERRUPTED;
         if (!iw_hunt_report(h))
-            status = IW_EXIT_TESTER;
+            status = IW_EXIT_OUTPUT;
     }
     free(log);
     free(dir);

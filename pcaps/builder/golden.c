@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* iwarp-golden LIBRARY SCRIPTS FOLDER: runs SCRIPTS/lib.lua and every other script of that folder,
- * which write captures below FOLDER, and writes their manifest there. LIBRARY is conformance/lib.
+/* iwarp-golden: runs SCRIPTS/lib.lua and every other script of that folder, which write captures.
  */
 #include "golden.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/complain.h"
+#include "host/offers.h"
+#include "host/options.h"
 
-enum { MEMORY = 512 * 1024 * 1024, ERROR_ROOM = 1024 };
+enum { MEMORY = 512 * 1024 * 1024, ERROR_ROOM = 1024, OPERANDS = 3 };
 
 const char *golden_folder;
 
@@ -87,20 +90,45 @@ static int build(lua_State *L)
     return 0;
 }
 
+static void offer_folders(const struct iw_offers *to, size_t operand)
+{
+    if (operand < OPERANDS)
+        iw_offer_folders(to);
+}
+
 int main(int argc, char **argv)
 {
     struct iw_run_options options = {.memory = MEMORY};
     struct iw_script script = {.options = &options};
+    const struct iw_command_line line = {
+        .program = "iwarp-golden",
+        .usage =
+            "usage: iwarp-golden LIBRARY SCRIPTS FOLDER\n"
+            "Runs the scripts of the folder SCRIPTS, which write captures below FOLDER, and "
+            "writes their\n"
+            "manifest there. LIBRARY is the folder of the cases' library, conformance/lib.\n\n",
+        .most_operands = OPERANDS,
+        .offer = offer_folders};
+    int first;
     iw_complain_as("iwarp-golden");
-    if (argc != 4) {
-        fprintf(stderr, "usage: iwarp-golden LIBRARY SCRIPTS FOLDER\n");
-        return 64;
-    }
-    options.library = argv[1];
-    script.file = argv[2];
-    golden_folder = argv[3];
+    int status = iw_options_read(&line, argc, argv, &first);
+    if (status >= 0)
+        return status;
+    if (argc - first != OPERANDS)
+        return iw_complain_exit(IW_EXIT_USAGE,
+                                "expected three folders: LIBRARY SCRIPTS FOLDER; see --help");
+    for (int i = 0; i < OPERANDS - 1; i++)
+        if (access(argv[first + i], R_OK))
+            return iw_complain_exit(IW_EXIT_USAGE, "%s: cannot be read: %s", argv[first + i],
+                                    strerror(errno));
+    if (access(argv[first + 2], W_OK))
+        return iw_complain_exit(IW_EXIT_OUTPUT, "%s: cannot be written: %s", argv[first + 2],
+                                strerror(errno));
+    options.library = argv[first];
+    script.file = argv[first + 1];
+    golden_folder = argv[first + 2];
     char error[ERROR_ROOM];
-    int status = 1;
+    status = IW_EXIT_TESTER;
     if (iw_script_open(&script, error, sizeof(error)) < 0) {
         iw_complain("%s", error);
     } else {

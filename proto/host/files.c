@@ -71,6 +71,59 @@ char *iw_folder_new(const char *parent, const char *name)
     return path;
 }
 
+/* Returns an absolute path without "." and "..": each part after a '/'; "" for the root. */
+static char *normal(const char *path)
+{
+    char *out = iw_got(malloc(strlen(path) + 2)), *end = out;
+    *out = 0;
+    while (*(path += strspn(path, "/"))) {
+        size_t length = strcspn(path, "/");
+        if (length == 2 && memcmp(path, "..", 2) == 0) {
+            char *slash = strrchr(out, '/');
+            end = slash != NULL ? slash : out;
+        } else if (length != 1 || *path != '.') {
+            *end++ = '/';
+            memcpy(end, path, length);
+            end += length;
+        }
+        *end = 0;
+        path += length;
+    }
+    return out;
+}
+
+static bool ends_part(char c)
+{
+    return c == 0 || c == '/';
+}
+
+char *iw_path_relative(const char *path)
+{
+    char *here = getcwd(NULL, 0);
+    if (here == NULL)
+        return iw_text_copy(path);
+    char *joined = *path == '/' ? iw_text_copy(path) : iw_text_format("%s/%s", here, path);
+    char *from = normal(here), *to = normal(joined);
+    size_t same = 0, i = 0; /* octets of the folders that both are in */
+    while (from[i] != 0 && from[i] == to[i])
+        if (ends_part(from[++i]) && ends_part(to[i]))
+            same = i;
+    size_t up = 0;
+    for (const char *at = from + same; *at; at++)
+        up += *at == '/';
+    char *relative = iw_got(calloc(3 * up + strlen(to) + 2, 1));
+    for (size_t k = 0; k < up; k++)
+        strcat(relative, "../");
+    strcat(relative, to + same + (to[same] == '/'));
+    if (*relative == 0)
+        strcpy(relative, ".");
+    free(to);
+    free(from);
+    free(joined);
+    free(here);
+    return relative;
+}
+
 FILE *iw_open_output(const char *path)
 {
     FILE *f = fopen(path, "we");

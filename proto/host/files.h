@@ -14,6 +14,9 @@ int iw_folder_create(const char *path);
 /* Makes "PARENT/<UTC time>-<name>". No other run gets the same one, even if several start within
  * one second. Returns its path, which the caller frees, or NULL with errno. */
 char *iw_folder_new(const char *parent, const char *name);
+/* Returns the path as the folder of work sees it, for reports that are read elsewhere: "a/b", or
+ * "../a" for what lies beside that folder. Does not follow links. The caller frees it. */
+char *iw_path_relative(const char *path);
 /* Opens a file to be written. Returns NULL after printing an error. */
 FILE *iw_open_output(const char *path);
 /* Closes the file. Returns false, after printing an error, if not everything could be written. */

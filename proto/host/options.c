@@ -11,14 +11,10 @@
 #include "complain.h"
 #include "iwarp/nearest.h"
 #include "number.h"
+#include "option_rows.h"
 #include "text.h"
 
 enum { FIRST = 256, ERROR_ROOM = 400, COLUMN = 27, WIDTH = 24 };
-
-static const struct iw_option standard[] = {
-    {"help", 'h', NULL, "print this", 0, IW_OPTION_CALLS(NULL)},
-    {"version", 'V', NULL, "print the version", 0, IW_OPTION_CALLS(NULL)},
-};
 
 /* ---- values ---- */
 
@@ -81,6 +77,41 @@ static int take_real(const struct iw_option *o, const char *value, double *out, 
     return iw_option_wrong(error, room, "expected a number above 0");
 }
 
+/* Writes "expected a list of a, b and c". */
+static int wrong_list(const struct iw_option *o, char *error, size_t room)
+{
+    size_t used = (size_t)snprintf(error, room, "expected a list of ");
+    for (size_t i = 0; o->words[i] != NULL && used < room; i++)
+        used += (size_t)snprintf(error + used, room - used, "%s%s",
+                                 i == 0                    ? ""
+                                 : o->words[i + 1] != NULL ? ", "
+                                                           : " and ",
+                                 o->words[i]);
+    return IW_OPTION_WRONG;
+}
+
+static bool is_word(const struct iw_option *o, const char *text, size_t length)
+{
+    size_t i = 0;
+    while (o->words[i] != NULL &&
+           (strlen(o->words[i]) != length || memcmp(o->words[i], text, length) != 0))
+        i++;
+    return o->words[i] != NULL;
+}
+
+static int take_list(const struct iw_option *o, void *context, const char *value, char *error,
+                     size_t room)
+{
+    for (const char *at = value;; at++) {
+        size_t length = strcspn(at, ",");
+        if (!is_word(o, at, length))
+            return wrong_list(o, error, room);
+        at += length;
+        if (*at == '\0')
+            return o->set(context, value, error, room);
+    }
+}
+
 static int take(const struct iw_option *o, void *context, const char *value, char *error,
                 size_t room)
 {
@@ -102,52 +133,12 @@ static int take(const struct iw_option *o, void *context, const char *value, cha
         break;
     case IW_OPTION_REAL:
         return take_real(o, value, (double *)(void *)at, error, room);
+    case IW_OPTION_LIST:
+        return take_list(o, context, value, error, room);
     case IW_OPTION_CALL:
         return o->set(context, value, error, room);
     }
     return IW_OPTION_TAKEN;
-}
-
-/* ---- all options of a program, one after the other ---- */
-
-static const struct iw_option *option_at(const struct iw_command_line *line, size_t index,
-                                         void **context)
-{
-    for (size_t i = 0; i < line->n_tables; i++) {
-        const struct iw_option_table *t = &line->tables[i];
-
-        if (index < t->count) {
-            if (context != NULL)
-                *context = t->context;
-            return &t->options[index];
-        }
-        index -= t->count;
-    }
-    return index < sizeof(standard) / sizeof(*standard) ? &standard[index] : NULL;
-}
-
-static bool belongs(const struct iw_command_line *line, const struct iw_option *o)
-{
-    return !o->commands || !line->command || (o->commands & line->command);
-}
-
-/* Returns true if this row is what its name stands for here: some names mean one thing to one
- * command and another to the next. */
-static bool meant(const struct iw_command_line *line, const struct iw_option *o)
-{
-    if (belongs(line, o))
-        return true;
-    const struct iw_option *other;
-    for (size_t i = 0; (other = option_at(line, i, NULL)); i++)
-        if (other != o && strcmp(other->name, o->name) == 0 && belongs(line, other))
-            return false;
-    return true;
-}
-
-/* Returns true if the option's value may be left out. */
-static bool optional(const struct iw_option *o)
-{
-    return o->argument != NULL && o->argument[0] == '[';
 }
 
 /* ---- help ---- */
@@ -157,7 +148,7 @@ static void print_option(const struct iw_option *o)
     char left[60];
     snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ',
              o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
-             o->argument != NULL && !optional(o) ? " " : "",
+             o->argument != NULL && !iw_option_has_optional(o) ? " " : "",
              o->argument != NULL ? o->argument : "");
     printf("  %-*s ", WIDTH, left);
     for (const char *at = o->help; *at; at += strcspn(at, "\n")) {
@@ -173,7 +164,7 @@ static void print_table(const struct iw_command_line *line, const struct iw_opti
 {
     for (size_t i = 0; i < count; i++)
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a table has options */
-        if (options[i].help != NULL && belongs(line, &options[i]))
+        if (options[i].help != NULL && iw_option_belongs(line, &options[i]))
             print_option(&options[i]);
 }
 
@@ -187,7 +178,7 @@ static void print_help(const struct iw_command_line *line)
             printf("\n%s\n", line->tables[i].title);
         print_table(line, line->tables[i].options, line->tables[i].count);
     }
-    print_table(line, standard, sizeof(standard) / sizeof(*standard));
+    print_table(line, iw_option_standard, IW_OPTION_STANDARD);
     if (line->ending != NULL)
         fputs(line->ending, stdout);
 }
@@ -203,8 +194,8 @@ static int unknown(const struct iw_command_line *line, const char *word)
     struct iw_nearest n;
     iw_nearest_begin(&n, name);
     const struct iw_option *o;
-    for (size_t i = 0; (o = option_at(line, i, NULL)); i++)
-        if (o->help != NULL && belongs(line, o))
+    for (size_t i = 0; (o = iw_option_row(line, i, NULL)); i++)
+        if (o->help != NULL && iw_option_belongs(line, o))
             iw_nearest_offer(&n, o->name);
     if (n.best != NULL)
         return iw_complain_exit(IW_EXIT_USAGE, "%.*s: unknown option (did you mean --%s?)",
@@ -230,17 +221,17 @@ static int carry_out(const struct iw_command_line *line, size_t index)
 {
     char error[ERROR_ROOM] = "";
     void *context = NULL;
-    const struct iw_option *o = option_at(line, index, &context);
+    const struct iw_option *o = iw_option_row(line, index, &context);
 
-    if (o == &standard[0]) {
+    if (o == &iw_option_standard[0]) {
         print_help(line);
         return IW_EXIT_GOOD;
     }
-    if (o == &standard[1]) {
+    if (o == &iw_option_standard[1]) {
         printf("%s %s\n", line->program, IW_VERSION);
         return IW_EXIT_GOOD;
     }
-    if (!belongs(line, o))
+    if (!iw_option_belongs(line, o))
         return iw_complain_exit(IW_EXIT_USAGE, "--%s: of no use with %s", o->name,
                                 line->command_name);
     switch (take(o, context, optarg, error, sizeof(error))) {
@@ -264,15 +255,18 @@ static size_t index_of(const struct iw_command_line *line, int got)
         return (size_t)got - FIRST;
     const struct iw_option *o;
     size_t i = 0;
-    while (((o = option_at(line, i, NULL)) != NULL) && o->letter != got)
+    while (((o = iw_option_row(line, i, NULL)) != NULL) && o->letter != got)
         i++;
     return i;
 }
 
 int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *first)
 {
+    *first = argc;
+    if (iw_options_completing())
+        return iw_options_complete(line, argc, argv);
     size_t count = 0;
-    while (option_at(line, count, NULL) != NULL)
+    while (iw_option_row(line, count, NULL) != NULL)
         count++;
     struct option *names = iw_got(calloc(count + 1, sizeof(*names)));
     char *letters = iw_got(calloc(3 * count + 3, 1));
@@ -281,19 +275,19 @@ int iw_options_read(const struct iw_command_line *line, int argc, char **argv, i
         letters[at++] = '+';
     letters[at++] = ':';
     const struct iw_option *o;
-    for (size_t i = 0; (o = option_at(line, i, NULL)); i++) {
-        if (!meant(line, o))
+    for (size_t i = 0; (o = iw_option_row(line, i, NULL)); i++) {
+        if (!iw_option_is_meant(line, o))
             continue;
         names[n++] = (struct option){.name = o->name,
-                                     .has_arg = optional(o)           ? optional_argument
-                                                : o->argument != NULL ? required_argument
-                                                                      : no_argument,
+                                     .has_arg = iw_option_has_optional(o) ? optional_argument
+                                                : o->argument != NULL     ? required_argument
+                                                                          : no_argument,
                                      .val = FIRST + (int)i};
         if (o->letter)
             letters[at++] = o->letter;
         if (o->letter && o->argument != NULL)
             letters[at++] = ':';
-        if (o->letter && optional(o))
+        if (o->letter && iw_option_has_optional(o))
             letters[at++] = ':';
     }
     opterr = 0;

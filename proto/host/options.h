@@ -18,8 +18,11 @@ enum iw_option_kind {
     IW_OPTION_TEXT,   /* const char * member: the argument itself */
     IW_OPTION_NUMBER, /* integer member of 8, 16, 32 or 64 bits: low.n to high.n */
     IW_OPTION_REAL,   /* double member: low.x to high.x */
+    IW_OPTION_LIST,   /* some of `words`, separated by commas: set() takes them */
     IW_OPTION_CALL    /* set() does it */
 };
+
+struct iw_offers;
 
 union iw_option_limit {
     uint64_t n;
@@ -42,21 +45,32 @@ struct iw_option {
     /* Takes the value (NULL without argument). Returns IW_OPTION_TAKEN, IW_OPTION_WRONG with what
      * was expected in `error`, or IW_OPTION_END to end the program with status 0. */
     int (*set)(void *context, const char *value, char *error, size_t room);
+    const char *const *words; /* of LIST, with NULL at the end */
+    /* Offers values to a shell that completes them (offers.h). NULL: `words`, the words that
+     * `argument` has, or files if it is a FILE. */
+    void (*offer)(const struct iw_offers *to);
 };
 
 /* The last members of a row. */
 #define IW_OPTION_MEMBER(type, member) offsetof(type, member), sizeof(((type *)0)->member)
 #define IW_OPTION_CHOOSES(type, member, value)                                                     \
-    IW_OPTION_FLAG, IW_OPTION_MEMBER(type, member), {.n = (value)}, {0}, NULL
+    IW_OPTION_FLAG, IW_OPTION_MEMBER(type, member), {.n = (value)}, {0}, NULL, NULL, NULL
 #define IW_OPTION_SETS(type, member) IW_OPTION_CHOOSES(type, member, true)
 #define IW_OPTION_SWITCHES(type, member)                                                           \
-    IW_OPTION_ON_OFF, IW_OPTION_MEMBER(type, member), {0}, {0}, NULL
-#define IW_OPTION_KEEPS(type, member) IW_OPTION_TEXT, IW_OPTION_MEMBER(type, member), {0}, {0}, NULL
+    IW_OPTION_ON_OFF, IW_OPTION_MEMBER(type, member), {0}, {0}, NULL, NULL, NULL
+#define IW_OPTION_KEEPS(type, member) IW_OPTION_OFFERED(type, member, NULL)
 #define IW_OPTION_COUNTS(type, member, least, most)                                                \
-    IW_OPTION_NUMBER, IW_OPTION_MEMBER(type, member), {.n = (least)}, {.n = (most)}, NULL
+    IW_OPTION_NUMBER, IW_OPTION_MEMBER(type, member), {.n = (least)}, {.n = (most)}, NULL, NULL,   \
+        NULL
 #define IW_OPTION_MEASURES(type, member, least, most)                                              \
-    IW_OPTION_REAL, IW_OPTION_MEMBER(type, member), {.x = (least)}, {.x = (most)}, NULL
-#define IW_OPTION_CALLS(function) IW_OPTION_CALL, 0, 0, {0}, {0}, (function)
+    IW_OPTION_REAL, IW_OPTION_MEMBER(type, member), {.x = (least)}, {.x = (most)}, NULL, NULL, NULL
+#define IW_OPTION_LISTS(function, words) IW_OPTION_LIST, 0, 0, {0}, {0}, (function), (words), NULL
+#define IW_OPTION_CALLS(function) IW_OPTION_CALLS_OFFERED(function, NULL)
+/* As IW_OPTION_KEEPS and IW_OPTION_CALLS; offer() knows the values. */
+#define IW_OPTION_OFFERED(type, member, offer)                                                     \
+    IW_OPTION_TEXT, IW_OPTION_MEMBER(type, member), {0}, {0}, NULL, NULL, (offer)
+#define IW_OPTION_CALLS_OFFERED(function, offer)                                                   \
+    IW_OPTION_CALL, 0, 0, {0}, {0}, (function), NULL, (offer)
 
 /* Options with one context. */
 struct iw_option_table {
@@ -77,12 +91,18 @@ struct iw_command_line {
     int most_operands;        /* more operands are an error; -1: any number */
     bool operands_are_last;   /* options end with the first word that is none */
     void (*more_help)(void);  /* prints what stands between usage and options; NULL: nothing */
+    /* Offers what the operand with this number, from 0, may be; NULL: nothing. */
+    void (*offer)(const struct iw_offers *to, size_t operand);
 };
 
-/* Reads a command line, argv[0] is passed over. Moves the words that are no options to the end of
- * argv, and sets *first to the index of the first one. Returns -1 to go on, else the program's exit
+/* Reads a command line, argv[0] is passed over; for a shell that completes a word (offers.h),
+ * offers what could stand for the last one. Moves the words that are no options to the end of argv,
+ * and sets *first to the index of the first one. Returns -1 to go on, else the program's exit
  * status after printing the help, the version, or one line that says what is wrong. */
 int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *first);
+
+/* Returns true if a shell wants to complete the last word, so that nothing is to be carried out. */
+bool iw_options_completing(void);
 
 /* Writes what was expected into `error`. Returns IW_OPTION_WRONG. */
 int iw_option_wrong(char *error, size_t room, const char *format, ...)

@@ -117,6 +117,11 @@ char *iw_text_file_name(const char *text)
     return out;
 }
 
+const char *iw_text_plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 void iw_text_printable(char *text)
 {
     for (; *text; text++)

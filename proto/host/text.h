@@ -22,6 +22,8 @@ char *iw_text_shell(const char *text);
 /* Returns a new copy fit for a file name: everything but letters, digits, '.', '_' and '-' becomes
  * '-'. */
 char *iw_text_file_name(const char *text);
+/* Returns what a noun ends with after this number: "" or "s". */
+const char *iw_text_plural(uint64_t n);
 /* Replaces what is no printable ASCII by '?', in place. */
 void iw_text_printable(char *text);
 /* Writes 2 * length lower-case hex digits and a zero. */

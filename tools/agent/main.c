@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ struct program {
     struct iw_host_port at; /* what `listen` says */
     bool no_token;
     int control_fd; /* -1: not given */
+    int signal_fd;
     bool verbs;
     const char *device;
     const struct agent_backend *backend;
@@ -29,7 +31,7 @@ struct program {
     struct iw_control_token token;
     struct agent_control_port *port;
     struct agent_session *session; /* of --control-fd */
-    bool ended;
+    bool ended, interrupted /* by SIGINT */;
 };
 
 static int set_listen(void *context, const char *value, char *error, size_t room)
@@ -50,8 +52,12 @@ static int set_backend(void *context, const char *value, char *error, size_t roo
 
 static void on_signal(void *context, uint32_t events)
 {
+    struct program *p = context;
+    struct signalfd_siginfo info;
     (void)events;
-    ((struct program *)context)->ended = true;
+    p->ended = true;
+    p->interrupted =
+        read(p->signal_fd, &info, sizeof(info)) == sizeof(info) && info.ssi_signo == SIGINT;
 }
 
 static bool is_loopback(const char *address)
@@ -66,7 +72,7 @@ static int open_session(struct program *p)
     p->session = agent_session_create(p->reactor, p->control_fd, p->backend, p->settings);
     return p->session != NULL
                ? IW_EXIT_GOOD
-               : iw_complain_exit(IW_EXIT_FAILURE, "--control-fd %d: not a usable socket: %s",
+               : iw_complain_exit(IW_EXIT_USAGE, "--control-fd %d: not a usable socket: %s",
                                   p->control_fd, strerror(errno));
 }
 
@@ -91,7 +97,7 @@ static int open_listener(struct program *p)
     }
     p->port = agent_control_port_open(p->reactor, fd, &p->token, p->backend, p->settings);
     if (p->port == NULL)
-        return iw_complain_exit(IW_EXIT_FAILURE, "cannot start: no memory");
+        return iw_complain_exit(IW_EXIT_TESTER, "cannot start: no memory");
     printf("control on %s\n", address);
     fflush(stdout);
     return IW_EXIT_GOOD;
@@ -102,22 +108,22 @@ static int serve(struct program *p)
     int timeout_ms = -1;
     while (!p->ended) {
         if (iw_reactor_step(p->reactor, timeout_ms))
-            return IW_EXIT_FAILURE;
+            return IW_EXIT_TESTER;
         if (p->port != NULL)
             timeout_ms = agent_control_port_tidy(p->port);
         else if (agent_session_over(p->session))
             p->ended = true;
     }
-    return IW_EXIT_GOOD;
+    return p->interrupted ? IW_EXIT_INTERRUPTED : IW_EXIT_GOOD;
 }
 
 static int run(struct program *p)
 {
-    int signal_fd = iw_standard_signals(SIGTERM), status;
+    int signal_fd = p->signal_fd = iw_standard_signals(SIGTERM), status;
     p->reactor = iw_reactor_create();
     if (signal_fd < 0 || p->reactor == NULL ||
         iw_watch_create(p->reactor, signal_fd, EPOLLIN, on_signal, p) == NULL)
-        status = iw_complain_exit(IW_EXIT_FAILURE, "cannot start: %s", strerror(errno));
+        status = iw_complain_exit(IW_EXIT_TESTER, "cannot start: %s", strerror(errno));
     else
         status = p->control_fd >= 0 ? open_session(p) : open_listener(p);
     if (status == IW_EXIT_GOOD)
@@ -165,8 +171,8 @@ int main(int argc, char **argv)
          IW_OPTION_SETS(struct program, no_token)},
         {"control-fd", 0, "N", "serve one client on this inherited socket, then end", 0,
          IW_OPTION_COUNTS(struct program, control_fd, 0, 1 << 20)},
-        {"backend", 0, "NAME",
-         "whose connections: endpoint (libiwarp's), or verbs (an RDMA device's)", 0,
+        {"backend", 0, "endpoint|verbs",
+         "whose connections: libiwarp's (endpoint), or an RDMA device's", 0,
          IW_OPTION_CALLS(set_backend)},
         {"device", 0, "DEV", "the RDMA device for verbs (the only one)", 0,
          IW_OPTION_KEEPS(struct program, device)},

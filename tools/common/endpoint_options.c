@@ -9,7 +9,7 @@
 
 /* ---- values ---- */
 
-const char *const iw_endpoint_rtr_names[] = {"send", "write", "read"};
+const char *const iw_endpoint_rtr_names[] = {"send", "write", "read", NULL};
 
 /* ---- the shared options ---- */
 
@@ -29,15 +29,13 @@ static int set_revision(void *context, const char *value, char *error, size_t ro
 
 static int set_rtr(void *context, const char *value, char *error, size_t room)
 {
+    (void)error, (void)room;
     struct iw_mpa_config *mpa = &CONFIG.mpa;
     mpa->rtr = mpa->rtr_first = 0;
     for (const char *at = value;; at++) {
         size_t length = strcspn(at, ","), i = 0;
-        while (i < IW_ENDPOINT_RTR_FORMS && (strlen(iw_endpoint_rtr_names[i]) != length ||
-                                             memcmp(iw_endpoint_rtr_names[i], at, length) != 0))
+        while (strncmp(iw_endpoint_rtr_names[i], at, length) != 0) /* it is one of them */
             i++;
-        if (i == IW_ENDPOINT_RTR_FORMS)
-            return iw_option_wrong(error, room, "expected a list of send, write and read");
         mpa->rtr |= (uint8_t)(1u << i);
         if (at == value)
             mpa->rtr_first = mpa->rtr;
@@ -101,7 +99,7 @@ static const struct iw_option shared[] = {
     {"peer-to-peer", 0, "on|off", "as initiator, send an RTR indication (default off)", 0,
      SWITCH(mpa.peer_to_peer)},
     {"rtr", 0, "FORMS", "RTR forms supported, the preferred one first (default write,read,send)", 0,
-     IW_OPTION_CALLS(set_rtr)},
+     IW_OPTION_LISTS(set_rtr, iw_endpoint_rtr_names)},
     {"ird", 0, "N", "inbound reads, 0 to 16382 or 0x3fff (default 16)", 0,
      COUNT(mpa.ird, 0, IW_MPA_DEPTH_UNSPECIFIED)},
     {"ord", 0, "N", "outbound reads, 0 to 16382 or 0x3fff (default 16)", 0,
@@ -149,7 +147,8 @@ int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoin
                                          .usage = usage,
                                          .tables = tables,
                                          .n_tables = sizeof(tables) / sizeof(*tables),
-                                         .most_operands = (int)program->operand_count};
+                                         .most_operands = (int)program->operand_count,
+                                         .offer = program->offer};
     int first;
     iw_complain_as(program->name);
     memset(options, 0, sizeof(*options));

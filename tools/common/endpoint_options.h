@@ -26,6 +26,8 @@ struct iw_program {
     const char **operands;       /* takes what is not an option */
     const char *const *expected; /* what each of them is, for errors */
     size_t operand_count;        /* exactly this many are expected */
+    /* As of a struct iw_command_line. */
+    void (*offer)(const struct iw_offers *to, size_t operand);
 };
 
 /* Reads a command line. Returns -1 to go on, else the program's exit status: --help, --version and
@@ -35,6 +37,7 @@ int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoin
 
 /* The forms of an RTR indication; form i is the bit 1 << i of IW_MPA_RTR_*. */
 enum { IW_ENDPOINT_RTR_FORMS = 3 };
-extern const char *const iw_endpoint_rtr_names[IW_ENDPOINT_RTR_FORMS];
+/* Ends with NULL. */
+extern const char *const iw_endpoint_rtr_names[IW_ENDPOINT_RTR_FORMS + 1];
 
 #endif

@@ -16,7 +16,7 @@ void iw_standard_open(void)
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 &&
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-            _exit(IW_EXIT_FAILURE); /* there is no place to report it */
+            _exit(IW_EXIT_TESTER); /* there is no place to report it */
 }
 
 int iw_standard_close(const char *program, int status)
@@ -26,7 +26,26 @@ int iw_standard_close(const char *program, int status)
         return status;
     fprintf(stderr, "%s: cannot write to standard output%s%s\n", program, errno ? ": " : "",
             errno ? strerror(errno) : "");
-    return status ? status : IW_EXIT_FAILURE;
+    return status ? status : IW_EXIT_OUTPUT;
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+void iw_standard_catch_interrupt(void)
+{
+    const struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+}
+
+bool iw_standard_interrupted(void)
+{
+    return interrupted != 0;
 }
 
 int iw_standard_signals(int more)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "host/complain.h"
+#include "host/text.h"
 
 enum { COMMENTS = 64 /* of one frame */ };
 
@@ -62,7 +63,8 @@ static void summarise(const struct iw_lint *lint, char *text, size_t room)
     if (lint->more_notes)
         snprintf(more, sizeof(more), "; %" PRIu64 " of them are not in this file",
                  lint->more_notes);
-    snprintf(text, room, "iwarp-lint: %" PRIu64 " findings%s", lint->findings, more);
+    snprintf(text, room, "iwarp-lint: %" PRIu64 " finding%s%s", lint->findings,
+             iw_text_plural(lint->findings), more);
 }
 
 bool iw_lint_annotate(struct iw_lint *lint)
@@ -84,6 +86,8 @@ bool iw_lint_annotate(struct iw_lint *lint)
     bool good = to != NULL;
     size_t next = 0;
     for (; good && more > 0; more = iw_capture_next(from, &frame, error)) {
+        if (iw_lint_stopped() && frame.number > lint->read)
+            break; /* what comes then was not judged */
         const char *comments[COMMENTS];
         size_t count = more == 1 ? gather(lint, frame.number, &next, comments) : 0;
         good = more != 1 || iw_pcapng_copy(to, &frame, comments, count);

@@ -152,16 +152,17 @@ static int write_file(const struct iw_lint_extract *e)
         good = !fclose(file) && good;
     if (!good)
         iw_complain("%s: cannot be written: %s", path, strerror(errno));
-    return good ? 0 : IW_EXIT_TESTER;
+    return good ? 0 : IW_EXIT_OUTPUT;
 }
 
 static void put_text(const struct iw_lint *lint, const struct iw_lint_extract *e, uint64_t octets)
 {
     fprintf(lint->out,
-            "%s: %" PRIu64 " octets of STag 0x%" PRIx64 ", %s %s, connection %" PRIu64
+            "%s: %" PRIu64 " octet%s of STag 0x%" PRIx64 ", %s %s, connection %" PRIu64
             ", TO 0x%" PRIx64 " to 0x%" PRIx64 "\n",
-            e->options->into, octets, (uint64_t)e->options->stag, iw_side_name(e->owner),
-            e->address, e->connection, e->extents[0].from, e->extents[e->count - 1].to - 1);
+            e->options->into, octets, iw_text_plural(octets), (uint64_t)e->options->stag,
+            iw_side_name(e->owner), e->address, e->connection, e->extents[0].from,
+            e->extents[e->count - 1].to - 1);
     for (size_t i = 1; i < e->count && i <= HOLES_LISTED; i++)
         fprintf(lint->out, "%s: never written: TO 0x%" PRIx64 " to 0x%" PRIx64 "\n",
                 e->options->into, e->extents[i - 1].to, e->extents[i].from - 1);
@@ -196,16 +197,10 @@ static int finish(const struct iw_lint *lint, const struct iw_lint_extract *e)
         octets += e->extents[i].to - e->extents[i].from;
     if (status)
         return status;
-    switch (lint->options->format) {
-    case IW_LINT_TEXT:
+    if (lint->options->format == IW_LINT_TEXT)
         put_text(lint, e, octets);
-        break;
-    case IW_LINT_JSON:
+    if (iw_lint_wants_json(lint))
         put_json(lint, e, octets);
-        break;
-    case IW_LINT_SARIF:
-        break;
-    }
     return 0;
 }
 

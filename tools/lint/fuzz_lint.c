@@ -37,7 +37,8 @@ static void run(const uint8_t *octets, size_t length)
     IW_FUZZ_CHECK(out != NULL, "no memory");
     iw_fuzz_file_set(0, octets, length);
     iw_fuzz_quiet(true);
-    int status = iw_lint_run(&options, out);
+    int status =
+        iw_lint_captures(&options, (char *const[]){(char *)(uintptr_t)iw_fuzz_file(0)}, 1, out);
     iw_fuzz_quiet(false);
     fclose(out);
     IW_FUZZ_CHECK(status == IW_LINT_CLEAN || status == IW_LINT_FINDINGS ||

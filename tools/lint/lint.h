@@ -6,11 +6,14 @@
  * iwarp-lint: runs the observer over a capture. lint_follow.c sorts frames into connections and
  * octets into observers, lint_seen.c takes what they see, lint_frames.c knows which frame an octet
  * was in, lint_report.c prints what is seen, lint_order.c puts that in order, summary.c sums it up
- * at the end, lint_reads.c times Reads, extract.c collects the octets placed in a buffer.
+ * at the end, lint_reads.c times Reads, extract.c collects the octets placed in a buffer,
+ * captures.c runs all of that over each of several captures.
  */
 
 #include <jansson.h>
 #include <stdio.h>
+
+#include "iwarp/rules.h"
 
 #include "iwarp/capture.h"
 #include "iwarp/observer.h"
@@ -24,6 +27,7 @@ enum { IW_LINT_PORTS = 64 };
 
 struct iw_lint_options {
     const char *path;     /* of the capture, or the interface */
+    bool several;         /* it is one of several captures */
     const char *filter;   /* BPF, may be NULL */
     const char *annotate; /* copy the capture there, findings as comments; NULL: do not */
     const char *into;     /* NULL: nothing is extracted; else the file for what was placed */
@@ -31,6 +35,8 @@ struct iw_lint_options {
     int64_t connection;   /* of this connection; -1: the only one */
     int owner;            /* whose buffer it is, an enum iw_side; -1: the only one */
     enum iw_lint_format format;
+    const char *json_lines;        /* JSON lines go there at once, too; NULL: nowhere */
+    bool require;                  /* without an iWARP connection there is nothing to judge */
     const char *live;              /* the interface; NULL: a file */
     bool messages;                 /* print every RDMAP message, too */
     bool summary;                  /* summarise every connection at the end */
@@ -104,13 +110,25 @@ struct iw_lint_connection {
     struct iw_lint_side side[2];
 };
 
+/* What a SARIF document has so far. */
+struct iw_lint_sarif {
+    bool begun, result /* one has been written */;
+    size_t n_rules;                   /* that occurred */
+    uint16_t rules[IW_RULE_COUNT];    /* their numbers, in the order in which they occurred */
+    uint16_t places[IW_RULE_COUNT];   /* by number: the place in `rules` plus 1; 0: did not occur */
+    bool unjudged;                    /* a side could not be judged to its end */
+    uint32_t seen[IW_CHECK_COUNT][2]; /* results of this capture, by check and side */
+};
+
 struct iw_lint {
     const struct iw_lint_options *options;
-    FILE *out;      /* takes the line being made: lint_order.c */
-    FILE *to;       /* where lines go */
-    uint64_t frame; /* being read */
-    uint64_t time;  /* its time, ns */
-    uint64_t acked; /* after the last octet of the other direction that a frame acknowledged */
+    FILE *json_lines; /* NULL: none */
+    FILE *out;        /* takes the line being made: lint_order.c */
+    FILE *to;         /* where lines go */
+    uint64_t frame;   /* being read */
+    uint64_t read;    /* frames, ever */
+    uint64_t time;    /* its time, ns */
+    uint64_t acked;   /* after the last octet of the other direction that a frame acknowledged */
     uint64_t acked_frame; /* that frame */
     uint64_t findings;    /* that count */
     uint64_t followed;    /* connections, ever */
@@ -124,15 +142,26 @@ struct iw_lint {
     struct iw_lint_note *notes;      /* NULL: the capture is not copied */
     size_t n_notes;
     uint64_t more_notes; /* that were not kept */
-    bool sarif_begun;    /* a result has been written */
-    char *line;          /* what `out` has taken */
+    struct iw_lint_sarif *sarif;
+    char *line; /* what `out` has taken */
     size_t line_length;
     struct iw_lint_line *lines;          /* that wait, by frame */
     size_t n_lines, lines_room, waiting; /* waiting: octets */
 };
 
-/* lint_follow.c: checks the whole file. Returns an exit status. */
-int iw_lint_run(const struct iw_lint_options *options, FILE *out);
+/* captures.c: judges these captures, or the interface. A path that is no file is a pattern of
+ * files. Returns an exit status. */
+int iw_lint_captures(struct iw_lint_options *options, char *const *paths, size_t count, FILE *out);
+/* Returns the graver of two exit statuses. */
+int iw_lint_graver(int a, int b);
+
+/* lint_follow.c: checks the whole file of options->path. `sarif` and `json_lines` may be NULL; they
+ * are shared by all captures. Returns an exit status. */
+int iw_lint_run(const struct iw_lint_options *options, FILE *out, FILE *json_lines,
+                struct iw_lint_sarif *sarif);
+/* Returns true if a signal has ended the work; if it was SIGINT, the status is
+ * IW_EXIT_INTERRUPTED. */
+bool iw_lint_stopped(void);
 
 /* lint_seen.c: the call-backs of observers; `context` is a connection. iw_lint_lend returns a
  * block, or NULL without memory. */
@@ -168,12 +197,13 @@ void iw_lint_lines_end(struct iw_lint *lint);
 void iw_lint_lines_free(struct iw_lint *lint);
 
 /* sarif.c: SARIF 2.1.0. The results are written as they come, the rules at the end. */
-void iw_lint_sarif_begin(struct iw_lint *lint);
+/* Begins the document if that was not done, and a capture. */
+void iw_lint_sarif_begin(struct iw_lint_sarif *s, FILE *to);
 /* `where`: the octet and its value. */
 void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observation *o,
                            const char *where);
 void iw_lint_sarif_unknown(struct iw_lint_connection *c, enum iw_side side, const char *why);
-void iw_lint_sarif_end(struct iw_lint *lint);
+void iw_lint_sarif_end(const struct iw_lint_sarif *s, FILE *to);
 
 /* annotate.c */
 /* Keeps a note, if the capture is to be copied; without memory it counts as one that was not kept.
@@ -190,8 +220,11 @@ char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, cha
 /* Writes "0x2a" into `text`: 64 bits do not fit into every reader's numbers. Returns `text`. */
 enum { IW_LINT_HEX = 24 };
 char *iw_lint_hex(char text[IW_LINT_HEX], uint64_t value);
-/* Writes the object as one line and drops it; writes nothing for NULL. */
+/* Writes the object as one line, where the format is JSON and where JSON lines go, and drops it;
+ * writes nothing for NULL. */
 void iw_lint_put_json(const struct iw_lint *lint, json_t *object);
+/* Returns true if the object of a line is to be made for it. */
+bool iw_lint_wants_json(const struct iw_lint *lint);
 void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *o);
 /* Reports IW_OBSERVED_STARTUP, _MESSAGE, _FIN or _RESET. */
 void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o);

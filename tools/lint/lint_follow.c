@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lint.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,16 @@
 enum { TABLE = 32768 /* TCP connections remembered at a time, iWARP or not */ };
 enum { LARGE = 64 * 1024 * 1024 /* octets of a file whose progress is shown */ };
 
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped; /* the signal */
 
 static void stop(int number)
 {
-    (void)number;
-    stopped = 1;
+    stopped = number;
+}
+
+bool iw_lint_stopped(void)
+{
+    return stopped != 0;
 }
 
 /* ---- connections ---- */
@@ -289,6 +294,7 @@ static int read_frames(struct iw_lint *lint, struct iw_capture *c, struct iw_fra
         size_t count;
         got = iw_capture_batch(c, frames, IW_CAPTURE_BATCH, &count, error);
         (void)iw_capture_connections_take(lint->table, f, frames, count, counts);
+        lint->read = count > 0 ? frames[count - 1].number : lint->read;
         iw_lint_lines_settle(lint);
         if (terminal)
             shown = progress(c, shown);
@@ -308,8 +314,6 @@ static int walk(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments 
 {
     struct iw_capture_counts counts = {0};
 
-    if (lint->options->format == IW_LINT_SARIF)
-        iw_lint_sarif_begin(lint);
     int got = read_frames(lint, c, f, &counts, error);
     counts.incomplete = iw_fragments_incomplete(f);
     for (size_t i = 0; i < iw_capture_connections_count(lint->table); i++) {
@@ -319,20 +323,23 @@ static int walk(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments 
             close_connection(tcp->user);
     }
     iw_lint_lines_end(lint);
-    if (lint->options->format == IW_LINT_SARIF)
-        iw_lint_sarif_end(lint);
-    else
-        iw_lint_total(lint, &counts);
+    iw_lint_total(lint, &counts);
+    if (got == 0 && lint->followed == 0)
+        iw_complain("%s: no iWARP connection in %" PRIu64
+                    " frame%s (--decode-as PORT takes one whose beginning is missing)",
+                    lint->options->path, counts.frames, iw_text_plural(counts.frames));
     return got;
 }
 
+/* An interrupt keeps what there is; a second one, while that is written, ends the program. Where no
+ * end is in sight, SIGTERM is the regular one. */
 static void catch_signals(const struct iw_lint_options *o)
 {
-    struct sigaction action = {.sa_handler = stop};
+    struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
 
+    sigaction(SIGINT, &action, NULL);
     if (o->live == NULL && strcmp(o->path, "-") != 0)
         return;
-    sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     setvbuf(stdout, NULL, _IOLBF, 0);
 }
@@ -353,26 +360,31 @@ static int lint_capture(struct iw_lint *lint, struct iw_capture *c)
     iw_lint_lines_end(lint);
     int status = lint->findings ? IW_LINT_FINDINGS : IW_LINT_CLEAN;
     iw_fragments_free(f);
+    if (lint->options->require && lint->followed == 0)
+        status = IW_EXIT_UNREACHED;
     if (walked < 0)
         status = complain(error, IW_LINT_UNREADABLE);
     if (extracted)
         status = extracted;
-    if (fflush(lint->to) || ferror(lint->to))
-        status = complain("cannot write the findings", IW_EXIT_TESTER);
+    if (stopped == SIGINT)
+        status = IW_EXIT_INTERRUPTED;
     if (lint->options->annotate != NULL && !iw_lint_annotate(lint))
-        status = IW_EXIT_TESTER;
+        status = IW_EXIT_OUTPUT;
     return status;
 }
 
-int iw_lint_run(const struct iw_lint_options *options, FILE *out)
+int iw_lint_run(const struct iw_lint_options *options, FILE *out, FILE *json_lines,
+                struct iw_lint_sarif *sarif)
 {
-    struct iw_lint lint = {.options = options};
+    struct iw_lint lint = {.options = options, .json_lines = json_lines, .sarif = sarif};
     char error[IW_CAPTURE_ERROR];
     struct iw_capture *c = open_capture(options, error);
     int status = IW_EXIT_TESTER;
     if (c == NULL)
         return complain(error, IW_LINT_UNREADABLE);
     catch_signals(options);
+    if (options->format == IW_LINT_SARIF)
+        iw_lint_sarif_begin(sarif, out);
     iw_lint_lines_begin(&lint, out);
     lint.scratch = iw_got(malloc(iw_observer_scratch_size()));
     lint.table = iw_got(iw_capture_connections_new(TABLE, on_segment, &lint));

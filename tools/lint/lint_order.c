@@ -32,8 +32,8 @@ void iw_lint_lines_begin(struct iw_lint *lint, FILE *to)
 static void emit(struct iw_lint *lint, const char *text, size_t length)
 {
     if (lint->options->format == IW_LINT_SARIF) {
-        fputs(lint->sarif_begun ? ",\n" : "\n", lint->to);
-        lint->sarif_begun = true;
+        fputs(lint->sarif->result ? ",\n" : "\n", lint->to);
+        lint->sarif->result = true;
     }
     (void)fwrite(text, 1, length, lint->to);
 }

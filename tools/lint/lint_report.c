@@ -22,9 +22,22 @@ void iw_lint_put_json(const struct iw_lint *lint, json_t *object)
 {
     if (object == NULL)
         return;
-    json_dumpf(object, lint->out, JSON_COMPACT);
-    putc('\n', lint->out);
+    if (lint->options->several)
+        json_object_set_new(object, "capture", json_string(lint->options->path));
+    if (lint->options->format == IW_LINT_JSON) {
+        json_dumpf(object, lint->out, JSON_COMPACT);
+        putc('\n', lint->out);
+    }
+    if (lint->json_lines != NULL) {
+        json_dumpf(object, lint->json_lines, JSON_COMPACT);
+        putc('\n', lint->json_lines); /* line by line: it may be read as it grows */
+    }
     json_decref(object);
+}
+
+bool iw_lint_wants_json(const struct iw_lint *lint)
+{
+    return lint->options->format == IW_LINT_JSON || lint->json_lines != NULL;
 }
 
 /* Writes a line about one side, which begins with what all of them have. */
@@ -49,18 +62,13 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
     lint->findings++;
     char text[IW_FINDING_TEXT], where[IW_FINDING_WHERE], from[IW_ENDPOINT_TEXT];
     iw_lint_note(lint, frame, "%s", iw_finding_print(text, o, NULL));
-    switch (lint->options->format) {
-    case IW_LINT_TEXT:
+    if (lint->options->format == IW_LINT_TEXT)
         fprintf(lint->out, "%s:%" PRIu64 ": %s\n", lint->options->path, frame,
                 iw_finding_print(text, o, iw_lint_address(c, o->side, from)));
-        break;
-    case IW_LINT_JSON:
-        put_line(c, "finding", o->side, frame, iw_finding_json(o));
-        break;
-    case IW_LINT_SARIF:
+    if (lint->options->format == IW_LINT_SARIF)
         iw_lint_sarif_finding(c, o, iw_finding_where(where, o));
-        break;
-    }
+    if (iw_lint_wants_json(lint))
+        put_line(c, "finding", o->side, frame, iw_finding_json(o));
     iw_lint_line(lint, frame);
 }
 
@@ -86,7 +94,7 @@ void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observa
         snprintf(text, sizeof(text), "reset");
         break;
     }
-    if (lint->options->format != IW_LINT_TEXT) {
+    if (iw_lint_wants_json(lint)) {
         json_t *more = json_pack("{s:I, s:s}", "octet", (json_int_t)o->pos, "text", text);
 
         if (message)
@@ -94,14 +102,13 @@ void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observa
                                    json_pack("{s:I, s:I}", "segments", (json_int_t)o->segments,
                                              "octets", (json_int_t)o->message_length));
         put_line(c, "message", o->side, frame, more);
-        iw_lint_line(lint, lint->frame);
-        return;
     }
     if (message && o->segments > 1)
         snprintf(segments, sizeof(segments), " (last of %" PRIu32 " segments, %" PRIu64 " octets)",
                  o->segments, o->message_length);
-    fprintf(lint->out, "%s:%" PRIu64 ": %s %s: %s%s\n", lint->options->path, frame,
-            iw_side_name(o->side), iw_lint_address(c, o->side, from), text, segments);
+    if (lint->options->format == IW_LINT_TEXT)
+        fprintf(lint->out, "%s:%" PRIu64 ": %s %s: %s%s\n", lint->options->path, frame,
+                iw_side_name(o->side), iw_lint_address(c, o->side, from), text, segments);
     iw_lint_line(lint, lint->frame);
 }
 
@@ -133,21 +140,15 @@ void iw_lint_break(struct iw_lint_connection *c, const struct iw_observation *o)
         break;
     }
     iw_lint_note(lint, lint->frame, "%s%s [%s]", unknown, text, iw_side_name(o->side));
-    switch (lint->options->format) {
-    case IW_LINT_TEXT:
+    if (lint->options->format == IW_LINT_TEXT)
         fprintf(lint->out, "%s:%" PRIu64 ": %s%s [%s %s]\n", lint->options->path, lint->frame,
                 unknown, text, iw_side_name(o->side), iw_lint_address(c, o->side, from));
-        break;
-    case IW_LINT_JSON:
+    if (lint->options->format == IW_LINT_SARIF && !found)
+        iw_lint_sarif_unknown(c, o->side, text);
+    if (iw_lint_wants_json(lint))
         put_line(c, types[o->kind], o->side, lint->frame,
                  lost ? json_pack("{s:s}", "text", text)
                       : json_pack("{s:I, s:I, s:s}", "octet", (json_int_t)o->pos, "end",
                                   (json_int_t)o->end, "text", text));
-        break;
-    case IW_LINT_SARIF:
-        if (!found)
-            iw_lint_sarif_unknown(c, o->side, text);
-        break;
-    }
     iw_lint_line(lint, lint->frame);
 }

@@ -6,7 +6,9 @@
 
 #include "host/complain.h"
 #include "host/number.h"
+#include "host/offers.h"
 #include "host/options.h"
+#include "host/outputs.h"
 
 enum { CONNECTIONS = 10000, MOST_CONNECTIONS = 1000000 };
 
@@ -84,9 +86,14 @@ static const struct iw_option options[] = {
      0, FLAG(summary)},
     {"messages", 0, NULL, "list every RDMAP message", 0, FLAG(messages)},
     {"json", 0, NULL, "JSON, one object per line", 0, FORMAT(JSON)},
+    {"json-lines", 0, "FILE",
+     "the same into a file, also beside another format: each line at once, as it\n"
+     "is found; - is standard output",
+     0, KEEP(json_lines)},
     {"sarif", 0, NULL, "SARIF 2.1.0, for programs that collect findings", 0, FORMAT(SARIF)},
     {"annotate", 0, "FILE",
      "copy the capture (pcapng), with the findings as comments on its packets", 0, KEEP(annotate)},
+    {"require", 0, NULL, "exit with 3 if a capture has no iWARP connection", 0, FLAG(require)},
     {"level", 0, "must|all", "only findings about MUST and MUST NOT (all)", 0,
      IW_OPTION_CALLS(set_level)},
     {"live", 0, "INTERFACE", "capture from there until a signal (Ctrl-C) ends it", 0, KEEP(live)},
@@ -98,8 +105,8 @@ static const struct iw_option options[] = {
     {"mss", 0, "N",
      "the EMSS of both sides: judge the sizes of FPDUs, and whether segments cut\nthem", 0,
      IW_OPTION_COUNTS(struct iw_lint_options, mss, 128, 65535)},
-    {"assume", 0, "WORD", "default-config: nobody has configured the sides, so they ask for CRCs",
-     0, IW_OPTION_CALLS(set_assume)},
+    {"assume", 0, "default-config", "nobody has configured the sides, so they ask for CRCs", 0,
+     IW_OPTION_CALLS(set_assume)},
     {"no-quirks", 0, NULL, "judge everything as it is: look through no deviation that hides others",
      0, FLAG(no_quirks)},
     {"extract", 0, "STAG", "write the octets that Writes and Read Responses placed under this STag",
@@ -107,7 +114,7 @@ static const struct iw_option options[] = {
     {"into", 0, "FILE", "to this file;", 0, KEEP(into)},
     {"connection", 0, "N", "of this connection, by its number in the summary,", 0,
      IW_OPTION_CALLS(set_connection)},
-    {"owner", 0, "SIDE", "the buffer of the initiator or responder", 0, IW_OPTION_CALLS(set_owner)},
+    {"owner", 0, "initiator|responder", "the buffer of this side", 0, IW_OPTION_CALLS(set_owner)},
     {"connections", 0, "N", "follow at most N at a time (10000); each takes about 4 KiB", 0,
      IW_OPTION_COUNTS(struct iw_lint_options, connections, 1, MOST_CONNECTIONS)},
 };
@@ -118,39 +125,65 @@ static bool same_file(const char *a, const char *b)
     return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Options that contradict each other, or the capture. */
-static bool fits(const struct iw_lint_options *o)
+static bool is_input(const char *output, char *const *captures, size_t count)
 {
+    for (size_t i = 0; output != NULL && i < count; i++)
+        if (same_file(output, captures[i]))
+            return true;
+    return false;
+}
+
+/* Options that contradict each other, or the captures. Returns -1 if they do not, else the exit
+ * status. */
+static int check(const struct iw_lint_options *o, char *const *captures, size_t count)
+{
+    const struct iw_host_output outputs[] = {
+        {"annotate", o->annotate}, {"into", o->into}, {"json-lines", o->json_lines}};
     const char *wrong = NULL;
 
     if (o->format == IW_LINT_SARIF && (o->summary || o->messages))
         wrong = "--sarif prints findings only: did not expect --summary or --messages";
     if ((o->into != NULL) != (o->stag >= 0))
         wrong = "--extract STAG and --into FILE: expected both or none";
-    if (o->into != NULL && o->live == NULL && same_file(o->into, o->path))
+    if (is_input(o->into, captures, count))
         wrong = "--into: expected another file than the capture";
-    if (o->annotate != NULL && (o->live != NULL || strcmp(o->path, "-") == 0))
+    if (is_input(o->json_lines, captures, count))
+        wrong = "--json-lines: expected another file than the capture";
+    if (o->annotate != NULL && (o->live != NULL || strcmp(captures[0], "-") == 0))
         wrong = "--annotate reads the capture twice: expected a file";
-    if (o->annotate != NULL && o->live == NULL && same_file(o->annotate, o->path))
+    if (is_input(o->annotate, captures, count))
         wrong = "--annotate: expected another file than the capture";
-    if (wrong != NULL)
-        iw_complain("%s", wrong);
-    return wrong == NULL;
+    if (o->annotate != NULL && count > 1)
+        wrong = "--annotate: expected one capture";
+    if (o->into != NULL && count > 1)
+        wrong = "--extract: expected one capture";
+    if (o->json_lines != NULL && strcmp(o->json_lines, "-") == 0 && o->format == IW_LINT_SARIF)
+        wrong = "--json-lines -: --sarif writes to standard output";
+    return wrong != NULL ? iw_complain_exit(IW_EXIT_USAGE, "%s", wrong)
+                         : iw_host_check_outputs(outputs, sizeof(outputs) / sizeof(outputs[0]));
 }
 
-/* Returns -1 to go on, else the exit status. */
-static int parse(int argc, char **argv, struct iw_lint_options *o)
+static void offer_captures(const struct iw_offers *to, size_t operand)
+{
+    (void)operand;
+    iw_offer_files(to);
+}
+
+/* Returns -1 to go on, with the index of the first capture in *first, else the exit status. */
+static int parse(int argc, char **argv, struct iw_lint_options *o, int *first)
 {
     static const char usage[] =
-        "usage: iwarp-lint [options] FILE\n"
+        "usage: iwarp-lint [options] FILE...\n"
         "       iwarp-lint [options] --live INTERFACE\n\n"
-        "Judges the iWARP connections in a capture (pcap or pcapng; - is standard input), or "
-        "those\n"
-        "that pass an interface: one line per rule of the RFCs that a side broke,\n"
-        "FILE:FRAME: RULE (LEVEL): TEXT.\n\n";
+        "Judges the iWARP connections in captures (pcap or pcapng; - is standard input; a pattern "
+        "like\n"
+        "'*.pcapng' that is no file's name stands for all files that fit), or those that pass an "
+        "interface:\n"
+        "one line per rule of the RFCs that a side broke, FILE:FRAME: RULE (LEVEL): TEXT.\n\n";
     static const char ending[] =
-        "\nexit status: 0 clean, 1 findings, 2 unreadable or cut short, 64 "
-        "usage, 70 error of the tool\n";
+        "\nexit status: 0 clean, 1 findings, 2 unreadable or cut short, 3 nothing to judge "
+        "(--require),\n64 usage, 70 error of the tool, 73 an output cannot be written, "
+        "130 interrupted\n";
     const struct iw_option_table table = {
         .options = options, .count = sizeof(options) / sizeof(*options), .context = o};
     const struct iw_command_line line = {.program = "iwarp-lint",
@@ -158,18 +191,24 @@ static int parse(int argc, char **argv, struct iw_lint_options *o)
                                          .ending = ending,
                                          .tables = &table,
                                          .n_tables = 1,
-                                         .most_operands = -1};
-    int first, status = iw_options_read(&line, argc, argv, &first);
+                                         .most_operands = -1,
+                                         .offer = offer_captures};
+    int status = iw_options_read(&line, argc, argv, first);
 
     if (status >= 0)
         return status;
-    if (argc - first != (o->live == NULL)) {
-        iw_complain("expected one capture%s; see --help",
-                    o->live != NULL ? ", a file or --live" : "");
-        return IW_EXIT_USAGE;
+    if (o->live != NULL && argc > *first)
+        return iw_complain_exit(IW_EXIT_USAGE,
+                                "expected one capture, a file or --live; see --help");
+    if (o->live == NULL && argc == *first)
+        return iw_complain_exit(IW_EXIT_USAGE, "expected a capture; see --help");
+    status = check(o, argv + *first, (size_t)(argc - *first));
+    if (o->json_lines != NULL && strcmp(o->json_lines, "-") == 0) {
+        o->format = IW_LINT_JSON;
+        o->json_lines = NULL;
+        setvbuf(stdout, NULL, _IOLBF, 0);
     }
-    o->path = o->live != NULL ? o->live : argv[first];
-    return fits(o) ? -1 : IW_EXIT_USAGE;
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -178,6 +217,7 @@ int main(int argc, char **argv)
         .connections = CONNECTIONS, .stag = -1, .connection = -1, .owner = -1};
 
     iw_complain_as("iwarp-lint");
-    int status = parse(argc, argv, &o);
-    return status >= 0 ? status : iw_lint_run(&o, stdout);
+    int first, status = parse(argc, argv, &o, &first);
+    return status >= 0 ? status
+                       : iw_lint_captures(&o, argv + first, (size_t)(argc - first), stdout);
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SARIF 2.1.0 (OASIS): a run with results as they come, followed by the tool with all rules. */
+/* SARIF 2.1.0 (OASIS): a run with results as they come, followed by the tool with the rules that
+ * occurred; also what GitHub's code scanning needs: help, lines, relative paths, fingerprints. */
 #include "lint.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/files.h"
 #include "host/text.h"
+
+#define UNJUDGED "UNJUDGED"
 
 static const char *level(const struct iw_rule *rule)
 {
@@ -23,41 +28,67 @@ static void put(struct iw_lint *lint, json_t *result)
     json_decref(result);
 }
 
-void iw_lint_sarif_begin(struct iw_lint *lint)
+void iw_lint_sarif_begin(struct iw_lint_sarif *s, FILE *to)
 {
+    memset(s->seen, 0, sizeof(s->seen));
+    if (s->begun)
+        return;
+    s->begun = true;
     fputs("{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\","
           "\"runs\":[{\"columnKind\":\"utf16CodeUnits\",\"results\":[",
-          lint->to);
+          to);
 }
 
-/* Returns a path as a URI reference (RFC 3986 §2.1). The caller frees it. */
+/* Returns a path as a URI reference (RFC 3986 §2.1), relative to the folder of work, which is that
+ * of the checkout where a CI server collects findings. The caller frees it. */
 static char *uri_of(const char *path)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
-    char *uri = iw_got(malloc(3 * strlen(path) + 1)), *to = uri;
+    char *relative = iw_path_relative(path);
+    char *uri = iw_got(malloc(3 * strlen(relative) + 1)), *to = uri;
 
-    for (; *path; path++)
-        if (strchr(plain, *path) != NULL)
-            *to++ = *path;
+    for (const char *at = relative; *at; at++)
+        if (strchr(plain, *at) != NULL)
+            *to++ = *at;
         else
-            to += sprintf(to, "%%%02X", (unsigned)(unsigned char)*path);
+            to += sprintf(to, "%%%02X", (unsigned)(unsigned char)*at);
     *to = 0;
+    free(relative);
     return uri;
 }
 
-/* Returns the location: a capture has no lines, so the frame, as `tshark -r` counts, is a logical
- * location. */
-static json_t *locations(const struct iw_lint_connection *c, uint64_t frame)
+/* Returns the location. A capture has no lines, and code scanning wants one: it is the frame, as
+ * `tshark -r` counts, which is a logical location as well. */
+static json_t *locations(const char *uri, uint64_t frame)
 {
-    char name[32], *uri = uri_of(c->lint->options->path);
+    char name[32];
 
     snprintf(name, sizeof(name), "frame %" PRIu64, frame);
-    json_t *list =
-        json_pack("[{s:{s:{s:s}}, s:[{s:s, s:s}]}]", "physicalLocation", "artifactLocation", "uri",
-                  uri, "logicalLocations", "name", name, "kind", "packet");
-    free(uri);
-    return list;
+    return json_pack("[{s:{s:{s:s}, s:{s:I}}, s:[{s:s, s:s}]}]", "physicalLocation",
+                     "artifactLocation", "uri", uri, "region", "startLine", (json_int_t)frame,
+                     "logicalLocations", "name", name, "kind", "packet");
+}
+
+/* Returns the place of a rule among those that occurred. */
+static size_t place_of(struct iw_lint_sarif *s, size_t rule)
+{
+    if (s->places[rule] == 0) {
+        s->rules[s->n_rules++] = (uint16_t)rule;
+        s->places[rule] = (uint16_t)s->n_rules;
+    }
+    return s->places[rule] - 1u;
+}
+
+/* Adds what makes a result the same in another run over the same, or a similar, capture: which one
+ * of its kind it is, not at which frame. */
+static void add_fingerprint(json_t *result, const char *kind, enum iw_side side, const char *uri,
+                            uint32_t number)
+{
+    char *text = iw_text_format("%s/%s/%s:%" PRIu32, kind, iw_side_name(side), uri, number);
+    json_object_set_new(result, "partialFingerprints",
+                        json_pack("{s:s}", "primaryLocationLineHash", text));
+    free(text);
 }
 
 void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observation *o,
@@ -65,51 +96,90 @@ void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observa
 {
     const struct iw_check_info *info = iw_check_info(o->fault.check);
     const struct iw_rule *rule = iw_check_sender_rule(o->fault.check);
+    struct iw_lint_sarif *s = c->lint->sarif;
     uint64_t frame = iw_lint_frame(c, o->side, o->fault.pos);
-    char from[IW_ENDPOINT_TEXT], text[512];
+    char from[IW_ENDPOINT_TEXT], text[512], *uri = uri_of(c->lint->options->path);
     iw_lint_address(c, o->side, from);
     snprintf(text, sizeof(text), "%s [%s %s, %s]", info->text, iw_side_name(o->side), from, where);
-    put(c->lint,
-        json_pack("{s:s, s:s, s:s, s:{s:s}, s:o, s:{s:s, s:I, s:I, s:s, s:s, s:I}}", "ruleId",
-                  rule->id, "kind", "fail", "level", level(rule), "message", "text", text,
-                  "locations", locations(c, frame), "properties", "check", info->name, "frame",
+    json_t *result =
+        json_pack("{s:s, s:I, s:s, s:s, s:{s:s}, s:o, s:{s:s, s:I, s:I, s:s, s:s, s:I}}", "ruleId",
+                  rule->id, "ruleIndex", (json_int_t)place_of(s, (size_t)(rule - iw_rule_at(0))),
+                  "kind", "fail", "level", level(rule), "message", "text", text, "locations",
+                  locations(uri, frame), "properties", "check", info->name, "frame",
                   (json_int_t)frame, "connection", (json_int_t)c->tcp->number, "side",
-                  iw_side_name(o->side), "from", from, "octet", (json_int_t)o->fault.pos));
+                  iw_side_name(o->side), "from", from, "octet", (json_int_t)o->fault.pos);
+    add_fingerprint(result, info->name, o->side, uri, ++s->seen[o->fault.check][o->side]);
+    free(uri);
+    put(c->lint, result);
 }
 
 void iw_lint_sarif_unknown(struct iw_lint_connection *c, enum iw_side side, const char *why)
 {
-    char text[512];
+    struct iw_lint_sarif *s = c->lint->sarif;
+    char text[512], *uri = uri_of(c->lint->options->path);
     snprintf(text, sizeof(text), "unknown from here: %s", why);
-    put(c->lint,
-        json_pack("{s:s, s:s, s:{s:s}, s:o, s:{s:I, s:I, s:s}}", "kind", "open", "level", "none",
-                  "message", "text", text, "locations", locations(c, c->lint->frame), "properties",
-                  "frame", (json_int_t)c->lint->frame, "connection", (json_int_t)c->tcp->number,
-                  "side", iw_side_name(side)));
+    s->unjudged = true;
+    json_t *result =
+        json_pack("{s:s, s:s, s:s, s:{s:s}, s:o, s:{s:I, s:I, s:s}}", "ruleId", UNJUDGED, "kind",
+                  "open", "level", "none", "message", "text", text, "locations",
+                  locations(uri, c->lint->frame), "properties", "frame", (json_int_t)c->lint->frame,
+                  "connection", (json_int_t)c->tcp->number, "side", iw_side_name(side));
+    add_fingerprint(result, UNJUDGED, side, uri, ++s->seen[IW_CHECK_NONE][side]);
+    free(uri);
+    put(c->lint, result);
 }
 
-static void put_rule(FILE *out, size_t i)
+static void put_rule(FILE *to, json_t *rule, bool first)
 {
-    const struct iw_rule *r = iw_rule_at(i);
-    char full[64];
-    snprintf(full, sizeof(full), "RFC %u section %s, %s%s", r->rfc, r->section,
-             iw_level_name(r->level), r->implied ? " (implied)" : "");
-    json_t *rule = json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", r->id, "shortDescription",
-                             "text", r->text, "fullDescription", "text", full,
-                             "defaultConfiguration", "level", level(r));
     if (rule == NULL)
         return;
-    fputs(i ? ",\n" : "\n", out);
-    json_dumpf(rule, out, JSON_COMPACT);
+    fputs(first ? "\n" : ",\n", to);
+    json_dumpf(rule, to, JSON_COMPACT);
     json_decref(rule);
 }
 
-void iw_lint_sarif_end(struct iw_lint *lint)
+static json_t *rule_json(const struct iw_rule *r)
+{
+    char full[64];
+    snprintf(full, sizeof(full), "RFC %u section %s, %s%s", r->rfc, r->section,
+             iw_level_name(r->level), r->implied ? " (implied)" : "");
+    bool appendix = isupper((unsigned char)r->section[0]);
+    char *link = iw_text_format("https://www.rfc-editor.org/rfc/rfc%u#%s-%s", r->rfc,
+                                appendix ? "appendix" : "section", r->section);
+    char *help = iw_text_format("%s: %s", full, r->text);
+    char *marked = iw_text_format("[%s](%s): %s", full, link, r->text);
+    json_t *rule = json_pack(
+        "{s:s, s:s, s:{s:s}, s:{s:s}, s:{s:s, s:s}, s:s, s:{s:s}, s:{s:[s, s]}}", "id", r->id,
+        "name", r->id, "shortDescription", "text", r->text, "fullDescription", "text", full, "help",
+        "text", help, "markdown", marked, "helpUri", link, "defaultConfiguration", "level",
+        level(r), "properties", "tags", "iwarp", iw_level_name(r->level));
+    free(marked);
+    free(help);
+    free(link);
+    return rule;
+}
+
+/* The rule of results about what could not be judged. */
+static json_t *unjudged_json(void)
+{
+    static const char text[] = "The capture does not show what a side sent from here on.";
+    static const char help[] = "A side cannot be judged any more: octets are missing in the "
+                               "capture, or nothing shows where an FPDU begins. It is no finding.";
+    return json_pack("{s:s, s:s, s:{s:s}, s:{s:s}, s:{s:s}, s:s, s:{s:s}}", "id", UNJUDGED, "name",
+                     UNJUDGED, "shortDescription", "text", text, "fullDescription", "text", help,
+                     "help", "text", help, "helpUri",
+                     "https://www.rfc-editor.org/rfc/rfc5044#section-4", "defaultConfiguration",
+                     "level", "none");
+}
+
+void iw_lint_sarif_end(const struct iw_lint_sarif *s, FILE *to)
 {
     fputs("],\n\"tool\":{\"driver\":{\"name\":\"iwarp-lint\",\"version\":\"" IW_VERSION
-          "\",\"rules\":[",
-          lint->to);
-    for (size_t i = 0; i < IW_RULE_COUNT; i++)
-        put_rule(lint->to, i);
-    fputs("]}}}]}\n", lint->to);
+          "\",\"semanticVersion\":\"" IW_VERSION "\",\"rules\":[",
+          to);
+    for (size_t i = 0; i < s->n_rules; i++)
+        put_rule(to, rule_json(iw_rule_at(s->rules[i])), i == 0);
+    if (s->unjudged)
+        put_rule(to, unjudged_json(), s->n_rules == 0);
+    fputs("]}}}]}\n", to);
 }

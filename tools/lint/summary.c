@@ -5,6 +5,7 @@
 #include <sys/param.h>
 
 #include "host/complain.h"
+#include "host/text.h"
 
 /* By opcode. */
 static const char *const opcodes[16] = {
@@ -135,8 +136,10 @@ static void print_side(const struct iw_lint_connection *c, enum iw_side side)
     print_startup(c, side);
     print_counts(s, out);
     if (s->gaps)
-        fprintf(out, ", %" PRIu64 " octets missing in %" PRIu64 " gaps", s->missing, s->gaps);
-    fprintf(out, ", %" PRIu64 " findings%s\n", s->findings, s->lost ? ", not seen to its end" : "");
+        fprintf(out, ", %" PRIu64 " octet%s missing in %" PRIu64 " gap%s", s->missing,
+                iw_text_plural(s->missing), s->gaps, iw_text_plural(s->gaps));
+    fprintf(out, ", %" PRIu64 " finding%s%s\n", s->findings, iw_text_plural(s->findings),
+            s->lost ? ", not seen to its end" : "");
     print_reads(s, out);
 }
 
@@ -207,7 +210,7 @@ static json_t *agreed_json(const struct iw_lint_connection *c)
 void iw_lint_summary(const struct iw_lint_connection *c)
 {
     FILE *out = c->lint->out;
-    if (c->lint->options->format != IW_LINT_TEXT) {
+    if (iw_lint_wants_json(c->lint)) {
         char from[IW_ENDPOINT_TEXT], to[IW_ENDPOINT_TEXT];
         iw_lint_put_json(
             c->lint, json_pack("{s:s, s:I, s:s, s:s, s:o, s:o, s:o}", "type", "connection",
@@ -216,8 +219,9 @@ void iw_lint_summary(const struct iw_lint_connection *c)
                                iw_lint_address(c, IW_SIDE_RESPONDER, to), "agreed", agreed_json(c),
                                "initiator", side_json(&c->side[IW_SIDE_INITIATOR]), "responder",
                                side_json(&c->side[IW_SIDE_RESPONDER])));
-        return;
     }
+    if (c->lint->options->format != IW_LINT_TEXT)
+        return;
     fprintf(out, "connection %" PRIu64 ", frames %" PRIu64 " to %" PRIu64 "\n", c->tcp->number,
             c->tcp->first_frame, c->tcp->last_frame);
     print_agreed(c);
@@ -227,7 +231,7 @@ void iw_lint_summary(const struct iw_lint_connection *c)
 
 void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n)
 {
-    if (lint->options->format != IW_LINT_TEXT) {
+    if (iw_lint_wants_json(lint))
         iw_lint_put_json(
             lint,
             json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "type", "total", "frames",
@@ -236,14 +240,15 @@ void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n
                       (json_int_t)n->incomplete, "connections", (json_int_t)lint->followed,
                       "not_followed", (json_int_t)lint->unfollowed, "closed_early",
                       (json_int_t)lint->early, "findings", (json_int_t)lint->findings));
-        return;
-    }
-    if (lint->options->summary)
+    if (lint->options->format == IW_LINT_TEXT && lint->options->summary)
         fprintf(lint->out,
-                "%" PRIu64 " frames (%" PRIu64 " cut, %" PRIu64 " bad, %" PRIu64
-                " unfinished datagrams), %" PRIu64 " iWARP connections, %" PRIu64 " findings\n",
-                n->frames, n->decoded[IW_DECODE_CUT], n->decoded[IW_DECODE_BAD], n->incomplete,
-                lint->followed, lint->findings);
-    if (lint->unfollowed)
-        iw_complain("%" PRIu64 " more connections were not followed: no memory", lint->unfollowed);
+                "%" PRIu64 " frame%s (%" PRIu64 " cut, %" PRIu64 " bad, %" PRIu64
+                " unfinished datagram%s), %" PRIu64 " iWARP connection%s, %" PRIu64 " finding%s\n",
+                n->frames, iw_text_plural(n->frames), n->decoded[IW_DECODE_CUT],
+                n->decoded[IW_DECODE_BAD], n->incomplete, iw_text_plural(n->incomplete),
+                lint->followed, iw_text_plural(lint->followed), lint->findings,
+                iw_text_plural(lint->findings));
+    if (lint->options->format != IW_LINT_JSON && lint->unfollowed)
+        iw_complain("%" PRIu64 " more connection%s not followed: no memory", lint->unfollowed,
+                    lint->unfollowed == 1 ? " was" : "s were");
 }

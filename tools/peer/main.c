@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host/complain.h"
+#include "host/offers.h"
 #include "iwarp/quirk.h"
 #include "peer_program.h"
 #include "standard.h"
@@ -43,7 +44,7 @@ static int set_stream(void *context, const char *value, char *error, size_t room
 #define COUNT(member, least, most) IW_OPTION_COUNTS(struct peer, member, least, most)
 
 static const struct iw_option own_options[] = {
-    {"personality", 0, "NAME", "echo (default) or rping", 0, IW_OPTION_CALLS(set_personality)},
+    {"personality", 0, "echo|rping", "(default echo)", 0, IW_OPTION_CALLS(set_personality)},
     {"count", 0, "N", "exchanges of a connecting peer (default 5)", 0, COUNT(count, 1, UINT32_MAX)},
     {"size", 0, "OCTETS",
      "of a connecting peer's messages (default 64), of a listening\n"
@@ -84,6 +85,14 @@ static const char *contradiction(const struct peer *p)
     return NULL;
 }
 
+static void offer_operand(const struct iw_offers *to, size_t operand)
+{
+    if (operand > 0)
+        return;
+    iw_offer(to, "listen", "wait for connections at HOST:PORT");
+    iw_offer(to, "connect", "to HOST:PORT");
+}
+
 /* Returns -1 to go on, else the exit status. */
 static int read_command_line(struct peer *p, int argc, char **argv)
 {
@@ -99,7 +108,8 @@ static int read_command_line(struct peer *p, int argc, char **argv)
         .context = p,
         .operands = operands,
         .expected = expected,
-        .operand_count = 2};
+        .operand_count = 2,
+        .offer = offer_operand};
     int status = iw_endpoint_options_read(&program, &p->options, argc, argv);
     if (status >= 0)
         return status;
@@ -113,7 +123,7 @@ static int read_command_line(struct peer *p, int argc, char **argv)
     if (wrong != NULL)
         return iw_complain_exit(IW_EXIT_USAGE, "%s", wrong);
     if (p->trace_path != NULL && (p->trace = fopen(p->trace_path, "w")) == NULL)
-        return iw_complain_exit(IW_EXIT_FAILURE, "--trace-file: cannot write \"%s\": %s",
+        return iw_complain_exit(IW_EXIT_OUTPUT, "--trace-file: cannot write \"%s\": %s",
                                 p->trace_path, strerror(errno));
     if (p->size == 0)
         p->size = p->listens ? 16384 : 64;
@@ -295,7 +305,7 @@ static void connection_ended(void *context, struct iw_connection *c)
     if (!p->listens || p->once) {
         p->stopping = true;
         if (!good)
-            p->status = pc->was_established || p->listens ? IW_EXIT_FAILURE : IW_EXIT_UNAVAILABLE;
+            p->status = pc->was_established || p->listens ? IW_EXIT_FAILURE : IW_EXIT_UNREACHED;
     }
     peer_forget(pc);
 }
@@ -340,7 +350,7 @@ static struct peer_connection *new_connection(struct peer *p, struct iw_endpoint
         return NULL;
     pc->peer = p;
     pc->tracer = (struct iw_tracer){.out = p->trace,
-                                    .connection = p->made++ * (unsigned)p->threads + p->number + 1};
+                                    .connection = p->made++ * (unsigned)p->threads + p->number};
     atomic_fetch_add(&p->living, 1);
     if (p->trace != NULL) {
         config->trace = iw_trace_json;
@@ -406,7 +416,7 @@ static int start_listening(struct peer *p)
         return IW_EXIT_GOOD;
     iw_listener_address(p->listener, text);
     printf("listening on %s\n", text);
-    return fflush(stdout) ? IW_EXIT_FAILURE : IW_EXIT_GOOD; /* main reports it */
+    return fflush(stdout) ? IW_EXIT_OUTPUT : IW_EXIT_GOOD; /* main reports it */
 }
 
 static int start_connecting(struct peer *p)
@@ -420,9 +430,10 @@ static int start_connecting(struct peer *p)
                                  p->stream != NULL ? &stream_ops : &connection_ops, pc, error,
                                  sizeof(error));
     if (c == NULL)
-        return iw_complain_exit(IW_EXIT_UNAVAILABLE, "%s", pc != NULL ? error : "no memory");
+        return pc != NULL ? iw_complain_exit(IW_EXIT_UNREACHED, "%s", error)
+                          : iw_complain_exit(IW_EXIT_TESTER, "no memory");
     if (!open_connection(pc, c))
-        return IW_EXIT_FAILURE;
+        return IW_EXIT_TESTER;
     if (p->stream != NULL)
         say(pc);
     return IW_EXIT_GOOD;
@@ -442,7 +453,7 @@ static int close_trace(const struct peer *p, int status)
     errno = 0;
     lost |= fclose(p->trace) != 0;
     return !lost ? status
-                 : iw_complain_exit(status ? status : IW_EXIT_FAILURE,
+                 : iw_complain_exit(status ? status : IW_EXIT_OUTPUT,
                                     "--trace-file: cannot write \"%s\"%s%s", p->trace_path,
                                     errno ? ": " : "", errno ? strerror(errno) : "");
 }

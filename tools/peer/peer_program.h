@@ -50,7 +50,7 @@ struct peer {
     LIST_HEAD(, peer_connection) connections; /* live ones */
     struct peer_connection *coming;           /* configured, not yet accepted */
     unsigned made;
-    bool stopping;
+    bool stopping, interrupted /* by SIGINT */;
     int status; /* the exit status */
 };
 

@@ -85,10 +85,13 @@ static void on_signal(void *context, uint32_t events)
     (void)events;
     if (read(crew->workers[0].stop, &info, sizeof(info)) != sizeof(info))
         return;
-    if (info.ssi_signo == SIGUSR1)
+    struct peer *first = &crew->workers[0].peer;
+    if (info.ssi_signo == SIGUSR1) {
         print_memory(crew);
-    else
-        crew->workers[0].peer.stopping = true;
+    } else {
+        first->interrupted = info.ssi_signo == SIGINT;
+        first->stopping = true;
+    }
 }
 
 static void on_stop(void *context, uint32_t events)
@@ -103,17 +106,19 @@ static void turn(struct peer *p)
 {
     while (p->status == IW_EXIT_GOOD && !p->stopping)
         if (iw_reactor_step(p->reactor, -1))
-            p->status = IW_EXIT_FAILURE;
+            p->status = IW_EXIT_TESTER;
 }
 
 /* Handles a signal that ends the work. */
 static void interrupted(struct peer *p)
 {
     struct peer_connection *pc = LIST_FIRST(&p->connections);
-    if (p->listens || pc == NULL || pc->done || p->status != IW_EXIT_GOOD)
-        return;
-    peer_fail(pc, "interrupted before everything was done");
-    p->status = IW_EXIT_FAILURE;
+    if (!p->listens && pc != NULL && !pc->done && p->status == IW_EXIT_GOOD) {
+        peer_fail(pc, "interrupted before everything was done");
+        p->status = IW_EXIT_FAILURE;
+    }
+    if (p->interrupted)
+        p->status = IW_EXIT_INTERRUPTED;
 }
 
 static void *work(void *context)
@@ -139,7 +144,7 @@ static int prepare(struct worker *w)
     if (w->stop < 0 || p->reactor == NULL || p->domain == NULL ||
         iw_watch_create(p->reactor, w->stop, EPOLLIN, first ? on_signal : on_stop,
                         first ? (void *)w->crew : (void *)p) == NULL)
-        return iw_complain_exit(IW_EXIT_FAILURE, "no memory or descriptors to start with");
+        return iw_complain_exit(IW_EXIT_TESTER, "no memory or descriptors to start with");
     p->options.endpoint.pd = iw_domain_pd(p->domain);
     return peer_start(p);
 }
@@ -163,7 +168,7 @@ static int start_others(const struct crew *crew)
         struct worker *w = &crew->workers[i];
         w->running = pthread_create(&w->thread, NULL, work, w) == 0;
         if (!w->running)
-            return iw_complain_exit(IW_EXIT_FAILURE, "cannot start a thread");
+            return iw_complain_exit(IW_EXIT_TESTER, "cannot start a thread");
     }
     return IW_EXIT_GOOD;
 }
@@ -174,7 +179,7 @@ int peer_run(struct peer *p)
     int status = IW_EXIT_GOOD;
     crew.workers = calloc(crew.count, sizeof(*crew.workers));
     if (crew.workers == NULL)
-        return iw_complain_exit(IW_EXIT_FAILURE, "no memory or descriptors to start with");
+        return iw_complain_exit(IW_EXIT_TESTER, "no memory or descriptors to start with");
     raise_descriptors(p);
     unsigned ready = 0;
     while (ready < crew.count && status == IW_EXIT_GOOD) {

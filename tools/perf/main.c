@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/complain.h"
+#include "host/offers.h"
 #include "host/options.h"
 #include "iwarp/mpa.h"
 #include "perf.h"
@@ -41,7 +42,7 @@ static int set_traffic(void *context, const char *value, char *error, size_t roo
 
 static const struct iw_option loop_options[] = {
     {"size", 0, "N", "octets of one message (65536), 1..67108864", 0, COUNT(size, 1, 67108864)},
-    {"op", 0, "KIND", "write or send (write)", MEASURE, IW_OPTION_CALLS(set_op)},
+    {"op", 0, "write|send", "(write)", MEASURE, IW_OPTION_CALLS(set_op)},
     {"window", 0, "N", "messages posted at once (8), 1..4096", MEASURE, COUNT(window, 1, 4096)},
     {"total", 0, "N", "octets moved in all (1073741824)", 0, COUNT(total, 1, UINT64_C(1) << 40)},
     {"rounds", 0, "N", "rounds that the total is split into (16), 1..1000", MEASURE,
@@ -69,7 +70,7 @@ static const struct iw_option record_options[] = {
      "FPDUs of up to N octets, one after the other, 140..65495; segments are\n"
      "cut from them wherever they fall",
      RECORD, COUNT(fpdu, 140, 65495)},
-    {"traffic", 0, "KIND", "mixed, writes or sends (mixed)", RECORD, IW_OPTION_CALLS(set_traffic)},
+    {"traffic", 0, "mixed|writes|sends", "(mixed)", RECORD, IW_OPTION_CALLS(set_traffic)},
     {"port", 0, "N", "of the responder (4420), 1..65535", RECORD, COUNT(port, 1, 65535)},
 };
 
@@ -78,7 +79,7 @@ static unsigned use(int argc, char **argv)
 {
     unsigned found = MEASURE;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return 0;
         if (strcmp(argv[i], "--pcap") == 0 || strncmp(argv[i], "--pcap=", 7) == 0)
             found = RECORD;
@@ -137,6 +138,16 @@ static void raise_descriptors(void)
     }
 }
 
+static int offer_commands(const char *typed)
+{
+    const struct iw_offers to = {.typed = typed, .before = ""};
+    iw_offer(&to, "local", "client and server on this machine");
+    iw_offer(&to, "client", "measure against the server at HOST:PORT");
+    iw_offer(&to, "server", "serve clients at HOST:PORT");
+    iw_offer(&to, "loop", "no sockets: two endpoints beside a memcpy");
+    return IW_EXIT_GOOD;
+}
+
 static int run(int argc, char **argv)
 {
     static struct perf_plan plan;
@@ -144,6 +155,8 @@ static int run(int argc, char **argv)
     int r;
     raise_descriptors();
     iw_complain_as("iwarp-perf");
+    if (iw_options_completing() && argc <= 2 && command[0] != '-')
+        return offer_commands(argc < 2 ? "" : command);
     if (command[0] == '-' && (r = perf_plan_client(&plan, true, argc, argv)) >= 0)
         return r; /* --help, --version */
     if (strcmp(command, "loop") == 0)

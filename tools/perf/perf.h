@@ -247,6 +247,7 @@ struct perf_result {
 struct perf_results {
     struct perf_result *list;
     size_t count;
+    bool interrupted; /* the last test may have fewer rounds, and others may be missing */
 };
 
 /* ---- perf_table.c, perf_report.c, plot.c ---- */

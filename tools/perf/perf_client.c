@@ -3,6 +3,7 @@
 #include "host/complain.h"
 #include "host/text.h"
 #include "perf_control.h"
+#include "standard.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -152,7 +153,7 @@ static int connect_all(struct client *c, const char *host_port)
     int fd = c->addresses != NULL ? connect_one(c, NULL) : -1;
     if (fd < 0) {
         iw_complain("%.200s: %s", host_port, c->control.error);
-        return IW_EXIT_UNAVAILABLE;
+        return IW_EXIT_UNREACHED;
     }
     perf_control_init(&c->control, fd);
     if (!greet(c, host_port))
@@ -174,6 +175,8 @@ static bool run_slice(struct client *c, size_t i, const struct perf_run *run,
                       struct perf_samples *samples, struct slice *out)
 {
     struct perf_lane *lane = c->lanes[i];
+    if (iw_standard_interrupted())
+        return fail(c, "interrupted");
     if (perf_lane_prepare(lane, run))
         return fail(c, lane->error);
     json_t *command = perf_run_to_json(run);
@@ -277,10 +280,10 @@ static void compare(struct series *s, const struct series *base, uint64_t round)
     s->cpu_ratio[round] = cost > 0 ? (s->cpu[0][round] + s->cpu[1][round]) / cost : 0;
 }
 
-static void conclude(struct client *c, const struct perf_run *run, size_t lane)
+static void conclude(struct client *c, const struct perf_run *run, size_t lane, size_t rounds)
 {
     struct series *s = &c->series[lane];
-    size_t rounds = (size_t)c->plan->rounds, compared = c->plan->baseline ? rounds : 0;
+    size_t compared = c->plan->baseline ? rounds : 0;
     struct perf_result *r = &c->results.list[c->results.count++];
     *r = (struct perf_result){.test = run->test,
                               .size = run->size,
@@ -319,18 +322,21 @@ static bool measure(struct client *c, enum perf_test test, uint64_t size)
         if (perf_is_latency(test) && s->samples == NULL)
             return fail(c, "no memory for the samples");
     }
-    for (uint64_t round = 0; round < plan->rounds; round++) {
-        for (size_t k = 0; k < plan->lane_count; k++) {
+    uint64_t round = 0;
+    bool good = true;
+    while (good && round < plan->rounds) {
+        for (size_t k = 0; k < plan->lane_count && good; k++) {
             run.seed = ++c->seed;
-            if (!run_round(c, &run, round % 2 == 0 ? k : plan->lane_count - 1 - k, round))
-                return false;
+            good = run_round(c, &run, round % 2 == 0 ? k : plan->lane_count - 1 - k, round);
         }
-        for (size_t i = 0; plan->baseline && i < plan->lane_count; i++)
+        for (size_t i = 0; plan->baseline && good && i < plan->lane_count; i++)
             compare(&c->series[i], &c->series[0], round);
+        round += good;
     }
-    for (size_t i = 0; i < plan->lane_count; i++)
-        conclude(c, &run, i);
-    return true;
+    bool interrupted = !good && iw_standard_interrupted();
+    for (size_t i = 0; (good || interrupted) && round > 0 && i < plan->lane_count; i++)
+        conclude(c, &run, i, (size_t)round); /* of whole rounds */
+    return good;
 }
 
 /* Calls `visit` for each test with each size, as long as that is well; atomics have one size. */
@@ -459,10 +465,17 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
     c->control.fd = -1;
     c->results.list = c->list;
     pin(plan->cpu[0]);
-    int status = perf_report_possible(plan) ? IW_EXIT_USAGE : connect_all(c, host_port);
+    iw_standard_catch_interrupt();
+    int status = perf_report_possible(plan) ? IW_EXIT_OUTPUT : connect_all(c, host_port);
     if (!status && !(plan->soak > 0 ? soak(c) : measure_all(c)))
         status = IW_EXIT_FAILURE;
-    if (status == IW_EXIT_FAILURE) {
+    c->results.interrupted = iw_standard_interrupted();
+    if (c->results.interrupted) {
+        if (c->control.fd >= 0)
+            (void)perf_control_send(&c->control, json_pack("{ss}", "command", "end"));
+        status = iw_complain_exit(IW_EXIT_INTERRUPTED, "interrupted%s",
+                                  c->results.count > 0 ? ": what was measured is kept" : "");
+    } else if (status == IW_EXIT_FAILURE) {
         prefer_theirs(c);
         iw_complain("%s", c->control.error);
     } else if (!status) {
@@ -472,7 +485,7 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
     if (c->results.count > 0) {
         bool bad = perf_report_json(plan, &c->results) != 0;
         bad |= perf_report_html(plan, &c->results) != 0;
-        status = bad ? IW_EXIT_FAILURE : status;
+        status = bad ? IW_EXIT_OUTPUT : status;
     }
     for (size_t i = 0; i < PERF_LANES; i++) {
         perf_lane_destroy(c->lanes[i]);
@@ -514,6 +527,7 @@ int perf_local(const struct perf_plan *plan)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
             _exit(IW_EXIT_FAILURE);
+        signal(SIGINT, SIG_IGN); /* the terminal's is for the client, with which it ends */
         pin(plan->cpu[1]);
         _exit(perf_serve(listener, true));
     }

@@ -2,14 +2,17 @@
 #include "perf_loop.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/complain.h"
+#include "host/text.h"
 #include "iwarp/endpoint_transport.h"
 #include "iwarp/transport.h"
 #include "perf.h"
+#include "standard.h"
 
 enum { POLL = 64 };
 
@@ -148,22 +151,26 @@ static bool setup(struct loop *l)
     return !l->failed;
 }
 
-static void report(const struct loop *l, double ours, double base, const struct perf_spread *ratio,
-                   uint64_t per_round)
+static void report(const struct loop *l, uint64_t rounds, double ours, double base,
+                   const struct perf_spread *ratio, uint64_t per_round)
 {
     const struct iw_loop_options *o = l->options;
     double octets = (double)o->size * (double)per_round;
     printf("iwarp-perf loop: %" PRIu64 " x %" PRIu64 " octets, %s, CRC %s (%s), Markers %s, "
            "MULPDU %" PRIu64 "\n",
-           per_round * o->rounds, o->size, o->sends ? "Send" : "RDMA Write", o->crc ? "on" : "off",
+           per_round * rounds, o->size, o->sends ? "Send" : "RDMA Write", o->crc ? "on" : "off",
            l->env.env.crc32c == iw_crc32c_portable ? "portable" : "best", o->markers ? "on" : "off",
            o->mulpdu);
-    printf("  endpoints  %8.2f GB/s  median of %" PRIu64 " rounds; %.0f messages a second\n",
-           octets / ours * 1e-9, o->rounds, (double)per_round / ours);
+    printf("  endpoints  %8.2f GB/s  median of %" PRIu64 " round%s; %.0f messages a second\n",
+           octets / ours * 1e-9, rounds, iw_text_plural(rounds), (double)per_round / ours);
     printf("  baseline   %8.2f GB/s  one memcpy%s\n", octets / base * 1e-9,
            o->crc ? " and two CRC32c passes" : "");
-    printf("  ratio      %8.3f       time over the baseline's, min %.3f max %.3f\n", ratio->median,
+    printf("  ratio      %8.3f       time over the baseline's, min %.3f max %.3f", ratio->median,
            ratio->min, ratio->max);
+    /* The median of the rounds' ratios need not be the ratio of the medians above. */
+    if (fabs(ours / base - ratio->median) >= 0.0005)
+        printf("; of the rounds: the medians above give %.3f", ours / base);
+    putchar('\n');
 }
 
 static int measure(struct loop *l)
@@ -179,7 +186,9 @@ static int measure(struct loop *l)
         iw_complain("the octets did not arrive as they were sent");
         return IW_EXIT_TESTER;
     }
-    for (uint64_t i = 0; i < o->rounds; i++) {
+    uint64_t rounds = 0;
+    iw_standard_catch_interrupt();
+    for (uint64_t i = 0; i < o->rounds && !iw_standard_interrupted(); i++, rounds++) {
         double t0 = perf_cpu_seconds();
         baseline(l, per_round);
         double t1 = perf_cpu_seconds();
@@ -193,9 +202,12 @@ static int measure(struct loop *l)
         iw_complain("a connection broke");
         return IW_EXIT_TESTER;
     }
-    double median = perf_spread(ours, o->rounds).median;
-    struct perf_spread over = perf_spread(ratio, o->rounds);
-    report(l, median, perf_spread(base, o->rounds).median, &over, per_round);
+    double median = perf_spread(ours, rounds).median;
+    struct perf_spread over = perf_spread(ratio, rounds);
+    if (rounds > 0)
+        report(l, rounds, median, perf_spread(base, rounds).median, &over, per_round);
+    if (iw_standard_interrupted())
+        return IW_EXIT_INTERRUPTED;
     if (o->min_rate > 0 && (double)per_round / median < o->min_rate) {
         printf("  below the limit of %.0f messages a second\n", o->min_rate);
         return 1;

@@ -13,9 +13,15 @@
 #include "host/complain.h"
 #include "host/number.h"
 #include "host/options.h"
+#include "host/outputs.h"
 
 const char *const perf_test_names[PERF_TESTS] = {"send-lat", "write-lat", "read-lat", "atomic-lat",
                                                  "send-bw",  "write-bw",  "read-bw",  "atomic-bw"};
+
+/* What --test takes. */
+static const char *const test_words[] = {"send-lat", "write-lat", "read-lat", "atomic-lat",
+                                         "send-bw",  "write-bw",  "read-bw",  "atomic-bw",
+                                         "lat",      "bw",        "all",      NULL};
 
 /* Reads the next word of a list. Returns false at its end. */
 static bool next_word(const char **list, char *word, size_t room)
@@ -46,29 +52,18 @@ static int taken(bool good, const char *expected, char *error, size_t room)
     return IW_OPTION_WRONG;
 }
 
-static bool parse_tests(const char *list, struct draft *d)
-{
-    char word[32];
-    memset(d->plan.tests, 0, sizeof(d->plan.tests));
-    if (*list == '\0')
-        return false;
-    while (next_word(&list, word, sizeof(word))) {
-        bool known = false;
-        for (int i = 0; i < PERF_TESTS; i++) {
-            bool group = strcmp(word, perf_is_latency((enum perf_test)i) ? "lat" : "bw") == 0;
-            if (!group && strcmp(word, "all") != 0 && strcmp(word, perf_test_names[i]) != 0)
-                continue;
-            known = d->plan.tests[i] = true;
-        }
-        if (!known)
-            return false;
-    }
-    return true;
-}
-
 static int set_tests(void *context, const char *value, char *error, size_t room)
 {
-    return taken(parse_tests(value, context), "a list of tests", error, room);
+    struct draft *d = context;
+    char word[32];
+    (void)error, (void)room;
+    memset(d->plan.tests, 0, sizeof(d->plan.tests));
+    while (next_word(&value, word, sizeof(word)))
+        for (int i = 0; i < PERF_TESTS; i++)
+            if (strcmp(word, "all") == 0 || strcmp(word, perf_test_names[i]) == 0 ||
+                strcmp(word, perf_is_latency((enum perf_test)i) ? "lat" : "bw") == 0)
+                d->plan.tests[i] = true;
+    return IW_OPTION_TAKEN;
 }
 
 static bool parse_sizes(const char *list, struct perf_plan *plan)
@@ -195,7 +190,7 @@ static const struct iw_option client_options[] = {
     {"test", 0, "LIST",
      "of send-lat write-lat read-lat atomic-lat send-bw write-bw read-bw\n"
      "atomic-bw, or lat, bw, all (write-bw)",
-     0, IW_OPTION_CALLS(set_tests)},
+     0, IW_OPTION_LISTS(set_tests, test_words)},
     {"size", 0, "LIST", "octets of a message, 1..8388608 (65536)", 0, IW_OPTION_CALLS(set_sizes)},
     {"all-sizes", 'a', NULL, "1, 2, 4 ... 8388608", 0, IW_OPTION_CALLS(set_all_sizes)},
     {"baseline", 0, "tcp", "the same over plain TCP, in turn; prints the ratios", 0,
@@ -275,8 +270,6 @@ static void check_plan(const struct perf_plan *plan, const struct perf_setup *se
         text = "--max-ratio: expected a test of latency, too";
     else if (!local && plan->cpu[1] >= 0)
         text = "--cpu: expected one number, as the server is not started here";
-    else if (plan->json != NULL && plan->html != NULL && strcmp(plan->json, plan->html) == 0)
-        text = "--html: expected another file than that of --json";
     snprintf(error, PERF_TEXT, "%s", text);
     if (text[0] != '\0')
         return;
@@ -364,6 +357,11 @@ int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
         iw_complain("%s", error);
         return IW_EXIT_USAGE;
     }
+    bool json_file = plan->json != NULL && strcmp(plan->json, "-") != 0;
+    const struct iw_host_output outputs[] = {{"json", json_file ? plan->json : NULL},
+                                             {"html", plan->html}};
+    if ((result = iw_host_check_outputs(outputs, 2)) >= 0)
+        return result;
     make_lanes(plan, &d);
     return -1;
 }

@@ -80,7 +80,7 @@ static void fail(struct flow *f, const char *text)
 {
     char *error = f->part->error;
     if (error[0] == '\0')
-        snprintf(error, PERF_TEXT, "connection %u: %s", (unsigned)f->index + 1, text);
+        snprintf(error, PERF_TEXT, "connection %u: %s", (unsigned)f->index, text);
 }
 
 static void post_receive(struct flow *f)

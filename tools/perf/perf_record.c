@@ -2,6 +2,7 @@
 /* Makes up a capture of RDMA Writes and Reads, or Sends, over many connections, and writes it on
  * the fly. */
 #include "perf_loop.h"
+#include "standard.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -206,7 +207,7 @@ static bool write_all(struct record *r)
                 step(r, f);
             open += !done(f);
         }
-    } while (open > 0 && !iw_synth_full(r->synth));
+    } while (open > 0 && !iw_synth_full(r->synth) && !iw_standard_interrupted());
     for (uint64_t i = 0; i < o->connections; i++)
         for (unsigned side = 0; side < 2; side++) {
             const struct flow *f = &r->flows[i];
@@ -228,21 +229,28 @@ int iw_record_run(const struct iw_loop_options *options)
     r->rests = iw_got(calloc(options->connections, 2 * options->mss));
     for (size_t i = 0; i < sizeof(r->pattern); i++)
         r->pattern[i] = (uint8_t)(i % PATTERN * 31 + i % PATTERN / 257);
+    iw_standard_catch_interrupt();
     r->synth = iw_synth_stream(options->path, "iwarp-perf " IW_VERSION, NULL, error);
-    bool good = r->synth != NULL;
-    if (good) {
-        good = write_all(r);
-        snprintf(error, sizeof(error), "%s: out of memory", options->path);
-        good = iw_synth_finish(r->synth, error) && good;
+    int status = r->synth != NULL ? IW_EXIT_GOOD : IW_EXIT_OUTPUT;
+    if (r->synth != NULL) {
+        if (!write_all(r)) {
+            snprintf(error, sizeof(error), "%s: out of memory", options->path);
+            status = IW_EXIT_TESTER;
+        }
+        if (!iw_synth_finish(r->synth, error))
+            status = IW_EXIT_OUTPUT;
     }
-    if (good)
-        printf("%s: %" PRIu64 " frames, %" PRIu64 " connections\n", options->path,
-               iw_synth_frames(r->synth), options->connections);
+    if (status == IW_EXIT_GOOD)
+        printf("%s: %" PRIu64 " frames, %" PRIu64 " connection%s\n", options->path,
+               iw_synth_frames(r->synth), options->connections,
+               iw_text_plural(options->connections));
     else
         iw_complain("%s", error);
     iw_synth_free(r->synth);
     free(r->flows);
     free(r->rests);
     free(r);
-    return good ? IW_EXIT_GOOD : IW_EXIT_TESTER;
+    if (status == IW_EXIT_GOOD && iw_standard_interrupted())
+        status = IW_EXIT_INTERRUPTED;
+    return status;
 }

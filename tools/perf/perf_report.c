@@ -90,13 +90,13 @@ int perf_report_json(const struct perf_plan *plan, const struct perf_results *re
     json_t *list = json_array();
     for (size_t i = 0; i < results->count; i++)
         json_array_append_new(list, result(plan, &results->list[i]));
-    json_t *all =
-        json_pack("{ss si sI sI sI sI sI sI sI ss sb sb sb so}", "tool", "iwarp-perf", "schema", 1,
-                  "rounds", (json_int_t)plan->rounds, "connections", (json_int_t)s->connections,
-                  "window", (json_int_t)s->window, "mss", (json_int_t)s->mss, "mulpdu",
-                  (json_int_t)s->mulpdu, "threads", (json_int_t)s->threads, "socket_buffer",
-                  (json_int_t)s->socket_buffer, "congestion", congestion, "polling", s->poll,
-                  "both_ways", plan->both, "verified", plan->verify, "results", list);
+    json_t *all = json_pack(
+        "{ss si sI sI sI sI sI sI sI ss sb sb sb sb so}", "tool", "iwarp-perf", "schema", 1,
+        "rounds", (json_int_t)plan->rounds, "connections", (json_int_t)s->connections, "window",
+        (json_int_t)s->window, "mss", (json_int_t)s->mss, "mulpdu", (json_int_t)s->mulpdu,
+        "threads", (json_int_t)s->threads, "socket_buffer", (json_int_t)s->socket_buffer,
+        "congestion", congestion, "polling", s->poll, "both_ways", plan->both, "verified",
+        plan->verify, "interrupted", results->interrupted, "results", list);
     FILE *out = strcmp(plan->json, "-") == 0 ? stdout : fopen(plan->json, "w");
     bool bad = out == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
                fputc('\n', out) == EOF;

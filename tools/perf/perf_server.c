@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -254,6 +255,13 @@ int perf_serve(int listener, bool one_client)
     return status;
 }
 
+/* A server has nothing to keep. */
+static void on_interrupt(int number)
+{
+    (void)number;
+    _exit(IW_EXIT_INTERRUPTED);
+}
+
 int perf_server(const struct perf_plan *plan)
 {
     struct iw_host_port at;
@@ -267,6 +275,7 @@ int perf_server(const struct perf_plan *plan)
         iw_complain("%s", error);
         return IW_EXIT_UNAVAILABLE;
     }
+    signal(SIGINT, on_interrupt);
     printf("listening on %s\n", address);
     fflush(stdout);
     int status = perf_serve(listener, plan->one_client);

@@ -106,8 +106,8 @@ int main(int argc, char **argv)
     judge.wanted |= judge.json || judge.capture != NULL || judge.report != NULL;
     run.judge = judge.wanted;
     run.capture = judge.capture != NULL ? judge.capture_mib << 20 : 0;
-    if (run_pass_settings(&run, error, sizeof(error)) != 0)
-        return iw_complain_exit(IW_EXIT_TESTER, "%s", error);
+    if (run_pass_settings(&run, error, sizeof(error)) != 0) /* the trace */
+        return iw_complain_exit(IW_EXIT_OUTPUT, "%s", error);
     if (judge.wanted) {
         status = run_judge_begin(&judge);
         return status >= 0 ? status : run_judge_program(&judge, path, argv + first);

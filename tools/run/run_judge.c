@@ -33,7 +33,7 @@ int run_judge_begin(const struct run_judge *judge)
 {
     const char *temporary = getenv("TMPDIR");
     if (!writable(judge->capture) || !writable(judge->report))
-        return IW_EXIT_TESTER;
+        return IW_EXIT_OUTPUT;
     folder = iw_text_format("%s/iwarp-run-XXXXXX", temporary != NULL ? temporary : "/tmp");
     if (mkdtemp(folder) == NULL)
         return iw_complain_exit(IW_EXIT_TESTER, "cannot make %s: %s", folder, strerror(errno));
@@ -113,5 +113,5 @@ int run_judge_program(const struct run_judge *judge, const char *path, char **ar
     bool broken = judge->fail && f.peer_must > 0;
     run_findings_free(&f);
     remove_folder();
-    return !good ? IW_EXIT_TESTER : broken ? IW_EXIT_FAILURE : outcome.status;
+    return !good ? IW_EXIT_OUTPUT : broken ? IW_EXIT_FAILURE : outcome.status;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "complete.h"
 #include "host/complain.h"
 #include "host/number.h"
 #include "host/text.h"
@@ -120,7 +121,7 @@ static const struct iw_option options[] = {
      "an id or glob, rule:ID, tag:WORD, level:must|should|may, role:responder|initiator,\n"
      "joined by and, or, not and parentheses: 'tag:field and not role:responder';\n"
      "may be repeated: cases that fit any",
-     RUN | LIST | SELF_CHECK, IW_OPTION_CALLS(set_select)},
+     RUN | LIST | SELF_CHECK, IW_OPTION_CALLS_OFFERED(set_select, iw_complete_choice)},
     {"shard", 0, "N/M", "only the N-th of M shards of these cases; each case is in exactly one",
      RUN | LIST, IW_OPTION_CALLS(set_shard)},
     {"durations", 0, "FILE",
@@ -132,7 +133,7 @@ static const struct iw_option options[] = {
      "embedded[,crc=on|off,markers=both|target|station|none,revision=0|1|2|2-plain] (default),\n"
      "the name or path of a target file, or\n"
      "tcp:HOST:PORT[,class=bare|rping|agent,crc=on|off,markers=on|off,rev=1|2,can=WORD]",
-     PLAY, KEEP(head.target)},
+     PLAY, IW_OPTION_OFFERED(struct iw_command, head.target, iw_complete_target)},
     {"jobs", 'j', "N", "cases at a time (embedded: as many as there are CPUs; else 1)",
      RUN | SELF_CHECK, COUNT(jobs, 256)},
     {"tap", 0, NULL, "TAP version 14 on standard output", RUN | MERGE, FLAG(tap)},
@@ -186,7 +187,7 @@ static const struct iw_option options[] = {
     {"switch", 0, "GLOB",
      "only these switches: a glob over KIND=CHECK and botch=CHECK=REACTION;\n"
      "with --diagnose also A+B: both at once",
-     SELF_CHECK, KEEP(switches)},
+     SELF_CHECK, IW_OPTION_OFFERED(struct iw_command, switches, iw_complete_switch)},
     {"diagnose", 0, NULL,
      "run the whole suite with each switch: do the findings accuse the rules that it breaks?",
      SELF_CHECK, FLAG(diagnose)},
@@ -226,6 +227,15 @@ void iw_command_select(struct iw_command *c, const char *choice)
 {
     c->select = iw_got(realloc(c->select, (c->n_select + 1) * sizeof(*c->select)));
     c->select[c->n_select++] = iw_text_copy(choice);
+}
+
+/* Offers the commands to a shell that completes the first word. */
+static int offer_commands(const char *typed)
+{
+    const struct iw_offers to = {.typed = typed, .before = ""};
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        iw_offer(&to, commands[i].name, commands[i].help);
+    return IW_EXIT_GOOD;
 }
 
 static const struct command *command_of(const char *name)
@@ -279,6 +289,7 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
         .command_name = quoted,
         .most_operands = -1,
         .more_help = named ? NULL : list_commands,
+        .offer = iw_complete_operand,
     };
     int status = iw_options_read(&line, argc, argv, operands);
     free(quoted);
@@ -327,11 +338,14 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
     char *program = argc ? argv[0] : (char[]){"iwarp-conform"};
     iw_complain_as("iwarp-conform");
     *c = (struct iw_command){.program = program};
+    if (iw_options_completing() && (argc <= 1 || (argc == 2 && named) || command == NULL))
+        return offer_commands(argc <= 1 ? "" : argv[1]);
     if (command == NULL) {
         unknown_command(argv[1]);
         return IW_EXIT_USAGE;
     }
     c->name = command->name;
+    iw_complete_operands_of(command->name);
     c->carry_out = command->run;
     if (named) {
         argv[1] = program; /* getopt's messages begin with it */

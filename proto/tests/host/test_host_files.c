@@ -150,6 +150,39 @@ static void what_cannot_be_written_is_said(void **state)
     assert_string_equal(heard(), "prog: cannot write full: unknown error\n");
 }
 
+static void paths_from_the_folder_of_work(void **state)
+{
+    static const char *const paths[][2] = {
+        {"a", "a"},
+        {"./a//b/./c", "a/b/c"},
+        {"a/../b", "b"},
+        {"/usr/lib/a", "a"},
+        {"/usr/a", "../a"},
+        {"/usr/libx", "../libx"},
+        {"/", "../../"},
+        {"..", "../"},
+        {"/usr/lib", "."},
+        {"", "."},
+        {"../lib/a", "a"},
+        {"/etc/a", "../../etc/a"},
+        {"../../../a", "../../a"},
+    };
+    char *here = getcwd(NULL, 0);
+    (void)state;
+    assert_int_equal(chdir("/usr/lib"), 0);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        char *relative = iw_path_relative(paths[i][0]);
+        assert_string_equal(relative, paths[i][1]);
+        free(relative);
+    }
+    assert_int_equal(chdir("/"), 0);
+    char *relative = iw_path_relative("/a/b");
+    assert_string_equal(relative, "a/b");
+    free(relative);
+    assert_int_equal(chdir(here), 0);
+    free(here);
+}
+
 static void cpus_that_may_be_used(void **state)
 {
     cpu_set_t all, one;
@@ -175,6 +208,7 @@ int main(void)
         cmocka_unit_test(new_folders_have_names_of_their_own),
         cmocka_unit_test(files_are_written),
         cmocka_unit_test(what_cannot_be_written_is_said),
+        cmocka_unit_test(paths_from_the_folder_of_work),
         cmocka_unit_test(cpus_that_may_be_used),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

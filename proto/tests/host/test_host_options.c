@@ -46,6 +46,7 @@ static const struct iw_option own[] = {
     {"hidden", 0, NULL, NULL, 0, IW_OPTION_SETS(struct values, flag)},
     {"call", 0, "X", "a call", 0, IW_OPTION_CALLS(call)},
 };
+static const char *const kinds[] = {"send", "write", "read", NULL};
 static const struct iw_option more[] = {
     {"n8", 0, "N", "octet", 0, IW_OPTION_COUNTS(struct values, n8, 1, 255)},
     {"n16", 0, "N", "two", 0, IW_OPTION_COUNTS(struct values, n16, 0, 65535)},
@@ -55,6 +56,7 @@ static const struct iw_option more[] = {
     {"amount", 0, "X", "amount", 0, IW_OPTION_MEASURES(struct values, real, 0, 2)},
     {"free", 0, "X", "free", 0, IW_OPTION_MEASURES(struct values, real, 0, 1e9)},
     {"bare", 0, NULL, "a call without a word", 0, IW_OPTION_CALLS(call)},
+    {"some", 0, "LIST", "some words", 0, IW_OPTION_LISTS(call, kinds)},
     {"maybe", 'm', "[=X]", "a call that may have a word", 0, IW_OPTION_CALLS(call)},
 };
 
@@ -146,6 +148,18 @@ static void values(void **state)
     assert_int_equal(read_line(RUN, 2, "--hid --text=--flag"), -1); /* cut short, yet clear */
     assert_true(v.flag);
     assert_string_equal(v.text, "--flag");
+}
+
+static void lists(void **state)
+{
+    (void)state;
+    assert_int_equal(read_line(RUN, 2, "--some read,send"), -1);
+    assert_string_equal(v.called, "read,send");
+    complains(RUN, "--some read,sen",
+              "prog: --some read,sen: expected a list of send, write and read\n");
+    complains(RUN, "--some read,", "prog: --some read,: expected a list of send, write and read\n");
+    complains(RUN, "--some=", "prog: --some \"\": expected a list of send, write and read\n");
+    complains(RUN, "--some sends", "prog: --some sends: expected a list of send, write and read\n");
 }
 
 static void neighbours_stay(void **state)
@@ -261,6 +275,7 @@ static void help(void **state)
                                    "      --amount X           amount\n"
                                    "      --free X             free\n"
                                    "      --bare               a call without a word\n"
+                                   "      --some LIST          some words\n"
                                    "  -m, --maybe[=X]          a call that may have a word\n"
                                    "  -h, --help               print this\n"
                                    "  -V, --version            print the version\n"
@@ -295,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values),
+        cmocka_unit_test(lists),
         cmocka_unit_test(neighbours_stay),
         cmocka_unit_test(refused),
         cmocka_unit_test(one_name_for_two_commands),

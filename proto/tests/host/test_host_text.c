@@ -133,6 +133,15 @@ static void only_ascii_is_printable(void **state)
     assert_string_equal(text, "? !~????");
 }
 
+static void nouns_after_numbers(void **state)
+{
+    (void)state;
+    assert_string_equal(iw_text_plural(0), "s");
+    assert_string_equal(iw_text_plural(1), "");
+    assert_string_equal(iw_text_plural(2), "s");
+    assert_string_equal(iw_text_plural(UINT64_MAX), "s");
+}
+
 static void hex_digits(void **state)
 {
     char out[10] = "xxxxxxxxx";
@@ -164,7 +173,7 @@ int main(void)
         cmocka_unit_test(copies_are_equal),        cmocka_unit_test(characters_at_the_bounds),
         cmocka_unit_test(words_of_a_shell),        cmocka_unit_test(names_of_files),
         cmocka_unit_test(only_ascii_is_printable), cmocka_unit_test(hex_digits),
-        cmocka_unit_test(names_are_filled_in),
+        cmocka_unit_test(names_are_filled_in),     cmocka_unit_test(nouns_after_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,8 @@ void agent_end(struct agent *a, int signal)
         close(a->out);
     if (a->log >= 0)
         close(a->log);
-    assert_int_equal(status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), signal == SIGINT ? 130 : 0);
 }
 
 static json_t *parse(const char *format, va_list arguments)

@@ -21,8 +21,8 @@ refuses 64 "iwarp-agent: environment variable IWARP_AGENT_TOKEN: $expected" iwar
 
 unset IWARP_AGENT_TOKEN
 # A socket that is none, and bounds of its number; addresses that are none, or not this host's.
-refuses 1 "iwarp-agent: --control-fd 99: not a usable socket: Bad file descriptor" iwarp-agent --control-fd 99
-refuses 1 "iwarp-agent: --control-fd 1048576: not a usable socket: Bad file descriptor" iwarp-agent --control-fd 1048576
+refuses 64 "iwarp-agent: --control-fd 99: not a usable socket: Bad file descriptor" iwarp-agent --control-fd 99
+refuses 64 "iwarp-agent: --control-fd 1048576: not a usable socket: Bad file descriptor" iwarp-agent --control-fd 1048576
 refuses 64 "iwarp-agent: --control-fd 1048577: expected a number from 0 to 1048576" iwarp-agent --control-fd 1048577
 refuses 64 'iwarp-agent: --listen nonsense: bad address "nonsense": expected HOST:PORT' iwarp-agent --listen nonsense
 refuses 69 "iwarp-agent: cannot listen on 192.0.2.1:1: Cannot assign requested address" iwarp-agent --listen 192.0.2.1:1

@@ -7,6 +7,7 @@ usage: check_lint.py IWARP-LINT PCAPS
 import json
 import os
 import re
+import shutil
 import struct
 import tempfile
 
@@ -98,7 +99,7 @@ def annotated(program, pcaps):
         check(0 < len(blocks(copy)) < len(frames), "a capture that is cut short is copied up to the cut")
         check(b"another file" in lint(program, 64, "--annotate", cut, cut).stderr, "the capture is not written over")
     check(b"expected a file" in lint(program, 64, "--annotate", "x", "-").stderr, "the standard input cannot be read twice")
-    check(b"cannot be created" in lint(program, 70, "--annotate", "/nonexistent/x", path).stderr, "a copy that cannot be written")
+    check(b"cannot be created" in lint(program, 73, "--annotate", "/nonexistent/x", path).stderr, "a copy that cannot be written")
 
 
 def sarif(program, pcaps):
@@ -109,12 +110,50 @@ def sarif(program, pcaps):
     place = first["locations"][0]
     check(len(run["results"]) == 2 and first["ruleId"] == "MPA-4.1-02" and first["level"] == "error", "SARIF results", run["results"])
     check(place["physicalLocation"]["artifactLocation"]["uri"].endswith("/a%20b%25%C3%A9.pcap") and
+          place["physicalLocation"]["region"] == {"startLine": 14} and
           place["logicalLocations"][0]["name"] == "frame 14" and first["properties"]["check"] == "mpa-pad", "say where", first)
-    rules = {r["id"] for r in run["tool"]["driver"]["rules"]}
-    check(len(rules) == 776 and {r["ruleId"] for r in run["results"]} <= rules, "with all rules")
+    rules = [r["id"] for r in run["tool"]["driver"]["rules"]]
+    check(rules == ["MPA-4.1-02"] and all(rules[r["ruleIndex"]] == r["ruleId"] for r in run["results"]), "with the rules that occur", rules)
+    marks = [r["partialFingerprints"]["primaryLocationLineHash"] for r in run["results"]]
+    check(len(set(marks)) == 2 and all(m.startswith("mpa-pad/") for m in marks), "and fingerprints", marks)
     clean = json.loads(lint(program, 0, "--sarif", os.path.join(pcaps, "siw", "siw-rping-64B-crcoff.pcap")).stdout)
     check(clean["version"] == "2.1.0" and clean["runs"][0]["results"] == [], "a clean capture has none", clean["version"])
     check(b"did not expect" in lint(program, 64, "--sarif", "--summary", "x").stderr, "64: --sarif --summary")
+
+
+def several(program, pcaps):
+    """Captures one after the other, also by a pattern; one without iWARP; JSON lines beside another format."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("mpa-pad", "mpa-crc"):
+            for end in ("broken", "clean"):
+                shutil.copy(os.path.join(pcaps, "golden", "violations", f"{name}-{end}.pcapng"), folder)
+        head = octets(pcaps, "siw", "siw-rping-64B-crcoff.pcap")[:24]
+        write(os.path.join(folder, "[empty].pcap"), head)
+
+        def here(status, *words):
+            return lint(program, status, *words, cwd=folder)
+
+        one = here(1, "mpa-crc-broken.pcapng").stdout + here(1, "mpa-pad-broken.pcapng").stdout
+        check(here(1, "*.pcapng").stdout == one, "a pattern stands for its files, in order", one)
+        lines = objects(here(1, "--json", "mpa-pad-clean.pcapng", "mpa-crc-broken.pcapng"))
+        check([(o["type"], o["capture"]) for o in lines] == [("total", "mpa-pad-clean.pcapng"), ("finding", "mpa-crc-broken.pcapng"),
+                                                             ("total", "mpa-crc-broken.pcapng")], "JSON says which capture", lines)
+        run, = json.loads(here(1, "--sarif", "--json-lines", "lines", "*.pcapng").stdout)["runs"]
+        uris = [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in run["results"]]
+        check(uris == ["mpa-crc-broken.pcapng", "mpa-pad-broken.pcapng"], "SARIF is one document, its paths are relative", run)
+        beside = [json.loads(line) for line in octets(folder, "lines").splitlines()]
+        check([o["type"] for o in beside] == ["finding", "total", "total", "finding", "total", "total"], "JSON lines beside it", beside)
+        said = here(0, "[empty].pcap")
+        check(said.stdout == b"" and said.stderr == b"iwarp-lint: [empty].pcap: no iWARP connection in 0 frames "
+              b"(--decode-as PORT takes one whose beginning is missing)\n", "a capture without iWARP says so", said)
+        here(3, "--require", "[empty].pcap")
+        here(3, "--require", "mpa-pad-broken.pcapng", "[empty].pcap")
+        here(0, "--require", "mpa-pad-clean.pcapng")
+        said = here(2, "nothing*", "mpa-pad-broken.pcapng", "gone.pcap")
+        check(b"mpa-pad-broken" in said.stdout and said.stderr == b"iwarp-lint: nothing*: no file fits this pattern\n"
+              b"iwarp-lint: gone.pcap: cannot be opened: No such file or directory\n", "what cannot be read does not hide the rest", said)
+        here(73, "--json-lines", "none/lines", "mpa-pad-clean.pcapng")
+        here(73, "--json-lines", "/dev/full", "mpa-pad-clean.pcapng")
 
 
 def accused(program, pcaps):
@@ -176,8 +215,8 @@ def faults(program, pcaps):
               "only the connection that opens is followed", out)
     for words, said in ((["--level", "no", path], b"expected must or all"), (["--decode-as", "0", path], b"expected a port"),
                         (["--mss", "127", path], b"expected a number from 128"), (["--assume", "x", path], b"expected default-config"),
-                        (["--connections", "0", path], b"expected a number"), ([], b"expected one capture"),
-                        ([path, path], b"expected one capture"), (["--nonsense", path], b"unknown option")):
+                        (["--connections", "0", path], b"expected a number"), ([], b"expected a capture"),
+                        (["--annotate", "x", path, path], b"expected one capture"), (["--nonsense", path], b"unknown option")):
         check(said in lint(program, 64, *words).stderr, "64: %s" % " ".join(words[:2]))
     check(b"No such file" in lint(program, 2, "/nonexistent.pcap").stderr, "a file that is not there")
     check(b"usage: iwarp-lint" in lint(program, 0, "--help").stdout, "--help helps")
@@ -188,6 +227,7 @@ def main(program, pcaps):
     messages(program, pcaps)
     annotated(program, pcaps)
     sarif(program, pcaps)
+    several(program, pcaps)
     accused(program, pcaps)
     faults(program, pcaps)
 

@@ -17,6 +17,7 @@
 struct bench {
     struct iw_lint_options options;
     struct iw_lint lint;
+    struct iw_lint_sarif sarif;
     struct iw_capture_connection tcp;
     struct iw_lint_connection c;
     FILE *to;
@@ -36,7 +37,7 @@ static inline struct bench *bench_open(enum iw_lint_format format)
                                             .port = {1001, 2002},
                                             .first_frame = 3,
                                             .last_frame = 44};
-    b->lint = (struct iw_lint){.options = &b->options, .frame = 30};
+    b->lint = (struct iw_lint){.options = &b->options, .frame = 30, .sarif = &b->sarif};
     b->to = open_memstream(&b->text, &b->size);
     assert_non_null(b->to);
     iw_lint_lines_begin(&b->lint, b->to);

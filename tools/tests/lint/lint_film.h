@@ -100,6 +100,14 @@ static inline void say_fins(int c)
 static const struct iw_lint_options plain = {
     .path = "a", .messages = true, .connections = 10, .stag = -1, .connection = -1, .owner = -1};
 
+/* Runs on the one capture of `o`. */
+static inline int run_lint(const struct iw_lint_options *o, FILE *out)
+{
+    struct iw_lint_options options = *o;
+    char *path = (char *)(uintptr_t)o->path;
+    return iw_lint_captures(&options, &path, o->live == NULL, out);
+}
+
 /* Runs on the file "a", and compares its status and what it writes and complains. */
 static inline void runs(const struct iw_lint_options *o, int status, const char *text,
                         const char *complaints)
@@ -109,7 +117,7 @@ static inline void runs(const struct iw_lint_options *o, int status, const char 
     FILE *file = open_memstream(&out, &size);
     assert_non_null(file);
     catch_from(STDERR_FILENO);
-    int got = iw_lint_run(o, file);
+    int got = run_lint(o, file);
     assert_string_equal(caught(), complaints);
     fclose(file);
     assert_string_equal(out, text);
@@ -129,6 +137,17 @@ static inline void lints_from(uint64_t first, const struct iw_lint_options *o, i
 static inline void lints(const struct iw_lint_options *o, int status, const char *text)
 {
     lints_from(1, o, status, text, "");
+}
+
+/* In that many frames, from this one on, there is nothing to judge. */
+static inline void finds_nothing(uint64_t first, const struct iw_lint_options *o, unsigned frames)
+{
+    char complaint[200];
+    snprintf(complaint, sizeof(complaint),
+             "iwarp: a: no iWARP connection in %u frames (--decode-as PORT takes one whose "
+             "beginning is missing)\n",
+             frames);
+    lints_from(first, o, o->require ? 3 : 0, "", complaint);
 }
 
 /* What start() looks like. */

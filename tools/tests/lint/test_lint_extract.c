@@ -295,11 +295,11 @@ static void files_that_cannot_be_written(void **state)
     (void)state;
     b->options.into = "/none/file";
     place(b, IW_SIDE_INITIATOR, 0, "a");
-    ends_badly(b, 70, "iwarp: /none/file: cannot be written: No such file or directory\n");
+    ends_badly(b, 73, "iwarp: /none/file: cannot be written: No such file or directory\n");
     b = begin(IW_LINT_JSON);
     b->options.into = "/dev/full";
     place(b, IW_SIDE_INITIATOR, 0, "a");
-    ends_badly(b, 70, "iwarp: /dev/full: cannot be written: No space left on device\n");
+    ends_badly(b, 73, "iwarp: /dev/full: cannot be written: No space left on device\n");
 }
 
 #define TEST(f) cmocka_unit_test_teardown(f, catch_no_more)

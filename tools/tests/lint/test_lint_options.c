@@ -11,9 +11,11 @@ static struct iw_lint_options kept;
 static FILE *kept_out;
 static unsigned runs;
 
-int iw_lint_run(const struct iw_lint_options *options, FILE *out)
+int iw_lint_captures(struct iw_lint_options *options, char *const *paths, size_t count, FILE *out)
 {
     kept = *options;
+    kept.path = options->live != NULL ? options->live : paths[count - 1];
+    kept.several = count > 1;
     kept_out = out;
     runs++;
     return 17;
@@ -91,6 +93,13 @@ static void what_options_set(void **state)
     assert_int_equal(kept.format, IW_LINT_SARIF);
     assert_true(kept.default_config);
     assert_string_equal(kept.annotate, "copy");
+    takes("--require --json-lines c a b");
+    assert_true(kept.require && kept.several);
+    assert_string_equal(kept.json_lines, "c");
+    assert_int_equal(kept.format, IW_LINT_TEXT);
+    takes("--json-lines - a");
+    assert_null(kept.json_lines);
+    assert_int_equal(kept.format, IW_LINT_JSON);
     takes("--live eth0 --messages");
     assert_string_equal(kept.live, "eth0");
     assert_string_equal(kept.path, "eth0");
@@ -146,8 +155,7 @@ static void what_it_does_not_take(void **state)
         {"--mss 65536 a", "--mss 65536: expected a number from 128 to 65535"},
         {"--connections 0 a", "--connections 0: expected a number from 1 to 1000000"},
         {"--connections 1000001 a", "--connections 1000001: expected a number from 1 to 1000000"},
-        {"", "expected one capture; see --help"},
-        {"a b", "expected one capture; see --help"},
+        {"", "expected a capture; see --help"},
         {"--live eth0 a", "expected one capture, a file or --live; see --help"},
         {"--sarif --summary a", "--sarif prints findings only: did not expect --summary or "
                                 "--messages"},
@@ -161,6 +169,13 @@ static void what_it_does_not_take(void **state)
         {"--annotate b --live eth0", "--annotate reads the capture twice: expected a file"},
         /* An interface is no file, whatever its name is. */
         {"--annotate . --live .", "--annotate reads the capture twice: expected a file"},
+        {"--annotate c a b", "--annotate: expected one capture"},
+        {"--extract 1 --into c a b", "--extract: expected one capture"},
+        {"--json-lines / /", "--json-lines: expected another file than the capture"},
+        {"a /tmp --json-lines /tmp", "--json-lines: expected another file than the capture"},
+        {"--annotate c --json-lines ./c a", "--json-lines ./c: is the file of --annotate"},
+        {"--annotate c --extract 1 --into c a", "--into c: is the file of --annotate"},
+        {"--sarif --json-lines - a", "--json-lines -: --sarif writes to standard output"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
@@ -198,19 +213,21 @@ static void its_help(void **state)
     const char *text = caught();
     assert_int_equal(status, 0);
     assert_int_equal(runs, 0);
-    assert_memory_equal(text, "usage: iwarp-lint [options] FILE\n", 33);
+    assert_memory_equal(text, "usage: iwarp-lint [options] FILE...\n", 36);
     assert_non_null(strstr(text, "\n       iwarp-lint [options] --live INTERFACE\n\nJudges "));
     for (const char *const *option =
              (const char *const[]){"--summary", "--messages", "--json", "--sarif",
-                                   "--annotate FILE", "--level must|all", "--live INTERFACE",
-                                   "--filter EXPRESSION", "--decode-as PORT", "--mss N",
-                                   "--assume WORD", "--extract STAG", "--into FILE",
-                                   "--connection N", "--owner SIDE", "--connections N", NULL};
+                                   "--annotate FILE", "--json-lines FILE", "--require",
+                                   "--level must|all", "--live INTERFACE", "--filter EXPRESSION",
+                                   "--decode-as PORT", "--mss N", "--assume default-config",
+                                   "--extract STAG", "--into FILE", "--connection N",
+                                   "--owner initiator|responder", "--connections N", NULL};
          *option != NULL; option++)
         assert_non_null(strstr(text, *option));
     assert_string_equal(strstr(text, "\nexit status: "),
-                        "\nexit status: 0 clean, 1 findings, 2 unreadable or cut short, 64 usage, "
-                        "70 error of the tool\n");
+                        "\nexit status: 0 clean, 1 findings, 2 unreadable or cut short, 3 nothing "
+                        "to judge (--require),\n64 usage, 70 error of the tool, 73 an output "
+                        "cannot be written, 130 interrupted\n");
     catch_from(STDOUT_FILENO);
     status = run("--version");
     assert_memory_equal(caught(), "iwarp-lint ", 11);

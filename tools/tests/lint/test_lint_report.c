@@ -68,11 +68,13 @@ static void sarif_finding(struct bench *b, const char *before, enum iw_check che
 }
 
 #define PLACE                                                                                      \
-    "\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"a.pcap\"}},"            \
-    "\"logicalLocations\":[{\"name\":\"frame 12\",\"kind\":\"packet\"}]}],"
+    "\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"a.pcap\"},"             \
+    "\"region\":{\"startLine\":12}},\"logicalLocations\":[{\"name\":\"frame "                      \
+    "12\",\"kind\":\"packet\"}]}],"
 #define PROPERTIES                                                                                 \
     "\"frame\":12,\"connection\":7,\"side\":\"responder\",\"from\":\"10.0.0.2:2002\","             \
-    "\"octet\":40}}"
+    "\"octet\":40},\"partialFingerprints\":{\"primaryLocationLineHash\":\""
+#define MARK "/responder/a.pcap:1\"}}"
 #define AT "[responder 10.0.0.2:2002, octet 40: 0xabc, expected 0xfffffffffffffff0]"
 
 /* A MUST is an error unless it is implied, all else a warning. */
@@ -81,71 +83,93 @@ static void findings_as_sarif(void **state)
     struct bench *b = bench_open(IW_LINT_SARIF);
     (void)state;
     sarif_finding(b, "\n", IW_CHECK_MPA_PAD,
-                  "\"ruleId\":\"MPA-4.1-02\",\"kind\":\"fail\",\"level\":\"error\",\"message\":{"
+                  "\"ruleId\":\"MPA-4.1-02\",\"ruleIndex\":0,\"kind\":\"fail\",\"level\":\"error\","
+                  "\"message\":{"
                   "\"text\":\"pad octets are not zero " AT "\"}," PLACE
-                  "\"properties\":{\"check\":\"mpa-pad\"," PROPERTIES);
+                  "\"properties\":{\"check\":\"mpa-pad\"," PROPERTIES "mpa-pad" MARK);
     sarif_finding(b, ",\n", IW_CHECK_MPA_REQ_R,
-                  "\"ruleId\":\"MPA-7.1.1-11\",\"kind\":\"fail\",\"level\":\"warning\",\"message\":"
+                  "\"ruleId\":\"MPA-7.1.1-11\",\"ruleIndex\":1,\"kind\":\"fail\",\"level\":"
+                  "\"warning\",\"message\":"
                   "{\"text\":\"R is set in a Request " AT "\"}," PLACE
-                  "\"properties\":{\"check\":\"mpa-req-r\"," PROPERTIES);
+                  "\"properties\":{\"check\":\"mpa-req-r\"," PROPERTIES "mpa-req-r" MARK);
     sarif_finding(b, ",\n", IW_CHECK_RDMAP_RESPONSE_PAST,
-                  "\"ruleId\":\"RDMAP-5.2.1-12\",\"kind\":\"fail\",\"level\":\"error\",\"message\":"
+                  "\"ruleId\":\"RDMAP-5.2.1-12\",\"ruleIndex\":2,\"kind\":\"fail\",\"level\":"
+                  "\"error\",\"message\":"
                   "{\"text\":\"a Read Response carries more octets than its request asked for " AT
-                  "\"}," PLACE "\"properties\":{\"check\":\"rdmap-response-past\"," PROPERTIES);
+                  "\"}," PLACE "\"properties\":{\"check\":\"rdmap-response-past\"," PROPERTIES
+                  "rdmap-response-past" MARK);
     sarif_finding(b, ",\n", IW_CHECK_MPA_FPDU_CUT,
-                  "\"ruleId\":\"MPA-5.1-03\",\"kind\":\"fail\",\"level\":\"warning\",\"message\":"
+                  "\"ruleId\":\"MPA-5.1-03\",\"ruleIndex\":3,\"kind\":\"fail\",\"level\":"
+                  "\"warning\",\"message\":"
                   "{\"text\":\"an FPDU that fits into a TCP segment lies in two " AT "\"}," PLACE
-                  "\"properties\":{\"check\":\"mpa-fpdu-cut\"," PROPERTIES);
-    sarif_finding(b, ",\n", IW_CHECK_MPA_ULPDU_MAX,
-                  "\"ruleId\":\"MPA-3-05\",\"kind\":\"fail\",\"level\":\"error\",\"message\":"
-                  "{\"text\":\"ULPDU_Length is above 64768 " AT "\"}," PLACE
-                  "\"properties\":{\"check\":\"mpa-ulpdu-max\"," PROPERTIES);
+                  "\"properties\":{\"check\":\"mpa-fpdu-cut\"," PROPERTIES "mpa-fpdu-cut" MARK);
+    sarif_finding(
+        b, ",\n", IW_CHECK_MPA_ULPDU_MAX,
+        "\"ruleId\":\"MPA-3-05\",\"ruleIndex\":4,\"kind\":\"fail\",\"level\":\"error\",\"message\":"
+        "{\"text\":\"ULPDU_Length is above 64768 " AT "\"}," PLACE
+        "\"properties\":{\"check\":\"mpa-ulpdu-max\"," PROPERTIES "mpa-ulpdu-max" MARK);
     assert_int_equal(b->lint.findings, 5);
     bench_close(b);
 }
 
 /* The level of a rule, by default that of its results: what may be is a note. */
-static void rule_is(const json_t *rules, const char *id, const char *level)
+static void rule_is(const json_t *rules, size_t place, const char *id, const char *level)
 {
-    const json_t *rule = json_array_get(rules, iw_rule_index(iw_rule_find(id)));
+    const json_t *rule = json_array_get(rules, place);
     assert_string_equal(json_string_value(json_object_get(rule, "id")), id);
     assert_string_equal(
         json_string_value(json_object_get(json_object_get(rule, "defaultConfiguration"), "level")),
         level);
 }
 
-/* Its beginning, and its end with all rules. */
+/* Its beginning, and its end with the rules that occurred, in that order. */
 static void the_frame_of_sarif(void **state)
 {
+    static const char *const occurred[] = {"MPA-1.2-01", "MPA-4.1-04", "MPA-3-03", "MPA-3-05",
+                                           "MPA-3-06"};
     static const char *const first =
-        "\n{\"id\":\"MPA-1.2-01\",\"shortDescription\":{\"text\":\"A receiver that passes ULPDUs "
+        "\n{\"id\":\"MPA-1.2-01\",\"name\":\"MPA-1.2-01\",\"shortDescription\":{\"text\":\"A "
+        "receiver that passes ULPDUs upward out of order keeps track of the order the sender used "
+        "and learns when gaps are filled\"},\"fullDescription\":{\"text\":\"RFC 5044 section 1.2, "
+        "MUST\"},\"help\":{\"text\":\"RFC 5044 section 1.2, MUST: A receiver that passes ULPDUs "
         "upward out of order keeps track of the order the sender used and learns when gaps are "
-        "filled\"},\"fullDescription\":{\"text\":\"RFC 5044 section 1.2, MUST\"},"
-        "\"defaultConfiguration\":{\"level\":\"error\"}},\n{";
+        "filled\",\"markdown\":\"[RFC 5044 section 1.2, "
+        "MUST](https://www.rfc-editor.org/rfc/rfc5044#section-1.2): A receiver that passes ULPDUs "
+        "upward out of order keeps track of the order the sender used and learns when gaps are "
+        "filled\"},\"helpUri\":\"https://www.rfc-editor.org/rfc/rfc5044#section-1.2\","
+        "\"defaultConfiguration\":{\"level\":\"error\"},\"properties\":{\"tags\":[\"iwarp\","
+        "\"MUST\"]}},\n{";
     struct bench *b = bench_open(IW_LINT_SARIF);
+    struct iw_lint_sarif *s = b->lint.sarif;
     (void)state;
-    iw_lint_sarif_begin(&b->lint);
+    iw_lint_sarif_begin(s, b->to);
     bench_wrote(b, "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":"
                    "\"2.1.0\",\"runs\":[{\"columnKind\":\"utf16CodeUnits\",\"results\":[");
-    iw_lint_sarif_end(&b->lint);
+    iw_lint_sarif_begin(s, b->to); /* of the next capture */
+    bench_wrote(b, "");
+    for (size_t i = 0; i < 5; i++)
+        s->rules[s->n_rules++] = (uint16_t)iw_rule_index(iw_rule_find(occurred[i]));
+    s->unjudged = true;
+    iw_lint_sarif_end(s, b->to);
     json_t *whole =
         json_loads(bench_text(b) + strlen("],\n\"tool\":"), JSON_DISABLE_EOF_CHECK, NULL);
     assert_non_null(whole);
     json_t *driver = json_object_get(whole, "driver");
     assert_string_equal(json_string_value(json_object_get(driver, "name")), "iwarp-lint");
     assert_string_equal(json_string_value(json_object_get(driver, "version")), IW_VERSION);
+    assert_string_equal(json_string_value(json_object_get(driver, "semanticVersion")), IW_VERSION);
     json_t *rules = json_object_get(driver, "rules");
-    assert_int_equal(json_array_size(rules), IW_RULE_COUNT);
+    assert_int_equal(json_array_size(rules), 6);
     const char *from = strstr(b->text, "\"rules\":[") + strlen("\"rules\":[");
     assert_memory_equal(from, first, strlen(first));
-    json_t *implied = json_array_get(rules, iw_rule_index(iw_rule_find("MPA-4.1-04")));
-    assert_string_equal(
-        json_string_value(json_object_get(json_object_get(implied, "fullDescription"), "text")),
-        "RFC 5044 section 4.1, MUST (implied)");
-    rule_is(rules, "MPA-4.1-04", "warning");
-    rule_is(rules, "MPA-3-03", "warning");
-    rule_is(rules, "MPA-3-05", "error");
-    rule_is(rules, "MPA-3-06", "note");
+    assert_string_equal(json_string_value(json_object_get(
+                            json_object_get(json_array_get(rules, 1), "fullDescription"), "text")),
+                        "RFC 5044 section 4.1, MUST (implied)");
+    rule_is(rules, 1, "MPA-4.1-04", "warning");
+    rule_is(rules, 2, "MPA-3-03", "warning");
+    rule_is(rules, 3, "MPA-3-05", "error");
+    rule_is(rules, 4, "MPA-3-06", "note");
+    rule_is(rules, 5, "UNJUDGED", "none");
     assert_string_equal(b->text + b->size - 10, "\"}}]}}}]}\n");
     json_decref(whole);
     bench_close(b);
@@ -155,14 +179,18 @@ static void unknown(struct bench *b, const char *path, const char *uri)
 {
     char expected[1000];
     b->options.path = path;
-    b->lint.sarif_begun = false;
+    b->lint.sarif->result = false;
+    memset(b->lint.sarif->seen, 0, sizeof(b->lint.sarif->seen));
     iw_lint_sarif_unknown(&b->c, IW_SIDE_INITIATOR, "no reason");
     snprintf(expected, sizeof(expected),
-             "\n{\"kind\":\"open\",\"level\":\"none\",\"message\":{\"text\":\"unknown from here: "
+             "\n{\"ruleId\":\"UNJUDGED\",\"kind\":\"open\",\"level\":\"none\",\"message\":{"
+             "\"text\":\"unknown from here: "
              "no reason\"},\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":"
-             "\"%s\"}},\"logicalLocations\":[{\"name\":\"frame 30\",\"kind\":\"packet\"}]}],"
-             "\"properties\":{\"frame\":30,\"connection\":7,\"side\":\"initiator\"}}",
-             uri);
+             "\"%s\"},\"region\":{\"startLine\":30}},\"logicalLocations\":[{\"name\":\"frame "
+             "30\",\"kind\":\"packet\"}]}],"
+             "\"properties\":{\"frame\":30,\"connection\":7,\"side\":\"initiator\"},"
+             "\"partialFingerprints\":{\"primaryLocationLineHash\":\"UNJUDGED/initiator/%s:1\"}}",
+             uri, uri);
     bench_wrote(b, expected);
 }
 
@@ -170,8 +198,11 @@ static void paths_are_uris(void **state)
 {
     struct bench *b = bench_open(IW_LINT_SARIF);
     (void)state;
-    unknown(b, "", "");
-    unknown(b, "/azAZ09-._~", "/azAZ09-._~");
+    assert_int_equal(chdir("/tmp"), 0);
+    unknown(b, "", ".");
+    unknown(b, "azAZ09-._~/b", "azAZ09-._~/b");
+    unknown(b, "/azAZ09-._~", "../azAZ09-._~");
+    unknown(b, "/tmp/a", "a");
     unknown(b, " \x01\x7f\xff:@[`{", "%20%01%7F%FF%3A%40%5B%60%7B");
     bench_close(b);
 }
@@ -241,9 +272,10 @@ static void breaks_as_sarif(void **state)
     assert_non_null(
         strstr(bench_text(b), "unknown from here: octets 100 to 119 are not in the capture"));
     of_break(b, IW_OBSERVED_LOST, IW_RESYNC_CRC);
-    assert_non_null(strstr(bench_text(b),
-                           ",\n{\"kind\":\"open\",\"level\":\"none\",\"message\":{"
-                           "\"text\":\"unknown from here: the CRC of an FPDU does not"));
+    assert_non_null(
+        strstr(bench_text(b),
+               ",\n{\"ruleId\":\"UNJUDGED\",\"kind\":\"open\",\"level\":\"none\",\"message\":{"
+               "\"text\":\"unknown from here: the CRC of an FPDU does not"));
     bench_close(b);
 }
 

@@ -298,7 +298,7 @@ static void totals(void **state)
     b->lint.unfollowed = 1;
     catch_from(STDERR_FILENO);
     iw_lint_total(&b->lint, &counts);
-    assert_string_equal(caught(), "iwarp: 1 more connections were not followed: no memory\n");
+    assert_string_equal(caught(), "iwarp: 1 more connection was not followed: no memory\n");
     bench_wrote(b, "");
     bench_close(b);
 

@@ -132,7 +132,7 @@ static void test_listening(void **state)
         assert_true(arrive());
         expect("open\n");
         assert_ptr_equal(context_set, opened);
-        assert_int_equal(opened->tracer.connection, i);
+        assert_int_equal(opened->tracer.connection, i - 1);
         assert_null(opened->tracer.out);
         assert_int_equal(peer.living, i);
         assert_ptr_equal(opened->peer, &peer);
@@ -147,7 +147,7 @@ static void test_listening(void **state)
     assert_int_equal(peer.living, 3);
     assert_int_equal(closed, 1);
     assert_true(listening.accepted(&peer, (struct iw_connection *)&a_connection));
-    assert_int_equal(opened->tracer.connection, 4);
+    assert_int_equal(opened->tracer.connection, 3);
     record[0] = '\0';
     assert_false(listening.accepted(&peer, (struct iw_connection *)&a_connection));
     expect("");
@@ -168,7 +168,7 @@ static void test_listening_in_threads(void **state)
     assert_int_equal(peer.address.port, 4711);
     for (unsigned i = 0; i < 2; i++) {
         assert_true(arrive());
-        assert_int_equal(opened->tracer.connection, 3 + 3 * i);
+        assert_int_equal(opened->tracer.connection, 2 + 3 * i);
     }
     peer_forget(LIST_FIRST(&peer.connections));
     peer_forget(LIST_FIRST(&peer.connections));
@@ -193,7 +193,7 @@ static void test_once(void **state)
     catch_from(2);
     assert_false(arrive());
     assert_string_equal(caught(),
-                        "iwarp-peer: connection 1 with there:7: no memory for its buffers\n");
+                        "iwarp-peer: connection 0 with there:7: no memory for its buffers\n");
     expect("open\n");
     assert_int_equal(peer.living, 0);
     assert_int_equal(closed, 1);
@@ -227,12 +227,12 @@ static void test_connecting(void **state)
     assert_ptr_equal(context_set, opened);
     peer_forget(opened);
     no_transport = true;
-    start(2, "iwarp-peer: no way\n", 69);
+    start(2, "iwarp-peer: no way\n", 3);
     expect("connect to h:5\n");
     peer_forget(LIST_FIRST(&peer.connections));
     no_transport = false;
     open_result = -1;
-    start(2, "iwarp-peer: connection 3 with there:7: no memory for its buffers\n", 1);
+    start(2, "iwarp-peer: connection 2 with there:7: no memory for its buffers\n", 70);
     peer_forget(opened);
 }
 
@@ -240,7 +240,7 @@ static void test_no_memory(void **state)
 {
     (void)state;
     no_memory = true;
-    start(2, "iwarp-peer: no memory\n", 69);
+    start(2, "iwarp-peer: no memory\n", 70);
     expect("");
     peer.listens = true;
     start(1, "listening on here:4711\n", 0);
@@ -250,7 +250,7 @@ static void test_no_memory(void **state)
     assert_int_equal(peer.living, 0);
     no_memory = false;
     assert_true(arrive());
-    assert_int_equal(opened->tracer.connection, 1);
+    assert_int_equal(opened->tracer.connection, 0);
     peer_forget(opened);
 }
 
@@ -268,20 +268,20 @@ static void test_events(void **state)
     expect("begin\n");
     assert_true(opened->was_established);
     event.kind = IW_EVENT_REJECTED;
-    happen(&event, "iwarp-peer: connection 1 with there:7: rejected by the peer\n");
+    happen(&event, "iwarp-peer: connection 0 with there:7: rejected by the peer\n");
     assert_true(opened->failed);
     event.kind = IW_EVENT_FAULT;
     event.fault = (struct iw_fault){.check = IW_CHECK_DDP_MSN, .pos = 12345678901};
     char text[512];
     snprintf(text, sizeof(text),
-             "iwarp-peer: connection 1 with there:7: fault ddp-msn (DDP-7.1-09) at octet "
+             "iwarp-peer: connection 0 with there:7: fault ddp-msn (DDP-7.1-09) at octet "
              "12345678901: %s\n",
              iw_check_info(IW_CHECK_DDP_MSN)->text);
     happen(&event, text);
     event.fault.got = 0x01000000;
     event.fault.want = 1;
     snprintf(text, sizeof(text),
-             "iwarp-peer: connection 1 with there:7: fault ddp-msn (DDP-7.1-09) at octet "
+             "iwarp-peer: connection 0 with there:7: fault ddp-msn (DDP-7.1-09) at octet "
              "12345678901: %s: the MSN is in reversed octet order\n",
              iw_check_info(IW_CHECK_DDP_MSN)->text);
     happen(&event, text);
@@ -290,13 +290,13 @@ static void test_events(void **state)
     event.terminate.etype = 0;
     event.terminate.code = 2;
     snprintf(text, sizeof(text),
-             "iwarp-peer: connection 1 with there:7: Terminate 2/0/02 from the peer: %s\n",
+             "iwarp-peer: connection 0 with there:7: Terminate 2/0/02 from the peer: %s\n",
              iw_wire_term_name(2, 0, 2));
     happen(&event, text);
     event.terminate.etype = 1;
     event.terminate_reversed = true;
     event.meant = (struct iw_rdmap_terminate){.layer = 1, .etype = 2, .code = 5};
-    happen(&event, "iwarp-peer: connection 1 with there:7: Terminate 1/2/05 from the peer (the "
+    happen(&event, "iwarp-peer: connection 0 with there:7: Terminate 1/2/05 from the peer (the "
                    "control word of the "
                    "Terminate is in reversed bit order: it says 2/1/02): message too long for "
                    "available buffer\n");
@@ -316,7 +316,7 @@ static void test_events(void **state)
     happen(&event, "");
     expect("accept ours\n");
     result = IW_ERR_ARGUMENT;
-    happen(&event, "iwarp-peer: connection 1 with there:7: the Reply has no room for the private "
+    happen(&event, "iwarp-peer: connection 0 with there:7: the Reply has no room for the private "
                    "data\n");
     expect("accept ours\nabort\n");
     /* A listening peer waits for what comes. */
@@ -356,10 +356,10 @@ static void test_posting(void **state)
         {IW_OK, true, ""},
         {IW_ERR_STATE, false, ""},
         {IW_ERR_FULL, false,
-         "iwarp-peer: connection 1 with there:7: the endpoint refuses a work request: too many are "
+         "iwarp-peer: connection 0 with there:7: the endpoint refuses a work request: too many are "
          "outstanding\n"},
         {IW_ERR_ARGUMENT, false,
-         "iwarp-peer: connection 1 with there:7: the endpoint refuses a work request\n"}};
+         "iwarp-peer: connection 0 with there:7: the endpoint refuses a work request\n"}};
     (void)state;
     connect_one();
     for (size_t i = 0; i < 4; i++) {
@@ -413,8 +413,8 @@ static void test_ends(void **state)
         {false, false, true, true, false, IW_CAUSE_NONE, "the connection was lost", 1},
         {false, false, true, true, false, IW_CAUSE_FAULT, "the connection was lost", 1},
         {false, false, true, true, true, IW_CAUSE_LOST, "", 1}, /* it was said before */
-        {false, false, false, true, false, IW_CAUSE_GRACEFUL, "cannot connect", 69},
-        {false, false, false, false, false, IW_CAUSE_LOST, "cannot connect", 69},
+        {false, false, false, true, false, IW_CAUSE_GRACEFUL, "cannot connect", 3},
+        {false, false, false, false, false, IW_CAUSE_LOST, "cannot connect", 3},
         {true, false, true, false, false, IW_CAUSE_GRACEFUL, "", -1},
         {true, false, false, false, false, IW_CAUSE_GRACEFUL, "no start-up took place", -1},
         {true, false, true, false, false, IW_CAUSE_LOST, "the connection was lost", -1},
@@ -434,7 +434,7 @@ static void test_ends(void **state)
         opened->failed = cases[i].failed;
         opened->cause = cases[i].cause;
         if (cases[i].text[0] != '\0')
-            snprintf(text, sizeof(text), "iwarp-peer: connection 1 with there:7: %s\n",
+            snprintf(text, sizeof(text), "iwarp-peer: connection 0 with there:7: %s\n",
                      cases[i].text);
         catch_from(2);
         connecting.ended(opened, (struct iw_connection *)&a_connection);
@@ -457,7 +457,7 @@ static void test_error_of_the_system(void **state)
     catch_from(2);
     connecting.ended(opened, (struct iw_connection *)&a_connection);
     assert_string_equal(caught(),
-                        "iwarp-peer: connection 1 with -: cannot connect: Connection refused\n");
+                        "iwarp-peer: connection 0 with -: cannot connect: Connection refused\n");
 }
 
 /* ---- lines before MPA ---- */
@@ -486,8 +486,8 @@ static void test_lines(void **state)
     for (int i = 0; i < 2; i++) {
         no_line = i == 0 ? "hello" : "\n";
         start(2,
-              i == 0 ? "iwarp-peer: connection 2 with there:7: no memory for a line\n"
-                     : "iwarp-peer: connection 3 with there:7: no memory for a line\n",
+              i == 0 ? "iwarp-peer: connection 1 with there:7: no memory for a line\n"
+                     : "iwarp-peer: connection 2 with there:7: no memory for a line\n",
               0);
         expect(i == 0 ? "connect to h:5\nopen\nabort\n"
                       : "connect to h:5\nopen\nsay hello\nabort\n");
@@ -513,7 +513,7 @@ static void test_lines(void **state)
     assert_string_equal(caught(), "");
     catch_from(2);
     assert_int_equal(hear(&listening.ops, line, 1), 1);
-    assert_string_equal(caught(), "iwarp-peer: connection 2 with there:7: the line before MPA is "
+    assert_string_equal(caught(), "iwarp-peer: connection 1 with there:7: the line before MPA is "
                                   "longer than 200 octets\n");
     expect("abort\n");
     peer_forget(opened);

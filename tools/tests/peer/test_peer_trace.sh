@@ -15,7 +15,7 @@ summary() {
 import json, sys
 for line in open(sys.argv[1]):
     o = json.loads(line)
-    assert o["schema"] == 1 and o["connection"] == 1 and o["time"] > 0, o
+    assert o["schema"] == 1 and o["connection"] == 0 and o["time"] > 0, o
     print(o["kind"], o.get("pos", "-"), o.get("length", "-"), o["text"])
 PYTHON
 }

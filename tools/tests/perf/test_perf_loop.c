@@ -282,7 +282,7 @@ static void test_sends(void **state)
     expect(&options, 1,
            "iwarp-perf loop: 1 x 25000000 octets, Send, CRC off (portable), Markers on, MULPDU "
            "64768\n"
-           "  endpoints      0.03 GB/s  median of 1 rounds; 1 messages a second\n"
+           "  endpoints      0.03 GB/s  median of 1 round; 1 messages a second\n"
            "  baseline       0.05 GB/s  one memcpy\n"
            "  ratio         2.000       time over the baseline's, min 2.000 max 2.000\n",
            0);
@@ -304,7 +304,7 @@ static void test_baseline(void **state)
     expect(&options, 1,
            "iwarp-perf loop: 5 x 2500 octets, RDMA Write, CRC on (portable), Markers off, MULPDU "
            "1000\n"
-           "  endpoints      0.00 GB/s  median of 1 rounds; 5 messages a second\n"
+           "  endpoints      0.00 GB/s  median of 1 round; 5 messages a second\n"
            "  baseline       0.00 GB/s  one memcpy and two CRC32c passes\n"
            "  ratio         2.000       time over the baseline's, min 2.000 max 2.000\n",
            0);

@@ -42,6 +42,6 @@ perf "--connections 0: expected a number from 1 to 1000000" --pcap x --connectio
 perf "--traffic reads: expected mixed, writes or sends" --pcap x --traffic reads
 perf "--rounds: of no use with --pcap" --pcap x --rounds 3
 perf "--mss: of no use with a measurement (see --pcap)" --mss 1460
-refuses 70 "iwarp-perf: /nonexistent/x: cannot be created: No such file or directory" \
+refuses 73 "iwarp-perf: /nonexistent/x: cannot be created: No such file or directory" \
     iwarp-perf loop --pcap /nonexistent/x
 exit "$failed"

@@ -154,7 +154,7 @@ static void test_no_memory(void **state)
         failing = calls + 1 + 32 * i;
         assert_int_equal(lane->ops->attach(lane, 1, fd), -1);
         assert_string_equal(lane->error, i == 0 ? "no memory for a connection"
-                                                : "connection 2: a receive was refused");
+                                                : "connection 1: a receive was refused");
         assert_int_equal(receives, 32 * i);
         assert_int_equal(fcntl(fd, F_GETFD) < 0,
                          i == 0); /* closed, unless it is the connection's */
@@ -204,12 +204,12 @@ static void test_failures(void **state)
     static const struct {
         enum iw_event_kind kind;
         const char *error;
-    } cases[] = {{IW_EVENT_FAULT, "connection 1: ddp-msn"},
-                 {IW_EVENT_TERMINATED, "connection 1: the peer sent a Terminate"},
-                 {IW_EVENT_CLOSED, "connection 1: it was closed by the peer"},
-                 {IW_EVENT_PEER_CLOSED, "connection 1: it was closed by the peer"},
-                 {IW_EVENT_REQUEST, "connection 1: the start-up was refused"},
-                 {IW_EVENT_NONE, "connection 1: it was lost"}};
+    } cases[] = {{IW_EVENT_FAULT, "connection 0: ddp-msn"},
+                 {IW_EVENT_TERMINATED, "connection 0: the peer sent a Terminate"},
+                 {IW_EVENT_CLOSED, "connection 0: it was closed by the peer"},
+                 {IW_EVENT_PEER_CLOSED, "connection 0: it was closed by the peer"},
+                 {IW_EVENT_REQUEST, "connection 0: the start-up was refused"},
+                 {IW_EVENT_NONE, "connection 0: it was lost"}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         (void)begin(state);
@@ -499,9 +499,9 @@ static void fail_slice(struct perf_lane *lane)
 static void test_failing_slices(void **state)
 {
     static const char *const errors[] = {
-        "connection 1: a Send of a length that was not agreed",
-        "connection 1: an atomic did not find the sum of those before it",
-        "connection 1: a work request was refused", "connection 1: it was closed by the peer"};
+        "connection 0: a Send of a length that was not agreed",
+        "connection 0: an atomic did not find the sum of those before it",
+        "connection 0: a work request was refused", "connection 0: it was closed by the peer"};
     (void)state;
     for (trouble = 0; trouble < 4; trouble++) {
         struct perf_run what = {

@@ -218,7 +218,7 @@ perf() {
 }
 perf 64 "no command: expected local, client, server or loop (see --help)"
 perf 64 "--size 64,0: expected 1..8388608, or a list" local --size 64,0
-perf 64 "--test ping: expected a list of tests" local --test ping
+perf 64 "--test ping: expected a list of send-lat, write-lat, read-lat, atomic-lat, send-bw, write-bw, read-bw, atomic-bw, lat, bw and all" local --test ping
 perf 64 "--crc maybe: expected on, off or both" local --crc maybe
 perf 64 "--mss 100: expected a number from 140 to 32767" local --mss 100
 perf 64 "--baseline udp: expected tcp" local --baseline udp
@@ -239,13 +239,13 @@ perf 64 "--cpu 1023: expected the number of a CPU here, or two" local --cpu 1023
 perf 64 "--cpu: expected one number, as the server is not started here" client 127.0.0.1:1 --cpu 0,0
 most=$(cat /proc/sys/net/core/wmem_max)
 perf 64 "--socket-buffer $((most + 1)): expected at most $most (net.core.wmem_max)" local --socket-buffer $((most + 1))
-perf 64 "$scratch: cannot be written: Is a directory" local --html "$scratch"
-perf 64 "--html: expected another file than that of --json" local --json "$scratch/both" --html "$scratch/both"
-perf 64 "$scratch/no/file: cannot be written: No such file or directory" local --json "$scratch/no/file"
+perf 73 "$scratch: cannot be written: Is a directory" local --html "$scratch"
+perf 64 "--html $scratch/both: is the file of --json" local --json "$scratch/both" --html "$scratch/both"
+perf 73 "$scratch/no/file: cannot be written: No such file or directory" local --json "$scratch/no/file"
 perf 64 "expected HOST:PORT" client
 perf 64 "x: unexpected argument; see --help" local x
 perf 64 'bad address "nowhere": expected HOST:PORT' client nowhere
-perf 69 "127.0.0.1:1: cannot connect: Connection refused" client 127.0.0.1:1
+perf 3 "127.0.0.1:1: cannot connect: Connection refused" client 127.0.0.1:1
 perf 64 "--size 00000000000000000000000000000641: expected 1..8388608, or a list" local --size 00000000000000000000000000000641
 perf 64 "--once: unknown option; see --help" local --once
 perf 64 "--mss 32768: expected a number from 140 to 32767" local --mss 32768
@@ -253,15 +253,15 @@ perf 64 "--mss 32768: expected a number from 140 to 32767" local --mss 32768
 same "the longest segments" 0 $?
 # Results that are lost, each by itself, and standard output, whether full or closed.
 "$bin/iwarp-perf" local --count 1 --rounds 1 --json /dev/full --html "$scratch/page" >/dev/null 2>"$scratch/said"
-same "no room for the figures" "1 iwarp-perf: /dev/full: cannot be written: No space left on device" "$? $(cat "$scratch/said")"
+same "no room for the figures" "73 iwarp-perf: /dev/full: cannot be written: No space left on device" "$? $(cat "$scratch/said")"
 same "the page is there" "</html>" "$(tail -n 1 "$scratch/page")"
 for run in "local --count 1 --rounds 1" "local --count 1 --rounds 1 --json -" "loop --total 65536" "loop --pcap $scratch/capture --total 1000" --help; do
     # shellcheck disable=SC2086
     "$bin/iwarp-perf" $run >/dev/full 2>"$scratch/said"
-    same "$run into what is full" "1 iwarp-perf: cannot write to standard output" "$? $(tail -n 1 "$scratch/said" | cut -d: -f1,2)"
+    same "$run into what is full" "73 iwarp-perf: cannot write to standard output" "$? $(tail -n 1 "$scratch/said" | cut -d: -f1,2)"
     # shellcheck disable=SC2086
     "$bin/iwarp-perf" $run >&- 2>"$scratch/said"
-    same "$run into nothing" "1 iwarp-perf: cannot write to standard output" "$? $(tail -n 1 "$scratch/said" | cut -d: -f1,2)"
+    same "$run into nothing" "73 iwarp-perf: cannot write to standard output" "$? $(tail -n 1 "$scratch/said" | cut -d: -f1,2)"
 done
 # A limit that no stack can meet.
 "$bin/iwarp-perf" local --count 1 --rounds 1 --baseline tcp --min-ratio 1000000 >"$scratch/said"

@@ -150,8 +150,8 @@ def check_refused(bench):
     for words, status, part in ((("--judge=maybe", "true"), 64, "--judge maybe: expected fail"),
                                 (("--capture", "x", "--report", "x", "true"), 64, "is the file of --capture"),
                                 (("--trace", "x", "--report", "x", "true"), 64, "--trace x: is the file of --report"),
-                                (("--capture", "/no/such/folder/x", "true"), 70, "cannot write /no/such/folder/x"),
-                                (("--trace", "/no/such/folder/x", "true"), 70, "--trace: cannot write /no/such/folder/x")):
+                                (("--capture", "/no/such/folder/x", "true"), 73, "cannot write /no/such/folder/x"),
+                                (("--trace", "/no/such/folder/x", "true"), 73, "--trace: cannot write /no/such/folder/x")):
         end = bench.begin(*words)
         _, text = end.communicate(timeout=LIMIT)
         harness.equal(f"status of {words}", end.returncode, status)

@@ -349,7 +349,7 @@ class Check:
         for arguments, line in ((["--json", "/nowhere/x"], "/nowhere/x: No such file or directory"),
                                 (["--graph", "/"], "/: Is a directory")):
             done, _ = self.run("--count", "1", *arguments)
-            assert (done.returncode, done.stdout, done.stderr) == (70, "", "iwarp-fuzz: cannot write %s\n" % line), done
+            assert (done.returncode, done.stdout, done.stderr) == (73, "", "iwarp-fuzz: cannot write %s\n" % line), done
         done, report = self.run("--target", "tcp:127.0.0.1:1")
         assert done.returncode == 3 and report is None, done
 

@@ -87,12 +87,12 @@ class Check:
 
     def is_interrupted_while_it_starts_again(self):
         done, report, _ = self.run(DIES, restart="kill -INT $PPID; exit 130")
-        assert done.returncode == 1 and report["restarts"] == 1 and len(report["findings"]) == 1, (done, report)
+        assert done.returncode == 130 and report["restarts"] == 1 and len(report["findings"]) == 1, (done, report)
         assert done.stderr.count("\n") == 1 and "it is started again" in done.stderr, done
 
     def is_interrupted_at_once(self):
         done, _, _ = self.run("", before="kill -INT $PPID; exit 1\n")
-        assert done.returncode == 0 and done.stderr == "", done
+        assert done.returncode == 130 and done.stderr == "", done
 
     def has_a_graph_or_says_why_not(self):
         graph = "echo graph >graph.json; " + whole(10)
@@ -100,7 +100,7 @@ class Check:
         done, _, _ = self.run(graph, "--count", "10", "--graph", path)
         assert done.returncode == 0 and harness.read(path) == "graph\n", done
         done, _, _ = self.run(graph, "--count", "10", "--graph", "/nowhere/graph.json")
-        assert done.returncode == 70 and "/nowhere/graph.json" in done.stderr, done
+        assert done.returncode == 73 and "/nowhere/graph.json" in done.stderr, done
 
     def may_try_what_it_may_hunt(self):
         """Each try inside asks for consent once more."""
@@ -133,7 +133,7 @@ class Check:
     def is_interrupted_while_it_tries(self):
         """The cause is unknown, but the suspects are not lost."""
         done, report, _ = self.run("%s; %s" % (STARTED, DIES), attempt="kill -INT $PPID; exit 1")
-        assert done.returncode == 1 and len(report["findings"]) == 1, (done, report)
+        assert done.returncode == 130 and len(report["findings"]) == 1, (done, report)
         finding = report["findings"][0]
         assert finding["connections"] == 1 and os.path.exists(finding["case"]), finding
         assert "how       not shown again: " in done.stdout, done
