@@ -40,7 +40,8 @@ struct run {
     struct iw_baseline baseline; /* empty if there is none */
     struct iw_base_facts base;
     struct iw_journal *journal;
-    char *dir; /* of results */
+    char *dir;  /* of results */
+    char *page; /* the one that lies there unless another place is named */
     const char *paths[OUTPUTS];
     FILE *files[OUTPUTS];
     size_t printed;       /* entries that were reported */
@@ -159,13 +160,15 @@ static bool open_outputs(struct run *run)
         iw_complain("cannot make the folder %s", c->head.pcap_dir);
         return false;
     }
+    if (run->paths[HTML] == NULL)
+        run->paths[HTML] = run->page = iw_text_format("%s/report.html", run->dir);
     for (size_t i = 0; i < OUTPUTS; i++)
         if (run->paths[i] != NULL && (run->files[i] = iw_open_output(run->paths[i])) == NULL)
             return false;
     return true;
 }
 
-/* What is known of the peer, and what the reports for people say of rules that no case judged. */
+/* What is known of the peer, and what the page says of rules that no case judged. */
 static int read_known(struct run *run)
 {
     const struct iw_command *c = run->command;
@@ -175,7 +178,11 @@ static int read_known(struct run *run)
         iw_complain("%s", error);
         return IW_EXIT_USAGE;
     }
-    return c->html != NULL || c->csv_file != NULL ? iw_setup_proof(run->setup) : 0;
+    if (c->html != NULL || c->csv_file != NULL)
+        return iw_setup_proof(run->setup);
+    /* Nobody has asked for the page: it goes without what cannot be read. */
+    iw_proof_read(&run->setup->proof, run->setup->proof_folder, error, sizeof(error));
+    return 0;
 }
 
 /* ---- ending ---- */
@@ -266,8 +273,11 @@ static void lose(struct run *run, const struct iw_entry *entry, const char *why)
     done(run, 0, &job, &result);
 }
 
-static void show_facts(struct run *run)
+static void show_facts(struct run *run, const struct iw_pool *pool)
 {
+    /* The version of our own agent says it all. */
+    if (!run->setup->target->embedded)
+        iw_device_add(&run->record.device, &pool->device);
     run->record.facts = &run->base.facts;
     if (iw_reexec_continues())
         return; /* they stand there already */
@@ -301,7 +311,7 @@ static int survey(struct run *run, struct iw_pool *pool, struct iw_run_options *
     if (s->target->restart != NULL)
         iw_journal_survey(run->journal);
     options->instruments = &run->survey.instruments;
-    show_facts(run);
+    show_facts(run, pool);
     if (gone != NULL && s->target->start == NULL && !s->target->embedded) {
         pool->reached = true;
         lose(run, begins, gone);
@@ -347,7 +357,11 @@ static int play_all(struct run *run)
     good = close_live(run, &pool) && good;
     r->seconds = (double)(iw_transport_now() - began) / 1e9;
     r->target_version = pool.version;
+    iw_device_add(&r->device, &pool.device);
     iw_record_conclude(r);
+    /* A replay is played for its capture. */
+    if (!c->head.keep_all && c->head.pcap_dir == NULL && c->replay.capture == NULL)
+        iw_record_drop_captures(r);
     r->status = good && !run->trouble ? iw_record_status(r, pool.reached) : IW_EXIT_TESTER;
     if (pool.interrupted)
         r->status = 128 + pool.interrupted;
@@ -360,6 +374,7 @@ static int play_all(struct run *run)
         iw_complain("interrupted; to go on: %s run --resume %s", c->program, run->dir);
     iw_console_summary(run->console, r, c->verbose);
     free(pool.version);
+    iw_device_free(&pool.device);
     run->version = NULL;
     return good || pool.interrupted ? r->status : IW_EXIT_TESTER;
 }
@@ -412,12 +427,14 @@ static int run_selected(struct run *run)
         .remarks = c->replay.capture != NULL,
         .dir = run->dir,
         .baseline = c->baseline,
-        .html = c->html,
+        .html = run->paths[HTML],
         .whole = &s->suite,
         .proof = &s->proof,
         .started = time(NULL),
         .repeat = c->head.repeat ? c->head.repeat : 1,
     };
+    iw_device_say(&run->record.device, IW_DEVICE_OPERATOR, c->head.operator);
+    iw_device_add(&run->record.device, &s->target->device);
     iw_record_fill(&run->record, &s->suite, s->selected, s->n_selected);
     iw_record_pin(&run->record, &run->baseline, &s->suite);
     int status = begin_journal(run);
@@ -459,6 +476,7 @@ int iw_command_run(const struct iw_command *c)
     for (size_t i = 0; i < OUTPUTS; i++)
         if (run.files[i] != NULL)
             fclose(run.files[i]);
+    free(run.page);
     free(run.dir);
     iw_baseline_free(&run.baseline);
     iw_survey_free(&run.survey);

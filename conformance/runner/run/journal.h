@@ -13,12 +13,13 @@ struct iw_journal;
 
 /* How a run was begun: the words of its command line. NULL or 0: not said. */
 struct iw_journal_head {
-    const char *target, *cases, *agent, *pcap_dir;
+    const char *target, *cases, *agent, *pcap_dir, *operator;
     const char *const *select; /* patterns */
     size_t n_select;
     double time_scale;
     unsigned repeat;
     bool no_quirks;
+    bool keep_all; /* captures, also those of cases that passed */
 };
 
 /* Begins the journal of this run in `dir`. Returns NULL after printing an error. */

@@ -134,6 +134,7 @@ void iw_target_free(struct iw_target_spec *spec)
     free(spec->console);
     free(spec->coverage);
     free(spec->version);
+    iw_device_free(&spec->device);
     free(spec->program);
     free(spec);
 }
