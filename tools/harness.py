@@ -5,6 +5,7 @@
 ctest and tools/dev put this folder on PYTHONPATH, so that `import harness` finds it. To run a test by hand:
 tools/harness.py TEST ARGUMENT...
 """
+import base64
 import concurrent.futures
 import inspect
 import json
@@ -15,6 +16,7 @@ import resource
 import socket
 import subprocess
 import sys
+import zlib
 
 SKIPPED = 77  # the exit status that ctest takes for "skipped"
 
@@ -90,6 +92,16 @@ def octets(*path):
 def load(*path):
     """The JSON value that a file holds."""
     return json.loads(read(*path))
+
+
+def page_data(*path):
+    """The data of a page of iwarp-conform."""
+    return json.loads(zlib.decompress(base64.b64decode(re.search('id="data">([^<]*)<', read(*path)).group(1))))
+
+
+def report_text(*path):
+    """A report of iwarp-conform as text; a page's data as JSON."""
+    return json.dumps(page_data(*path)) if path[-1].endswith(".html") else read(*path)
 
 
 def lines_of(text):

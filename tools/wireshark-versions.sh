@@ -12,7 +12,7 @@ folder=$(readlink -f "$1")
 shift
 cd "$(dirname "$(readlink -f "$0")")/.."
 packages=(tshark libwireshark-dev libglib2.0-dev cmake ninja-build pkg-config gcc libc6-dev libpcap-dev
-    liblua5.4-dev libjansson-dev libisal-dev libcmocka-dev libibverbs-dev librdmacm-dev python3)
+    liblua5.4-dev libjansson-dev libisal-dev libcmocka-dev libibverbs-dev librdmacm-dev zlib1g-dev python3)
 
 inside() {
     env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive chroot "$root" sh -ec "$1"

@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Put into report.html by `iwarp-conform run --html`. Everything that came from outside becomes text, never markup. */
-const data = JSON.parse(document.getElementById("data").textContent);
+/* The page of one run. */
 const report = data.report;
 const verdicts = ["FAIL", "NOTE", "INCONCLUSIVE", "ERROR", "SKIP", "PASS"];
-const $ = id => document.getElementById(id);
-
-function make(tag, attributes, ...children) {
-  const e = document.createElement(tag);
-  for (const [k, v] of Object.entries(attributes || {})) {
-    if (k === "class") e.className = v;
-    else if (k.startsWith("on")) e.addEventListener(k.slice(2), v);
-    else if (v !== null && v !== undefined) e.setAttribute(k, v);
-  }
-  e.append(...children.filter(c => c !== null && c !== undefined));
-  return e;
-}
-function svg(tag, attributes, text) {
-  const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [k, v] of Object.entries(attributes || {})) e.setAttribute(k, v);
-  if (text !== undefined) e.textContent = text;
-  return e;
-}
-function options(select, first, list) {
-  select.replaceChildren(make("option", { value: "" }, first), ...list.map(([value, text]) => make("option", { value }, text || value)));
-}
-const wordsOf = input => input.value.toLowerCase().split(/\s+/).filter(Boolean);
 
 /* ---- the status of each rule ---- */
 const status = {};
 for (const id of Object.keys(data.rules)) status[id] = { held: [], broken: [], open: [] };
+for (const f of report.findings) if (status[f.rule]) status[f.rule].broken.push(...f.cases);
 for (const c of report.cases) {
-  if (c.rule && status[c.rule] && (c.verdict === "FAIL" || c.verdict === "NOTE")) status[c.rule].broken.push(c.id);
   for (const r of c.rules) {
     if (!status[r] || r === c.rule) continue;
     if (c.verdict === "PASS") status[r].held.push(c.id);
@@ -48,7 +25,6 @@ function statusOf(id) {
 }
 const statuses = [BROKEN, HOLDS, OPEN, "seen when it is broken", "no case in this run",
                   "shows at the local interface only", "no test can see it"];
-const isMust = r => r.level.startsWith("MUST") && !r.implied;
 
 /* ---- head ---- */
 function facts() {
@@ -56,168 +32,21 @@ function facts() {
   const broken = is(BROKEN), musts = broken.filter(id => isMust(data.rules[id])).length;
   document.title = "iWARP conformance: " + t.name;
   $("title").textContent = "iWARP conformance of " + t.name;
-  $("facts").textContent = [t.class + (t.version ? " " + t.version : ""), report.started.replace("T", " ").replace("Z", " UTC"),
+  $("facts").textContent = [...identity(report.device), t.class + (t.version ? " " + t.version : ""), report.started.replace("T", " ").replace("Z", " UTC"),
     report.seconds.toFixed(1) + " s", report.tool.name + " " + report.tool.version, "suite " + report.suite.version,
     "exit status " + report.exit].join(" · ");
-  $("words").textContent = (broken.length === 0 ? "No rule was seen broken. "
-    : musts + (musts === 1 ? " MUST is" : " MUSTs are") + " broken" +
-      (broken.length > musts ? ", and " + (broken.length - musts) + " that " + (broken.length - musts === 1 ? "is" : "are") + " no MUST. " : ". ")) +
+  const rest = broken.length - musts, fewer = musts + (musts === 1 ? " MUST is" : " MUSTs are") + " broken";
+  $("words").append(make("strong", { class: musts ? "FAIL" : broken.length ? "NOTE" : "PASS" },
+    !broken.length ? "No rule was seen broken." : fewer + (rest ? ", and " + rest + " that " + (rest === 1 ? "is" : "are") + " no MUST." : ".")), " " +
     is(HOLDS).length + " rules hold" + (is(OPEN).length ? ", " + is(OPEN).length + " could not be decided" : "") + "; " +
-    "the part “Rules” lists the status of all " + all.length + ".";
+    "the part “Rules” lists the status of all " + all.length + ".");
   $("known").replaceChildren(...report.facts.map(f => make("li", {}, "The target " + f.text + ". ", f.advice ? make("span", {}, f.advice) : null)));
 }
 
 /* ---- parts ---- */
-const tabs = [["findings", "Findings"], ["cases", "Cases"], ["summary", "Summary"], ["rules", "Rules"], ["help", "Help"]];
-const late = {}; /* parts that are made when they are first shown */
-function show(name) {
-  if (late[name]) { const build = late[name]; delete late[name]; build(); }
-  for (const [id] of tabs) {
-    $(id).classList.toggle("hidden", id !== name);
-    $("tab-" + id).setAttribute("aria-selected", String(id === name));
-    $("tab-" + id).tabIndex = id === name ? 0 : -1;
-  }
-}
-for (const [id, name] of tabs)
-  $("tabs").append(make("button", { role: "tab", id: "tab-" + id, "aria-controls": id, onclick: () => show(id) }, name));
-$("tabs").addEventListener("keydown", e => {
-  const at = tabs.findIndex(([id]) => document.activeElement.id === "tab-" + id);
-  const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? tabs.length - 1 : 0;
-  if (at < 0 || !step) return;
-  const to = tabs[(at + step) % tabs.length][0];
-  show(to);
-  $("tab-" + to).focus();
-});
-
-/* ---- the octets of one message ---- */
-function relative(from, to) {
-  if (!from || !to || from.startsWith("/") !== to.startsWith("/")) return to;
-  const a = from.split("/").slice(0, -1).filter(p => p && p !== "."), b = to.split("/").filter(p => p && p !== ".");
-  while (a.length && b.length > 1 && a[0] === b[0]) { a.shift(); b.shift(); }
-  return a.map(() => "..").concat(b).map(encodeURIComponent).join("/");
-}
-function fieldsOf(line) {
-  return (data.layouts[line.layout] || "").split("|").filter(Boolean).map(f => {
-    const [range, ...name] = f.split(" "), [at, n] = range.split("+").map(Number);
-    return { at, n, name: name.join(" ") };
-  });
-}
-/* The scripts' names of fields, and where they stand on the wire. */
-const FLAGS = "Flags: M C R S", DDP = "DDP control: T L DV", RDMAP = "RDMAP control: RV opcode";
-const labels = {
-  t: [DDP], l: [DDP], rsvd: [DDP], dv: [DDP], rv: [RDMAP], rsv: [RDMAP], opcode: [RDMAP], stag: ["STag"], to: ["TO"], qn: ["QN"], msn: ["MSN"],
-  mo: ["MO"], invalidate: ["Invalidate STag"], payload: ["Payload"], size: ["Size"], sink_stag: ["Sink STag"], sink_to: ["Sink TO"],
-  source_stag: ["Source STag"], source_to: ["Source TO"], request_id: ["Request identifier", "Original request identifier"],
-  remote_stag: ["Remote STag"], remote_to: ["Remote TO"], atomic: ["AOpCode"], add_swap: ["Add or swap data"], add_swap_mask: ["Add or swap mask"],
-  compare: ["Compare data"], compare_mask: ["Compare mask"], value: ["Original remote data"], layer: ["Layer, error type"], etype: ["Layer, error type"],
-  code: ["Error code"], m: ["HdrCt"], d: ["HdrCt", "C D ORD"], r: ["HdrCt"], segment_length: ["Segment length"], headers: ["Terminated headers"],
-  length: ["ULPDU_Length"], pad: ["Pad"], crc: ["CRC", FLAGS], markers: [FLAGS], marker: ["Marker: FPDUPTR", "Marker: reserved"], key: ["Key"],
-  flags: [FLAGS], reserved: [FLAGS, "HdrCt"], rejected: [FLAGS], enhanced: [FLAGS], revision: ["Rev"], pd_length: ["PD_Length"],
-  a: ["A B IRD"], b: ["A B IRD"], ird: ["A B IRD"], c: ["C D ORD"], ord: ["C D ORD"], private: ["Private data"],
-};
-/* The fields at fault, by Terminate, in the message that it answers. */
-const blamed = {
-  "0/1/00": ["source_stag", "remote_stag"], "0/1/01": ["source_to", "remote_to"], "0/1/02": ["source_stag", "remote_stag"], "0/1/03": ["source_stag", "remote_stag"],
-  "0/1/04": ["source_to", "remote_to"], "0/1/09": ["invalidate"], "0/2/05": ["rv"], "0/2/06": ["opcode"], "1/1/00": ["stag"], "1/1/01": ["to"], "1/1/02": ["stag"],
-  "1/1/03": ["to"], "1/1/04": ["dv"], "1/2/01": ["qn"], "1/2/02": ["msn"], "1/2/03": ["msn"], "1/2/04": ["mo"], "1/2/05": ["length"], "1/2/06": ["dv"],
-  "2/0/02": ["crc"], "2/0/03": ["marker"],
-};
-/* The fields that a remark is about: named by it, or known from the expected answer. */
-function deciding(line, c) {
-  const named = new Set(), add = name => (labels[name] || []).forEach(l => named.add(l));
-  for (const [, text] of line.remarks || []) {
-    const list = /\((?:set on purpose|differs): ([^()]*)\)/.exec(text);
-    if (list) list[1].split(", ").forEach(add);
-  }
-  if (!named.size && line.remarks && line.from === "station")
-    for (const code of (c.expected || "").match(/\b\d\/\d\/[0-9a-f]{2}\b/g) || []) (blamed[code] || []).forEach(add);
-  if (!named.size && line.remarks && line.from === "target") { add("layer"); add("code"); }
-  return named;
-}
-function octets(line, c) {
-  const box = make("div", {}), fields = fieldsOf(line), bytes = (line.octets || "").match(/../g) || [], named = deciding(line, c);
-  /* The station's own first octet, and the target's last one, stand for all of the message. */
-  const said = (line.remarks || []).map(r => r[0]).filter(at => at !== (line.from === "station" ? 0 : line.length - 1));
-  const fieldAt = i => fields.findIndex(f => i >= f.at && i < f.at + f.n);
-  const marked = new Set(said.map(fieldAt).filter(i => i >= 0));
-  fields.forEach((f, i) => { if (named.has(f.name)) marked.add(i); });
-  box.append(make("p", { class: "mono" }, line.from + ", connection " + line.conn + ", " + (line.at * 1000).toFixed(3) + " ms: " + line.text));
-  for (const r of line.remarks || []) box.append(make("p", { class: "remark" }, r[1] + (said.includes(r[0]) ? " (octet " + r[0] + ")" : "")));
-  if (!bytes.length) return box;
-  const hex = make("div", { class: "hex", role: "img", "aria-label": bytes.length + " octets; their fields are named below" });
-  const light = (i, on) => { for (const s of box.querySelectorAll("[data-f=\"" + i + "\"]")) s.classList.toggle("on", on); };
-  bytes.forEach((b, i) => {
-    const f = fieldAt(i);
-    hex.append(make("span", { "data-f": f, title: "octet " + i + (f >= 0 ? ": " + fields[f].name : ""),
-      class: marked.has(f) || said.includes(i) ? "said" : "", style: f >= 0 ? "background: var(--f" + f % 4 + ")" : "",
-      onmouseenter: () => light(f, true), onmouseleave: () => light(f, false) }, b));
-  });
-  box.append(hex);
-  if (line.length > bytes.length) box.append(make("p", { class: "facts" }, "the first " + bytes.length + " of " + line.length + " octets"));
-  const legend = make("div", { class: "fields" });
-  fields.forEach((f, i) => legend.append(make("span", { "data-f": i, style: "background: var(--f" + i % 4 + ")", class: marked.has(i) ? "said" : "",
-    onmouseenter: () => light(i, true), onmouseleave: () => light(i, false) },
-    f.name + (f.n <= 8 ? " " + bytes.slice(f.at, f.at + f.n).join("") : " (" + f.n + ")"))));
-  box.append(legend);
-  return box;
-}
-
-/* ---- the exchange ---- */
-function wrap(text, most) {
-  const lines = [""];
-  for (let word of text.split(" ")) {
-    const last = lines[lines.length - 1];
-    if (last && last.length + 1 + word.length <= most) { lines[lines.length - 1] = last + " " + word; continue; }
-    if (last) lines.push("");
-    for (; word.length > most; word = word.slice(most)) lines.splice(-1, 0, word.slice(0, most));
-    lines[lines.length - 1] = word;
-  }
-  return lines;
-}
-function ladder(lines, c) {
-  const small = matchMedia("(max-width: 640px)").matches;
-  const width = small ? 344 : 1000, left = small ? 8 : 90, right = width - left, most = small ? 44 : 108, middle = width / 2;
-  const box = make("div", {}), panel = make("div", { "aria-live": "polite" });
-  const s = svg("svg", { class: "ladder", role: "group", "aria-label": "Ladder diagram of the exchange, " + lines.length + " messages" });
-  let y = 24, open = null, first = null, before = lines.length ? lines[0].at : 0;
-  const poles = [left, right].map(x => svg("line", { x1: x, x2: x, y1: 22 }));
-  s.append(svg("text", { x: small ? 0 : left, y: 14, "text-anchor": small ? "start" : "middle", class: "soft" }, "station"),
-           svg("text", { x: small ? width : right, y: 14, "text-anchor": small ? "end" : "middle", class: "soft" }, "target"), ...poles);
-  const choose = (g, l) => {
-    if (open) { open.classList.remove("open"); open.setAttribute("aria-expanded", "false"); }
-    open = g;
-    g.classList.add("open");
-    g.setAttribute("aria-expanded", "true");
-    panel.replaceChildren(octets(l, c));
-  };
-  for (const l of lines) {
-    if (l.at - before >= 0.2) {
-      s.append(svg("text", { x: middle, y: y + 16, "text-anchor": "middle", class: "soft" }, "⋮ " + (l.at - before).toFixed(2) + " s without a message"));
-      y += 24;
-    }
-    before = l.at;
-    const toRight = l.from === "station", x1 = toRight ? left : right, x2 = toRight ? right : left;
-    const time = (l.at * 1000).toFixed(2), texts = wrap(small ? time + " ms" + (l.conn ? " conn " + l.conn : "") + ": " + l.text : l.text, most);
-    const high = 16 * texts.length, at = y + high + 4, ends = l.text === "fin" || l.text === "reset" || !l.octets;
-    const g = svg("g", { role: "button", tabindex: "0", "aria-expanded": "false", class: l.remarks ? "said" : "", "aria-label": l.from + ": " + l.text });
-    g.append(svg("title", {}, l.text), svg("rect", { x: left + 4, y, width: right - left - 8, height: high + 8, rx: 4 }));
-    texts.forEach((t, i) => g.append(svg("text", { x: middle, y: y + 13 + 16 * i, "text-anchor": "middle" }, t)));
-    g.append(svg("line", { x1, x2: toRight ? x2 - 8 : x2 + 8, y1: at, y2: at, class: "arrow", "stroke-dasharray": ends ? "5 4" : "none" }),
-             svg("path", { d: toRight ? `M${x2} ${at} l-10 -4 v8 z` : `M${x2} ${at} l10 -4 v8 z` }));
-    if (!small) g.append(svg("text", { x: left - 8, y: at - 4, "text-anchor": "end", class: "soft" }, time),
-                         svg("text", { x: right + 8, y: at - 4, class: "soft" }, l.conn ? "conn " + l.conn : ""));
-    g.addEventListener("click", () => choose(g, l));
-    g.addEventListener("keydown", e => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); choose(g, l); } });
-    s.append(g);
-    y += high + 16;
-    if (l.remarks && (!first || l.remarks.some(r => r[1].startsWith("deciding")))) first = [g, l];
-  }
-  poles.forEach(p => p.setAttribute("y2", y + 4));
-  s.setAttribute("viewBox", "0 0 " + width + " " + (y + 10));
-  if (first) choose(...first);
-  box.append(make("p", { class: "facts" }, "Time in ms. A click or Enter on a message shows its octets; marks show the fields that the case comments on."), s, panel);
-  return box;
-}
+const late = {};
+const { go, follow } = parts([["findings", "Findings", report.findings.length], ["cases", "Cases", report.cases.length], ["summary", "Summary"], ["rules", "Rules"], ["help", "Help"]],
+                             late, { case: "cases", rule: "rules", finding: "findings" });
 
 /* ---- one case ---- */
 function pairs(...list) {
@@ -230,7 +59,7 @@ function ruleLine(id, broken) {
   const r = data.rules[id];
   if (!r) return make("li", {}, id);
   return make("li", {}, make("a", { href: "#rule-" + id }, id), broken ? make("span", { class: "broken" }, " broken") : null,
-    " RFC " + r.rfc + " §" + r.section + ", " + r.level + (r.implied ? " (implied)" : "") + ": " + r.text);
+    " ", rfcLink(r), ", " + r.level + (r.implied ? " (implied)" : "") + ": " + r.text);
 }
 /* The members of a set: " or " inside of quotes does not part them. */
 function expectedSet(text) {
@@ -283,14 +112,15 @@ function body(c) {
   const more = data.cases[c.id] || { purpose: "", needs: [] }, e = make("div", { class: "body" });
   const rules = make("ul", {}), bad = c.verdict === "FAIL" || c.verdict === "NOTE";
   for (const r of c.rule ? [c.rule, ...c.rules.filter(r => r !== c.rule)] : c.rules) rules.append(ruleLine(r, bad && r === c.rule));
-  e.append(pairs(["purpose", more.purpose], ["verdict", make("span", { class: "badge " + c.verdict }, c.verdict)],
+  e.append(pairs(["purpose", more.purpose], ["verdict", make("span", {}, make("span", { class: "badge " + c.verdict }, c.verdict), " ", linkTo("case-" + c.id, "this case"))],
     ["findings", c.findings.length ? make("span", {}, ...c.findings.flatMap(n => [make("a", { href: "#finding-" + n }, String(n)), " "])) : ""], ["reason", c.reason],
     ["expected", expectedSet(c.expected)], ["actual", c.actual && make("span", { class: "mono" }, c.actual)],
     ["rules", c.rules.length || c.rule ? rules : null], ["role", c.role && c.role + " (of the target)"], ["level", c.level],
     ["needs", more.needs.join(", ")], ["baseline", c.baseline && c.baseline + (c.known ? ": " + c.known : "")], ["rounds", rounds(c.rounds)],
     ["observed", c.observed], ["notes", (c.notes || []).join("\n")],
     ["where", c.where || (c.file + (c.line ? ":" + c.line : ""))],
-    ["capture", c.pcap && make("a", { class: "capture", href: relative(data.page, c.pcap) }, c.pcap)],
+    ["capture", c.pcap ? make("a", { class: "capture", href: relative(data.page, c.pcap) }, c.pcap)
+                       : c.exchange && c.exchange.length ? "not kept: the case passed (--keep all keeps it)" : ""],
     ["its output", c.log && output(c.log)],
     ["again", data.again && c.role && command(data.again + c.id)]));
   if (c.exchange && c.exchange.length) e.append(make("h3", {}, "Exchange"), ladder(c.exchange, c));
@@ -300,11 +130,15 @@ function body(c) {
 }
 
 /* ---- the list ---- */
+/* What is wrong, in one line: "did not answer" alone says nothing of the question. */
+function wrong(text, { expected, actual }) {
+  return text + (actual && !text.includes(actual) && !expected ? ": " + actual : "") + (expected ? "; expected " + expected + (actual ? ", came " + actual : "") : "");
+}
 const shown = new Set(verdicts);
 for (const v of verdicts)
-  $("tiles").append(make("button", { class: v, type: "button", "data-verdict": v, onclick: () => {
+  $("tiles").append(make("button", { class: v + (report.summary[v] ? " some" : ""), type: "button", "data-verdict": v, onclick: () => {
     shown.has(v) ? shown.delete(v) : shown.add(v);
-    show("cases");
+    go("cases");
     filter();
   } }, make("b", {}, String(report.summary[v] || 0)), v));
 if (verdicts.some(v => v !== "PASS" && v !== "SKIP" && report.summary[v])) { shown.delete("PASS"); shown.delete("SKIP"); }
@@ -313,8 +147,10 @@ const rows = report.cases.map(c => {
   const more = data.cases[c.id] || { purpose: "" };
   const d = make("details", { class: "case " + c.verdict, id: "case-" + c.id },
     make("summary", {}, make("span", { class: "badge" }, c.verdict), make("span", { class: "id" }, c.id),
-         make("span", { class: "why" }, c.verdict === "PASS" ? more.purpose : (c.reason || more.purpose) + (c.actual && c.expected ? ": " + c.actual : ""))));
+         c.verdict === "PASS" || !c.reason ? make("span", { class: "why" }, more.purpose)
+           : make("span", {}, make("span", { class: "what" }, more.purpose), make("span", { class: "why" }, wrong(c.reason, c)))));
   d.addEventListener("toggle", () => { if (d.open && d.children.length === 1) d.append(body(c)); });
+  named(d);
   const rules = c.rules.map(r => data.rules[r]).filter(Boolean);
   const words = [c.id, more.purpose, c.rules.join(" "), c.rule || "", c.reason || "", c.file || "", c.actual || ""].join(" ").toLowerCase();
   return { c, d, words, rules };
@@ -327,16 +163,22 @@ function caseLink(id) { return make("a", { href: "#case-" + id }, id); }
 function findingView(f) {
   const c = report.cases.find(one => one.id === f.exhibit.case), listed = f.cases.slice(0, 20).flatMap(id => [caseLink(id), " "]);
   const rest = f.cases.length - 20;
-  return make("details", { class: "case " + f.verdict, id: "finding-" + f.number, open: f.number === 1 ? "" : null },
+  const rule = data.rules[f.rule];
+  const view = make("details", { class: "case " + f.verdict, id: "finding-" + f.number, open: f.number === 1 ? "" : null },
     make("summary", {}, make("span", { class: "badge" }, f.verdict), make("span", { class: "id" }, f.number + ". " + (f.rule || (f.text.startsWith("the target hangs") ? "hang" : "crash"))),
-         make("span", { class: "why" }, f.text + " (" + f.count + (f.count === 1 ? " case" : " cases") + (f.known ? ", as the baseline says" : "") + ")")),
+         make("span", {}, make("span", { class: "what" }, rule ? rule.text : f.text),
+           make("span", { class: "why" }, make("span", { class: "many" }, f.count + (f.count === 1 ? " case" : " cases") + (f.known ? ", as the baseline says" : "")),
+             rule ? " · " + wrong(f.text, f) : ""))),
     make("div", { class: "body" }, f.rule && make("ul", {}, ruleLine(f.rule, true)),
-      pairs(["expected", expectedSet(f.expected)], ["seen", f.actual && make("span", { class: "mono" }, f.actual)],
+      pairs(["link", linkTo("finding-" + f.number, "this finding")],
+            ["expected", expectedSet(f.expected)], ["seen", f.actual && make("span", { class: "mono" }, f.actual)],
             ["shown by", make("span", {}, caseLink(f.exhibit.case), f.exhibit.frame ? ", frame " + f.exhibit.frame + " of " : "",
               f.exhibit.frame && c && c.pcap ? make("a", { href: relative(data.page, c.pcap) }, c.pcap.split("/").pop()) : "")],
             ["its output", f.log && output(f.log)],
             ["again", data.again ? command(data.again + f.exhibit.case) : ""],
             ["cases", make("span", {}, ...listed, rest > 0 ? "and " + rest + " more" : "")])));
+  named(view);
+  return view;
 }
 $("findings").append(...(report.findings.length ? report.findings.map(findingView)
   : [make("p", { class: "none" }, "Nothing was found wrong with the target.")]));
@@ -372,7 +214,7 @@ function casesOf(rule) {
   showAll();
   $("find").value = rule;
   filter();
-  show("cases");
+  go("cases");
   $("find").focus();
 }
 for (const id of ["find", "section", "role", "level"]) $(id).addEventListener("input", filter);
@@ -380,20 +222,6 @@ $("rfc").addEventListener("input", () => { sections($("section"), Number($("rfc"
 $("clear").addEventListener("click", showAll);
 
 /* ---- summary ---- */
-function bar(parts) {
-  const all = parts.reduce((sum, [n]) => sum + n, 0) || 1;
-  return make("div", { role: "img", "aria-label": parts.map(([n, , name]) => n + " " + name).join(", ") },
-    ...parts.map(([n, cls, name]) => make("i", { class: cls, title: n + " " + name, style: "width: " + 100 * n / all + "%" })));
-}
-function table(heads, lines) {
-  const t = make("table", { class: "grid" }, make("tr", {}, ...heads.map((h, i) => make("th", { scope: "col", class: i ? "n" : "" }, h)), make("th", { class: "bar" }, "")));
-  for (const [parts, name, ...numbers] of lines)
-    t.append(make("tr", {}, make("td", {}, name), ...numbers.map(v => make("td", { class: "n" }, String(v))), make("td", { class: "bar" }, bar(parts))));
-  return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": heads[0] }, t);
-}
-const layers = { 5044: "MPA (RFC 5044)", 6581: "MPA, enhanced (RFC 6581)", 5041: "DDP (RFC 5041)", 5040: "RDMAP (RFC 5040)", 7306: "RDMAP extensions (RFC 7306)",
-                 5042: "Security (RFC 5042)", 5043: "DDP over SCTP (RFC 5043)" };
-const layerOf = rfc => layers[rfc] || "RFC " + rfc;
 /* Rules by what `key` says of them; the name leads to them. */
 function ruleTable(name, list, key, go) {
   const groups = new Map();
@@ -441,7 +269,7 @@ late.rules = () => {
     const why = proof.length ? null : make("div", { class: "facts" }, r.reason || (r.how === "-" ? "" : r.how));
     const links = proof.slice(0, 4).flatMap(c => [make("a", { href: "#case-" + c }, c), " "]);
     if (proof.length > 4) links.push(make("button", { type: "button", class: "link", onclick: () => casesOf(id) }, "and " + (proof.length - 4) + " more"));
-    const tr = make("tr", { id: "rule-" + id }, make("td", { class: "mono" }, id), make("td", {}, "RFC " + r.rfc + " §" + r.section),
+    const tr = make("tr", { id: "rule-" + id }, make("td", { class: "mono" }, make("a", { href: "#rule-" + id }, id)), make("td", {}, rfcLink(r)),
       make("td", {}, r.level + (r.implied ? " (implied)" : "")), make("td", { class: cls }, make("span", { class: "badge" }, s)),
       make("td", {}, r.text, why), make("td", {}, ...links));
     return { tr, r, s, words: [id, "rfc " + r.rfc, "§" + r.section, r.level, r.text, s].join(" ").toLowerCase() };
@@ -461,7 +289,7 @@ function filterRules() {
   $("rulecount").textContent = n + " of " + ruleRows.length + " rules";
 }
 function rulesOf(wanted) {
-  show("rules");
+  go("rules");
   $("findrule").value = $("status").value = "";
   $("rulerfc").value = wanted.rfc || "";
   sections($("rulesection"), wanted.rfc || 0);
@@ -487,14 +315,14 @@ late.help = () => {
 function step(by) {
   const list = rows.map(r => r.d).filter(d => !d.classList.contains("hidden")), at = list.indexOf(document.activeElement.closest("details.case"));
   const to = list[at < 0 ? 0 : Math.min(Math.max(at + by, 0), list.length - 1)];
-  show("cases");
+  go("cases");
   if (!to) return;
   to.firstElementChild.focus();
   to.scrollIntoView({ block: "nearest" });
 }
-const search = () => { const rules = !$("rules").classList.contains("hidden"); if (!rules) show("cases"); $(rules ? "findrule" : "find").focus(); };
-const on = { "/": search, j: () => step(1), k: () => step(-1), a: () => { show("cases"); showAll(); }, "?": () => show("help"),
-             1: () => show("findings"), 2: () => show("cases"), 3: () => show("summary"), 4: () => show("rules"), 5: () => show("help") };
+const search = () => { const rules = !$("rules").classList.contains("hidden"); if (!rules) go("cases"); $(rules ? "findrule" : "find").focus(); };
+const on = { "/": search, j: () => step(1), k: () => step(-1), a: () => { go("cases"); showAll(); }, "?": () => go("help"),
+             1: () => go("findings"), 2: () => go("cases"), 3: () => go("summary"), 4: () => go("rules"), 5: () => go("help") };
 document.addEventListener("keydown", e => {
   if (e.ctrlKey || e.altKey || e.metaKey) return;
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) {
@@ -505,20 +333,6 @@ document.addEventListener("keydown", e => {
   }
 });
 
-/* ---- where a link leads ---- */
-function follow() {
-  const name = decodeURIComponent(location.hash.slice(1));
-  const part = { case: "cases", rule: "rules", finding: "findings" }[(/^(case|rule|finding)-/.exec(name) || [])[1]];
-  if (!part) return;
-  show(part);
-  const at = $(name);
-  if (!at) return;
-  at.classList.remove("hidden");
-  if (at.firstElementChild.tagName === "SUMMARY") { at.open = true; at.firstElementChild.focus({ preventScroll: true }); }
-  at.scrollIntoView();
-}
-window.addEventListener("hashchange", follow);
 facts();
-show("findings");
 filter();
 follow();

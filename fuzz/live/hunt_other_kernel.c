@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text_tools.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "hunt.h"
 #include "target/other_kernel.h"
 

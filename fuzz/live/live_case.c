@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/places.h"
-#include "base/text_tools.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "hunt.h"
 #include "iwarp/octets.h"
 #include "live_plan.h"

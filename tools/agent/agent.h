@@ -258,6 +258,8 @@ struct agent_backend {
     void (*hang_up)(void *b);
     /* Returns a new object: the features of PROTOCOL.md except for `verbs`. */
     json_t *(*features)(void *b);
+    /* Returns a new object: what `device` of hello has but for `kernel`. NULL: nothing. */
+    json_t *(*device)(void *b);
 
     /* `listener` is free; once this has returned true, its struct agent_listener is filled. */
     bool (*listen)(void *b, void *listener, const struct agent_place *place, uint16_t *port,

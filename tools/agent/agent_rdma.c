@@ -235,6 +235,7 @@ const struct agent_backend *agent_rdma_backend(const struct agent_rdma_device *d
                                            .destroy = destroy,
                                            .hang_up = hang_up,
                                            .features = rdma_features,
+                                           .device = rdma_identity,
                                            .listen = rdma_listen_at,
                                            .unlisten = rdma_close_listener,
                                            .connect = do_connect,

@@ -130,6 +130,8 @@ struct rdma_agent {
 
 /* Returns the features. */
 json_t *rdma_features(void *b);
+/* Returns what the device is. */
+json_t *rdma_identity(void *b);
 /* Returns 0 if the id is one of the agent's device, else -1 with errno. */
 int rdma_check_device(const struct rdma_agent *a, const struct rdma_cm_id *cm);
 /* Write texts: why there is none of `what`; why one cannot `what` at a place. Return false. */

@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { NAMES = 100 };
 
@@ -129,6 +131,21 @@ json_t *rdma_features(void *b)
                      "send_depth", "recv_depth", "limits", "pieces", most->max_sge, "memories",
                      most->max_mr, "queue", most->max_qp_wr, "connections", most->max_qp, "ird",
                      most->max_qp_rd_atom, "ord", most->max_qp_init_rd_atom);
+}
+
+/* A device without hardware, such as siw, has no driver there. */
+json_t *rdma_identity(void *b)
+{
+    const struct agent_rdma_device *d = ((struct rdma_agent *)b)->device;
+    char path[PATH_MAX], link[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/device/driver", d->verbs->device->ibdev_path);
+    ssize_t length = readlink(path, link, sizeof(link) - 1);
+    link[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(link, '/');
+    const char *firmware = d->attributes.fw_ver;
+    return json_pack("{s:s,s:s*,s:s*}", "name", d->verbs->device->name, "driver",
+                     slash != NULL ? slash + 1 : NULL, "firmware",
+                     firmware[0] != '\0' ? firmware : NULL);
 }
 
 /* ---- what is wrong ---- */

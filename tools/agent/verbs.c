@@ -3,6 +3,7 @@
 #include "agent.h"
 
 #include <string.h>
+#include <sys/utsname.h>
 
 static agent_verb do_hello; /* lists all verbs */
 
@@ -207,6 +208,16 @@ static bool offered(const struct agent_client *c, enum need need)
            (need == NEED_BIND && c->backend->bind != NULL);
 }
 
+static json_t *device(const struct agent_client *c)
+{
+    json_t *object = c->backend->device != NULL ? c->backend->device(c->own) : json_object();
+    struct utsname host;
+    if (!uname(&host))
+        json_object_update_new(object,
+                               json_pack("{s:s++}", "kernel", host.sysname, " ", host.release));
+    return object;
+}
+
 static bool do_hello(struct agent_client *c, const json_t *request, char *error)
 {
     if (!agent_take(request, NULL, 0, error))
@@ -216,10 +227,10 @@ static bool do_hello(struct agent_client *c, const json_t *request, char *error)
         if (offered(c, verbs[i].need))
             json_array_append_new(names, json_string(verbs[i].name));
     json_object_set_new(features, "verbs", names);
-    return !json_object_update_new(c->reply,
-                                   json_pack("{s:s,s:s,s:i,s:s,s:o}", "agent", "iwarp-agent",
-                                             "version", IW_VERSION, "schema", IW_CONTROL_SCHEMA,
-                                             "backend", c->backend->name, "features", features));
+    return !json_object_update_new(
+        c->reply, json_pack("{s:s,s:s,s:i,s:s,s:o,s:o}", "agent", "iwarp-agent", "version",
+                            IW_VERSION, "schema", IW_CONTROL_SCHEMA, "backend", c->backend->name,
+                            "device", device(c), "features", features));
 }
 
 json_t *agent_do(struct agent_client *c, const char *verb, const json_t *request, char *error)

@@ -21,7 +21,7 @@ same "a fault's Terminate comes through" 1 "$(grep -c 'Terminate 2/0/02 from the
 kill -TERM "$pid"
 end_of "$pid"
 out=$("$bin/iwarp-peer" connect "$through" --personality rping --count 1 --size 100 2>&1)
-same "no peer at the other end" "69 1" "$? $(grep -c 'cannot connect' <<<"$out")"
+same "no peer at the other end" "3 1" "$? $(grep -c 'cannot connect' <<<"$out")"
 exec {proxy_out}<&-
 
 # An agent at the other end: its listeners and its own connects, too.

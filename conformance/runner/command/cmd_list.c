@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_tools.h"
 #include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
+#include "host/text_tools.h"
 
 int iw_command_list(const struct iw_command *c)
 {

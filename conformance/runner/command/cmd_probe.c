@@ -6,12 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/text_tools.h"
 #include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "probe_file.h"
 #include "script/script_run.h"
 

@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text_tools.h"
 #include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "iwarp/capture.h"
 #include "iwarp/transport.h"
 #include "reexec.h"
@@ -44,6 +44,7 @@ struct run {
     struct iw_journal *journal;
     struct iw_merge *merge; /* where the results come from; NULL: they are played */
     char *dir;              /* of results */
+    char *page;             /* the one that lies there unless another place is named */
     const char *paths[OUTPUTS];
     FILE *files[OUTPUTS];
     size_t printed;       /* entries that were reported */
@@ -164,13 +165,15 @@ static bool open_outputs(struct run *run)
         iw_complain("cannot make the folder %s", c->head.pcap_dir);
         return false;
     }
+    if (run->paths[HTML] == NULL)
+        run->paths[HTML] = run->page = iw_text_format("%s/report.html", run->dir);
     for (size_t i = 0; i < OUTPUTS; i++)
         if (run->paths[i] != NULL && (run->files[i] = iw_open_output(run->paths[i])) == NULL)
             return false;
     return true;
 }
 
-/* What is known of the peer, and what the reports for people say of rules that no case judged. */
+/* What is known of the peer, and what the page says of rules that no case judged. */
 static int read_known(struct run *run)
 {
     const struct iw_command *c = run->command;
@@ -180,7 +183,11 @@ static int read_known(struct run *run)
         iw_complain("%s", error);
         return IW_EXIT_USAGE;
     }
-    return c->html != NULL || c->csv_file != NULL ? iw_setup_proof(run->setup) : 0;
+    if (c->html != NULL || c->csv_file != NULL)
+        return iw_setup_proof(run->setup);
+    /* Nobody has asked for the page: it goes without what cannot be read. */
+    iw_proof_read(&run->setup->proof, run->setup->proof_folder, error, sizeof(error));
+    return 0;
 }
 
 /* ---- ending ---- */
@@ -271,8 +278,11 @@ static void lose(struct run *run, const struct iw_entry *entry, const char *why)
     done(run, 0, &job, &result);
 }
 
-static void show_facts(struct run *run)
+static void show_facts(struct run *run, const struct iw_pool *pool)
 {
+    /* The version of our own agent says it all. */
+    if (!run->setup->target->embedded)
+        iw_device_add(&run->record.device, &pool->device);
     run->record.facts = &run->base.facts;
     if (iw_reexec_continues())
         return; /* they stand there already */
@@ -306,7 +316,7 @@ static int survey(struct run *run, struct iw_pool *pool, struct iw_run_options *
     if (s->target->restart != NULL)
         iw_journal_survey(run->journal);
     options->instruments = &run->survey.instruments;
-    show_facts(run);
+    show_facts(run, pool);
     if (gone != NULL && s->target->start == NULL && !s->target->embedded) {
         pool->reached = true;
         lose(run, begins, gone);
@@ -321,6 +331,10 @@ static int finish(struct run *run, bool good, bool reached, int interrupted, con
     const struct iw_command *c = run->command;
     struct iw_record *r = &run->record;
     iw_record_conclude(r);
+    /* A replay is played for its capture. */
+    if (!c->head.keep_all && c->head.pcap_dir == NULL && c->replay.capture == NULL &&
+        run->merge == NULL)
+        iw_record_drop_captures(r);
     r->status = good && !run->trouble ? iw_record_status(r, reached) : IW_EXIT_TESTER;
     if (interrupted)
         r->status = IW_EXIT_SIGNALLED + interrupted;
@@ -375,8 +389,10 @@ static int play_all(struct run *run)
     good = close_live(run, &pool) && good;
     r->seconds = (double)(iw_transport_now() - began) / 1e9;
     r->target_version = pool.version;
+    iw_device_add(&r->device, &pool.device);
     int status = finish(run, good, pool.reached, pool.interrupted, error);
     free(pool.version);
+    iw_device_free(&pool.device);
     run->version = NULL;
     return status;
 }
@@ -492,12 +508,17 @@ static int run_selected(struct run *run)
         .remarks = c->replay.capture != NULL,
         .dir = run->dir,
         .baseline = c->baseline,
-        .html = c->html,
+        .html = run->paths[HTML],
         .whole = &s->suite,
         .proof = &s->proof,
         .started = time(NULL),
         .repeat = c->head.repeat ? c->head.repeat : 1,
     };
+    iw_device_say(&run->record.device, IW_DEVICE_OPERATOR, c->head.operator);
+    if (run->merge != NULL)
+        iw_merge_device(run->merge, &run->record.device);
+    else
+        iw_device_add(&run->record.device, &s->target->device);
     iw_record_fill(&run->record, &s->suite, s->selected, s->n_selected);
     iw_record_pin(&run->record, &run->baseline, &s->suite);
     int status = begin_journal(run);
@@ -542,6 +563,7 @@ static int carry_out(const struct iw_command *c, struct iw_merge *merge)
     for (size_t i = 0; i < OUTPUTS; i++)
         if (run.files[i] != NULL)
             fclose(run.files[i]);
+    free(run.page);
     free(run.dir);
     iw_baseline_free(&run.baseline);
     iw_survey_free(&run.survey);

@@ -112,6 +112,17 @@ static int set_select(void *context, const char *value, char *error, size_t room
     return IW_OPTION_TAKEN;
 }
 
+/* "all" or "failed" */
+static int set_keep(void *context, const char *value, char *error, size_t room)
+{
+    struct iw_command *c = context;
+    c->head.keep_all = strcmp(value, "all") == 0;
+    if (c->head.keep_all || strcmp(value, "failed") == 0)
+        return IW_OPTION_TAKEN;
+    snprintf(error, room, "expected failed or all");
+    return IW_OPTION_WRONG;
+}
+
 #define KEEP(member) IW_OPTION_KEEPS(struct iw_command, member)
 #define FLAG(member) IW_OPTION_SETS(struct iw_command, member)
 #define COUNT(member, most) IW_OPTION_COUNTS(struct iw_command, member, 1, most)
@@ -139,14 +150,18 @@ static const struct iw_option options[] = {
     {"tap", 0, NULL, "TAP version 14 on standard output", RUN | MERGE, FLAG(tap)},
     {"junit", 0, "FILE", "write a JUnit report", REPORT, KEEP(junit)},
     {"json", 0, "FILE", "write a JSON report", REPORT | SELF_CHECK, KEEP(json)},
-    {"html", 0, "FILE", "write a report for people: one page, no network needed", REPORT,
-     KEEP(html)},
+    {"html", 0, "FILE",
+     "write the report for people there: one page, no network needed (report.html in --results)",
+     REPORT, KEEP(html)},
     {"csv", 0, "FILE", "write a table: each rule, what became of it, and by which cases",
      RUN | MERGE, KEEP(csv_file)},
     {"results", 0, "DIR", "folder of the results (iwarp-conform-results/TIME-TARGET)",
      REPORT | SELF_CHECK, KEEP(results)},
-    {"pcap-dir", 0, "DIR", "folder of the captures (that of the results)", PROBE | PLAY,
+    {"pcap-dir", 0, "DIR",
+     "folder of the captures (that of the results); run: of all, as --keep all", PROBE | PLAY,
      KEEP(head.pcap_dir)},
+    {"keep", 0, "WHAT", "captures to keep: failed, of cases that did not pass (default), or all",
+     RUN, IW_OPTION_CALLS(set_keep)},
     {"capture", 0, "IFACE", "also keep the real packets of this network interface (packets.pcap)",
      PLAY, KEEP(capture)},
     {"trace", 0, NULL, "print every message as it happens; one case at a time", PROBE | PLAY,
@@ -171,6 +186,8 @@ static const struct iw_option options[] = {
      KEEP(write_baseline)},
     {"repeat", 0, "N", "run every case N times; the gravest verdict counts", PLAY,
      COUNT(head.repeat, 100000)},
+    {"operator", 0, "NAME", "who runs it, for the reports (a target file can say that, too)", PLAY,
+     KEEP(head.operator)},
     {"allow-hazard", 0, NULL, "also the cases with the tag hazard, which could wedge the target",
      RUN, FLAG(hazards)},
     {"no-quirks", 0, NULL, "judge everything as it is: look through no deviation that hides others",
@@ -312,6 +329,8 @@ static bool resumable(const struct iw_command *c)
                         : c->head.no_quirks        ? "--no-quirks"
                         : c->head.shard != NULL    ? "--shard"
                         : c->head.order != NULL    ? "--order"
+                        : c->head.keep_all         ? "--keep"
+                        : c->head.operator!= NULL  ? "--operator"
                                                    : NULL;
     if (c->resume == NULL || other == NULL ||
         iw_reexec_continues()) /* there, with the same words */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_tools.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "target/target_can.h"
 
 /* Of a second part, what the peer does in the other role, only remarks are kept. */

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text_tools.h"
 #include "command_setup.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "run/journal.h"
 #include "target/other_kernel.h"
 

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "base/text_tools.h"
 #include "host/files.h"
+#include "host/text_tools.h"
 
 /* Only our own agent is there once for each worker; another peer is the user's, one agent serves
  * one client, and one person does one thing at a time. */

@@ -78,6 +78,10 @@ static bool repeats(const struct iw_record *record, const struct iw_entry *entry
 
 void iw_console_facts(FILE *out, const struct iw_record *record)
 {
+    char *device = iw_device_text(&record->device);
+    if (device != NULL)
+        fprintf(out, "device: %s\n", device);
+    free(device);
     for (size_t i = 0; record->facts != NULL && i < record->facts->count; i++) {
         const struct iw_fact *fact = &record->facts->list[i];
         char *text = iw_text_format("target: %s", fact->text), *clean = iw_text_clean(text);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report as a page: a frame that shows data, and the data. What peers sent is only ever data:
- * the frame puts it into text nodes, and no octet of it can end the element that it stands in. */
-#include <errno.h>
+/* The report as a page: the data that it shows. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/text_tools.h"
 #include "host/text.h"
+#include "host/text_tools.h"
+#include "page.h"
 #include "report_html.h"
 #include "report_json.h"
 #include "suite/proof.h"
@@ -62,19 +60,8 @@ static json_t *cases(const struct iw_record *record, json_t *files)
     return all;
 }
 
-/* "</script>" and "<!--" end or bend the element that holds the data: no '<' gets there. */
-static int put(const char *text, size_t length, void *out)
-{
-    for (size_t i = 0; i < length; i++)
-        if (text[i] == '<')
-            fputs("\\u003c", out);
-        else
-            putc(text[i], out);
-    return 0;
-}
-
 /* What the fields of a message are called takes more room than its octets, and most messages are
- * laid out like others: each layout is in the page once. */
+ * laid out like others: a browser reads each layout once. */
 static json_t *layouts(json_t *report)
 {
     json_t *list = iw_got(json_array()), *known = iw_got(json_object());
@@ -100,58 +87,21 @@ static json_t *layouts(json_t *report)
     return list;
 }
 
-static void put_data(FILE *out, const struct iw_record *record)
+static json_t *page_data(const struct iw_record *record)
 {
     json_t *files = iw_got(json_object()), *report = iw_record_to_json(record);
     json_t *known = cases(record, files), *fields = layouts(report);
-    json_t *all = iw_got(
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "report", report, "layouts", fields,
-                  "rules", rules(record), "cases", known, "files", files, "again",
-                  record->again != NULL ? record->again : "", "page", iw_json_text(record->html)));
-    json_dump_callback(all, put, out, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    json_decref(all);
-}
-
-/* Writes `text` up to `place` and returns what follows that; NULL if it is not there. */
-static const char *put_up_to(FILE *out, const char *text, const char *place)
-{
-    const char *at = strstr(text, place);
-    if (at == NULL)
-        return NULL;
-    fwrite(text, 1, (size_t)(at - text), out);
-    return at + strlen(place);
-}
-
-static bool put_page(FILE *out, const char *frame, const char *script,
-                     const struct iw_record *record)
-{
-    const char *rest = put_up_to(out, frame, "@DATA@");
-    if (rest == NULL)
-        return false;
-    put_data(out, record);
-    rest = put_up_to(out, rest, "@SCRIPT@");
-    if (rest == NULL)
-        return false;
-    fputs(script, out);
-    fputs(rest, out);
-    return true;
+    return iw_got(json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "report", report, "layouts",
+                            fields, "rules", rules(record), "cases", known, "files", files, "again",
+                            record->again != NULL ? record->again : "", "page",
+                            iw_json_text(record->html)));
 }
 
 bool iw_html_write(FILE *out, const struct iw_record *record, const char *folder, char *error,
                    size_t room)
 {
-    char *frame_path = iw_text_format("%s/report.html", folder);
-    char *script_path = iw_text_format("%s/report.js", folder);
-    char *frame = iw_text_read_file(frame_path);
-    char *script = frame != NULL ? iw_text_read_file(script_path) : NULL;
-    bool good = script != NULL && put_page(out, frame, script, record);
-    if (script == NULL)
-        snprintf(error, room, "%s: %s", frame != NULL ? script_path : frame_path, strerror(errno));
-    else if (!good)
-        snprintf(error, room, "%s: has no place for the data or the script", frame_path);
-    free(frame_path);
-    free(script_path);
-    free(frame);
-    free(script);
+    json_t *data = page_data(record);
+    bool good = iw_page_write(out, folder, "report.html", data, error, room);
+    json_decref(data);
     return good;
 }

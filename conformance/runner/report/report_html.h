@@ -6,7 +6,7 @@
 
 #include "run/run_record.h"
 
-/* Writes the page. `folder` has its frame and script, report.html and report.js. Returns false with
+/* Writes the page. `folder` has its frame, report.html, and what that includes. Returns false with
  * one line in `error` if they cannot be read. */
 bool iw_html_write(FILE *out, const struct iw_record *record, const char *folder, char *error,
                    size_t room);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report_json.h"
 
-#include "base/text_tools.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "run/blocked.h"
 
 static json_t *rules(const struct iw_case *c)
@@ -115,14 +115,15 @@ json_t *iw_record_to_json(const struct iw_record *record)
         if (record->entries[i].done)
             json_array_append_new(cases, entry_json(record, i));
     return iw_got(json_pack(
-        "{s:i, s:{s:s, s:s}, s:{s:s, s:I}, s:{s:o, s:s, s:o}, s:s*, s:s*, s:s, s:f, s:i, s:o, "
+        "{s:i, s:{s:s, s:s}, s:{s:s, s:I}, s:{s:o, s:s, s:o}, s:o, s:s*, s:s*, s:s, s:f, s:i, s:o, "
         "s:o, s:o, s:o}",
         "schema", (int)IW_REPORT_SCHEMA, "tool", "name", "iwarp-conform", "version",
         record->version, "suite", "version", record->suite, "cases", (json_int_t)record->count,
         "target", "name", iw_json_text(record->target), "class", record->target_class, "version",
-        iw_json_text(record->target_version), "shard", record->shard, "order", record->order,
-        "started", started, "seconds", record->seconds, "exit", record->status, "summary", summary,
-        "facts", facts(record), "findings", findings(record), "cases", cases));
+        iw_json_text(record->target_version), "device", iw_device_to_json(&record->device), "shard",
+        record->shard, "order", record->order, "started", started, "seconds", record->seconds,
+        "exit", record->status, "summary", summary, "facts", facts(record), "findings",
+        findings(record), "cases", cases));
 }
 
 void iw_json_write(FILE *out, const struct iw_record *record)

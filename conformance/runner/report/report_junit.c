@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_tools.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "report_junit.h"
 
 static void put(FILE *out, const char *text)
@@ -179,6 +179,11 @@ void iw_junit_write(FILE *out, const struct iw_record *record)
     property(out, "suite", record->suite);
     property(out, "target", record->target);
     property(out, "target-version", record->target_version);
+    for (int i = 0; i < IW_DEVICE_FIELDS; i++) {
+        char *name = iw_text_format("device-%s", iw_device_field_name((enum iw_device_field)i));
+        property(out, i == IW_DEVICE_OPERATOR ? "operator" : name, record->device.is[i]);
+        free(name);
+    }
     for (size_t i = 0; record->facts != NULL && i < record->facts->count; i++) {
         const struct iw_fact *fact = &record->facts->list[i];
         const char *advice = fact->advice != NULL ? fact->advice : "";

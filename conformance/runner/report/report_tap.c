@@ -2,9 +2,11 @@
 /* https://testanything.org/tap-version-14-specification.html */
 #include "report_tap.h"
 
+#include <stdlib.h>
+
 #include "run/blocked.h"
 
-#include "base/text_tools.h"
+#include "host/text_tools.h"
 
 void iw_tap_begin(FILE *out, size_t count)
 {
@@ -49,6 +51,13 @@ static void diagnostics(FILE *out, const struct iw_entry *entry)
 
 void iw_tap_facts(FILE *out, const struct iw_record *record)
 {
+    char *device = iw_device_text(&record->device);
+    if (device != NULL) {
+        fputs("# device: ", out);
+        put_line(out, device);
+        putc('\n', out);
+    }
+    free(device);
     for (size_t i = 0; record->facts != NULL && i < record->facts->count; i++) {
         const struct iw_fact *fact = &record->facts->list[i];
         fprintf(out, "# fact %s: ", fact->name);

@@ -41,11 +41,12 @@ struct iw_journal *iw_journal_create(const char *dir, const struct iw_journal_he
     for (size_t i = 0; i < head->n_select; i++)
         json_array_append_new(select, iw_json_text(head->select[i]));
     json_t *line = iw_got(json_pack(
-        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:i, s:b, s:s*, s:o*, s:s*}", "schema",
+        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:i, s:b, s:b, s:o, s:s*, s:o*, s:s*}", "schema",
         (int)IW_REPORT_SCHEMA, "suite", record->suite, "target", iw_json_text(head->target),
         "cases", iw_json_text(head->cases), "agent", iw_json_text(head->agent), "pcap-dir",
         iw_json_text(head->pcap_dir), "select", select, "time-scale", head->time_scale, "repeat",
-        (int)head->repeat, "no-quirks", (int)head->no_quirks, "shard", head->shard, "chosen",
+        (int)head->repeat, "no-quirks", (int)head->no_quirks, "keep-all", (int)head->keep_all,
+        "operator", iw_json_text(head->operator), "shard", head->shard, "chosen",
         head->shard != NULL ? json_integer((json_int_t)head->chosen) : NULL, "order", head->order));
     j->path = iw_text_format("%s/journal.jsonl", dir);
     j->file = iw_open_output(j->path);
@@ -72,6 +73,7 @@ static void take_head(struct iw_journal *j, struct iw_journal_head *head)
         .cases = member(j, "cases"),
         .agent = member(j, "agent"),
         .pcap_dir = member(j, "pcap-dir"),
+        .operator= member(j, "operator"),
         .select = j->select,
         .time_scale = json_number_value(json_object_get(j->head, "time-scale")),
         .repeat = (unsigned)json_integer_value(json_object_get(j->head, "repeat")),
@@ -79,6 +81,7 @@ static void take_head(struct iw_journal *j, struct iw_journal_head *head)
         .shard = member(j, "shard"),
         .chosen = (size_t)json_integer_value(json_object_get(j->head, "chosen")),
         .order = member(j, "order"),
+        .keep_all = json_is_true(json_object_get(j->head, "keep-all")),
     };
     json_array_foreach(list, i, pattern) if (json_is_string(pattern)) j->select[head->n_select++] =
         json_string_value(pattern);

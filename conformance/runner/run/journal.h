@@ -13,7 +13,7 @@ struct iw_journal;
 
 /* How a run was begun: the words of its command line. NULL or 0: not said. */
 struct iw_journal_head {
-    const char *target, *cases, *agent, *pcap_dir;
+    const char *target, *cases, *agent, *pcap_dir, *operator;
     const char *shard;         /* "2/3": `select` has the ids of its cases; */
     size_t chosen;             /* the shards have so many together */
     const char *order;         /* "random,SEED" */
@@ -22,6 +22,7 @@ struct iw_journal_head {
     double time_scale;
     unsigned repeat;
     bool no_quirks;
+    bool keep_all; /* captures, also those of cases that passed */
 };
 
 /* Begins the journal of this run in `dir`. Returns NULL after printing an error. */

@@ -360,6 +360,12 @@ int iw_merge_replay(const struct iw_merge *m, struct iw_record *record, const ch
     return status;
 }
 
+void iw_merge_device(const struct iw_merge *m, struct iw_device *device)
+{
+    for (size_t i = 0; i < m->count; i++)
+        iw_device_add_json(device, json_object_get(m->runs[i].report, "device"));
+}
+
 void iw_merge_free(struct iw_merge *m)
 {
     for (size_t i = 0; i < m->count; i++) {

@@ -41,6 +41,8 @@ int iw_merge_find(const struct iw_merge *m, const struct iw_suite *suite,
  * to `dir`; what is not there any more is NULL. Returns as above. */
 int iw_merge_replay(const struct iw_merge *m, struct iw_record *record, const char *dir,
                     const struct iw_journal_reader *reader);
+/* Takes what the runs know of the device that they tested. */
+void iw_merge_device(const struct iw_merge *m, struct iw_device *device);
 void iw_merge_free(struct iw_merge *m);
 
 #endif

@@ -188,6 +188,7 @@ static void take_reached(struct iw_pool *pool, const json_t *object)
         pool->unreached = 0;
         if (version != NULL && pool->version == NULL)
             pool->version = iw_text_copy(version);
+        iw_device_add_json(&pool->device, json_object_get(object, "device"));
         return;
     }
     pool->unreached++;
@@ -413,6 +414,8 @@ int iw_pool_run_before(struct iw_pool *pool, struct iw_pool *first, char *error,
     pool->interrupted = first->interrupted;
     free(first->version);
     first->version = NULL;
+    iw_device_add(&pool->device, &first->device);
+    iw_device_free(&first->device);
     first->options = NULL;
     return status;
 }

@@ -52,13 +52,14 @@ struct iw_pool {
                            INCONCLUSIVE; 0: no end of it */
 
     /* What came out. */
-    bool reached;         /* some worker has reached the target */
-    char why_not[512];    /* why one did not, the last time */
-    unsigned unreached;   /* times in a row that the target could not be reached */
-    unsigned silent;      /* cases in a row, up to the last, in which the peer said nothing */
-    char *version;        /* of the target; NULL: not known. The caller frees it */
-    int interrupted;      /* the signal that ended the run early; 0: none */
-    char live_error[512]; /* what stopped the live capture; empty: nothing */
+    bool reached;            /* some worker has reached the target */
+    char why_not[512];       /* why one did not, the last time */
+    unsigned unreached;      /* times in a row that the target could not be reached */
+    unsigned silent;         /* cases in a row, up to the last, in which the peer said nothing */
+    char *version;           /* of the target; NULL: not known. The caller frees it */
+    struct iw_device device; /* what its agent says of it. The caller frees it */
+    int interrupted;         /* the signal that ended the run early; 0: none */
+    char live_error[512];    /* what stopped the live capture; empty: nothing */
 };
 
 /* After so many vain attempts in a row the rest is INCONCLUSIVE without another one. */
@@ -78,14 +79,15 @@ int iw_pool_run(struct iw_pool *pool, char *error, size_t room);
 
 /* Plays what `first` hands out before `pool` is run: in one worker, with the pool's options but
  * without captures. The caller has set the target, context, next and done of `first`; what a
- * sanitizer says at the target's end is left to the pool. A signal is left in pool->interrupted.
+ * sanitizer says at the target's end is left to the pool. A signal is left in pool->interrupted,
+ * what the target's agent says of the device in pool->device.
  * Returns as iw_pool_run(). */
 int iw_pool_run_before(struct iw_pool *pool, struct iw_pool *first, char *error, size_t room);
 
 /* worker.c: the child's side. Takes orders from `fd` and answers with JSON lines: {"group":PID},
- * {"trouble":TEXT}, {"reached":BOOL,"version":TEXT,"why":TEXT}, {"more":SECONDS} for who plays
- * cases again, {"charge":{"id":TEXT,"result":{...}}}, {"result":{...}}. Returns when the parent
- * closes its end. */
+ * {"trouble":TEXT}, {"reached":BOOL,"version":TEXT,"device":{...},"why":TEXT}, {"more":SECONDS} for
+ * who plays cases again, {"charge":{"id":TEXT,"result":{...}}}, {"result":{...}}. Returns when the
+ * parent closes its end. */
 struct iw_order {
     const struct iw_case *c; /* parent and child share the suite, which was there before the fork */
     unsigned round;

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text_tools.h"
 #include "baseline.h"
 #include "blocked.h"
 #include "host/complain.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "pool.h"
 #include "suite/suite.h"
 
@@ -251,6 +251,19 @@ void iw_record_conclude(struct iw_record *r)
     iw_blocked_resolve(r);
 }
 
+void iw_record_drop_captures(struct iw_record *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        struct iw_result *result = &r->entries[i].result;
+        if (result->verdict != IW_VERDICT_PASS || result->n_deviations > 0 || result->pcap == NULL)
+            continue;
+        unlink(result->pcap);
+        free(result->pcap);
+        result->pcap = NULL;
+        result->frames = 0;
+    }
+}
+
 bool iw_entry_as_pinned(const struct iw_entry *entry)
 {
     return entry->pinned == IW_PINNED_EXPECTED ||
@@ -316,6 +329,7 @@ void iw_record_free(struct iw_record *r)
         free(r->entries[i].restored);
     }
     iw_findings_free(&r->findings);
+    iw_device_free(&r->device);
     iw_texts_free(r->unknown);
     free(r->entries);
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/conform_case.h"
+#include "base/device.h"
 #include "base/result.h"
 #include "base/saved_run.h"
 #include "facts.h"
@@ -53,6 +54,7 @@ struct iw_record {
     const char *target_version; /* NULL: not known */
     const char *shard;          /* "2/3"; NULL: the run is none */
     const char *order;          /* "random,SEED"; NULL: that of the suite */
+    struct iw_device device;    /* owned */
     const char *again;          /* what a command to repeat a case starts with, up to the id */
     bool remarks;               /* the console prints them under PASS, too */
     const char *dir;            /* of results; NULL: none */
@@ -123,6 +125,10 @@ bool iw_record_charge(struct iw_record *r, const struct iw_baseline *b, struct i
 /* Makes the findings once no more rounds are to come. The rule of a case is then that of its
  * gravest finding: the reports accuse no other. */
 void iw_record_conclude(struct iw_record *r);
+
+/* Removes the captures of cases that passed and show nothing wrong, once all that is charged to
+ * them is known. */
+void iw_record_drop_captures(struct iw_record *r);
 
 /* Returns the exit status (host/complain.h). `reached`: the target was, at least once. */
 int iw_record_status(const struct iw_record *r, bool reached);

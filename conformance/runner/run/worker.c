@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/text_tools.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "iwarp/transport.h"
 
 static const struct iw_tun not_open = {.fd = -1, .net_ns = -1, .user_ns = -1};
@@ -113,8 +113,9 @@ bool iw_worker_open(struct iw_worker *w, const struct iw_order *order, struct iw
         crafted ? &w->tun : NULL, &w->target, error, sizeof(error));
     if (opened == IW_TARGET_OPENED) {
         say_group(w);
-        iw_worker_say(w, iw_got(json_pack("{s:b, s:o}", "reached", 1, "version",
-                                          iw_json_text(iw_target_version(w->target)))));
+        iw_worker_say(w, iw_got(json_pack("{s:b, s:o, s:O?}", "reached", 1, "version",
+                                          iw_json_text(iw_target_version(w->target)), "device",
+                                          iw_target_device(w->target))));
         return true;
     }
     out->verdict = opened == IW_TARGET_UNREACHED ? IW_VERDICT_INCONCLUSIVE : IW_VERDICT_ERROR;

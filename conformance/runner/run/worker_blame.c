@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_tools.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "iwarp/transport.h"
 #include "worker.h"
 

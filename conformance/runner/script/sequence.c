@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/result.h"
-#include "base/text_tools.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "iwarp/mpa.h"
 #include "iwarp/octets.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text_tools.h"
 #include "host/complain.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "iwarp/transport.h"
 #include "run/baseline.h"
 #include "run/survey.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/text_tools.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "iwarp/nearest.h"
 
 enum {

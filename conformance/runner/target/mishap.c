@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_tools.h"
 #include "crash.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 
 void iw_mishap_free(struct iw_mishap *m)
 {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/capability.h"
-#include "base/text_tools.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "iwarp/nearest.h"
 #include "iwarp/transport.h"
 
@@ -134,6 +134,7 @@ void iw_target_free(struct iw_target_spec *spec)
     free(spec->console);
     free(spec->coverage);
     free(spec->version);
+    iw_device_free(&spec->device);
     free(spec->program);
     free(spec);
 }

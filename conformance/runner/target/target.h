@@ -8,6 +8,7 @@
  */
 
 #include "base/conform_case.h"
+#include "base/device.h"
 #include "iwarp/quirk.h"
 #include "process.h"
 #include "station/tun.h"
@@ -47,11 +48,12 @@ struct iw_target_spec {
     double connect_within; /* seconds that this may take; 0: not said */
     double longest_timer;  /* seconds that it may be silent for by right; 0: not said */
     char *version;         /* shell command that prints its version; NULL: its agent's counts */
-    char *inside;          /* shell command that runs {command}, this program, where the peer is */
-    char *restart;         /* with `inside`: shell command that brings back what has ended there */
-    char *console;         /* with `inside`: shell command that prints what it has said */
-    char *coverage;        /* with `inside`: file there, see iwarp-fuzz --coverage */
-    char *program;         /* embedded: the agent's path */
+    struct iw_device device; /* what its file says of it */
+    char *inside;   /* shell command that runs {command}, this program, where the peer is */
+    char *restart;  /* with `inside`: shell command that brings back what has ended there */
+    char *console;  /* with `inside`: shell command that prints what it has said */
+    char *coverage; /* with `inside`: file there, see iwarp-fuzz --coverage */
+    char *program;  /* embedded: the agent's path */
     const char *arguments[IW_TARGET_ARGUMENTS]; /* embedded: of the agent; NULLs after them */
     struct iw_target_startup startup;           /* the station's part of the start-up ... */
     bool speaks;                                /* ... where it is said, or was found out */
@@ -164,6 +166,8 @@ struct iw_target *iw_target_of(struct iw_target_instance *instance);
 /* Returns the peer's version as the command of its file says, or its agent; NULL if there is none.
  */
 const char *iw_target_version(const struct iw_target_instance *instance);
+/* Returns what its agent says of the device, which the instance owns; NULL if there is none. */
+const json_t *iw_target_device(const struct iw_target_instance *instance);
 /* Returns the process group that the runner started for it; 0: none. */
 pid_t iw_target_group(const struct iw_target_instance *instance);
 /* Returns the name of the program that the runner started for it, not that of its shell; "the

@@ -35,7 +35,7 @@ static void unknown(lua_State *L, const char *field)
         "name",   "address",        "start",    "station",    "ready",   "connect", "class",
         "crc",    "markers",        "revision", "port",       "agent",   "can",     "cannot",
         "ask",    "connect_within", "inside",   "token_file", "restart", "console", "coverage",
-        "quirks", "longest_timer",  "ends",     "version"};
+        "quirks", "longest_timer",  "ends",     "version",    "device"};
     struct iw_nearest n;
 
     iw_nearest_begin(&n, field);
@@ -118,6 +118,26 @@ static void take_quirks(lua_State *L, struct iw_target_spec *spec)
     }
 }
 
+/* { name = ..., driver = ... } */
+static void take_device(lua_State *L, struct iw_target_spec *spec)
+{
+    expect(L, lua_istable(L, -1), "device",
+           "a table of texts: name, driver, firmware, kernel, operator");
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+        int field = 0;
+        while (
+            field < IW_DEVICE_FIELDS &&
+            (lua_type(L, -2) != LUA_TSTRING ||
+             strcmp(lua_tostring(L, -2), iw_device_field_name((enum iw_device_field)field)) != 0))
+            field++;
+        expect(L, field < IW_DEVICE_FIELDS, "device",
+               "its fields to be name, driver, firmware, kernel, operator");
+        iw_device_say(&spec->device, (enum iw_device_field)field, string_of(L, "device"));
+        lua_pop(L, 1);
+    }
+}
+
 static void take_field(lua_State *L, struct iw_target_spec *spec, const char *field)
 {
     if (strcmp(field, "class") == 0)
@@ -147,6 +167,8 @@ static void take_field(lua_State *L, struct iw_target_spec *spec, const char *fi
         take_agent(L, spec);
     else if (strcmp(field, "quirks") == 0)
         take_quirks(L, spec);
+    else if (strcmp(field, "device") == 0)
+        take_device(L, spec);
     else if (strcmp(field, "can") == 0 || strcmp(field, "cannot") == 0)
         take_words(L, spec, field[3] == 0, field);
     else

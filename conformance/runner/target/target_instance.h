@@ -23,6 +23,7 @@ struct iw_target_instance {
     bool used;           /* its process has had a connection (renew) */
     char *version;
     json_t *features; /* as the agent's hello says; NULL: no agent */
+    json_t *device;   /* likewise */
 };
 
 /* Starts the `start` command, and waits until the peer listens. */

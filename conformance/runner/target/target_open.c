@@ -269,6 +269,7 @@ static int say_hello(struct iw_target_instance *t, char *error, size_t room)
         snprintf(error, room, "the agent refuses: %s", why);
     t->version = iw_text_clean(version);
     t->features = json_incref(json_object_get(reply, "features"));
+    t->device = json_incref(json_object_get(reply, "device"));
     json_decref(reply);
     return why != NULL ? -1 : 0;
 }
@@ -457,6 +458,11 @@ const char *iw_target_version(const struct iw_target_instance *instance)
     return instance->version;
 }
 
+const json_t *iw_target_device(const struct iw_target_instance *instance)
+{
+    return instance->device;
+}
+
 pid_t iw_target_group(const struct iw_target_instance *instance)
 {
     return instance->process.pid;
@@ -503,6 +509,7 @@ void iw_target_close(struct iw_target_instance *t, char *trouble, size_t room)
         iw_process_trouble(&t->process, trouble, room);
     iw_process_free(&t->process);
     json_decref(t->features);
+    json_decref(t->device);
     free(t->version);
     free(t->log);
     free(t->its_output);

@@ -14,9 +14,9 @@
 
 #include "base/conform_case.h"
 #include "base/places.h"
-#include "base/text_tools.h"
 #include "folder.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 
 static struct folder folder;
 static char error[512];

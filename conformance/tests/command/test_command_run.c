@@ -63,7 +63,11 @@ static void verdicts_are_printed_and_written(void **state)
                  "");
     begins("r/run.json", "{");
     begins("r/journal.jsonl", "{");
-    begins("r/good.pcapng", "\x0a\x0d\x0d\x0a");
+    begins("r/bad.pcapng", "\x0a\x0d\x0d\x0a");
+    begins("r/good.pcapng", "no such file");
+    begins("r/report.html", "<!doctype html>");
+    conform_says("run --cases cases --keep all --results all good", 0, NULL, "");
+    begins("all/good.pcapng", "\x0a\x0d\x0d\x0a");
     conform_says("run --cases cases -v good", 0, NULL, "");
     begins("iwarp-conform-results/latest/run.json", "{");
 }

@@ -141,7 +141,7 @@ def judge(suite, name, result, rules):
     harness.equal(f"{name}: the cases that finding 1 blocks", result["findings"][0]["blocks"], len(blocked))
     for form in ("console", "xml", "html"):
         wanted = f"blocks    {len(blocked)} INCONCLUSIVE" if form == "console" else "blocked by finding 1"
-        harness.expect(f"{name}: {form} says what is blocked", not blocked or wanted in harness.read(suite.at(name + "." + form)))
+        harness.expect(f"{name}: {form} says what is blocked", not blocked or wanted in harness.report_text(suite.at(name + "." + form)))
     return {case["id"] for case in blocked}
 
 

@@ -64,7 +64,7 @@ def compare(conform, agent, lint, switch, every):
     with tempfile.TemporaryDirectory() as folder:
         bent = harness.script(os.path.join(folder, "bent"), f'#!/bin/sh\nexec "{agent}" "$@" {switch}\n')
         words = [] if every else [w for family in FAMILIES for w in ("--select", family)]
-        harness.run(conform, "run", "--agent", bent, "--time-scale", "0.34", "-j", "8", "--results", os.path.join(folder, "run"),
+        harness.run(conform, "run", "--agent", bent, "--time-scale", "0.34", "-j", "8", "--keep", "all", "--results", os.path.join(folder, "run"),
                     *words, status=None)
         roles = {c["id"]: c["role"] for c in harness.load(folder, "run", "run.json")["cases"]}
         with open(os.path.join(folder, "run", "journal.jsonl"), encoding="utf-8") as file:

@@ -31,7 +31,7 @@ class Bench:
         results = os.path.join(self.scratch, "r%d" % self.runs)
         report = results + ".json"
         bent = harness.script(os.path.join(self.scratch, "bent%d" % self.runs), "#!/bin/sh\nexec '%s' \"$@\" %s\n" % (self.agent, switches))
-        harness.run(self.conform, "run", "-j", "4", "--results", results, "--json", report, *(target or ("--agent", bent)), *words, status=status)
+        harness.run(self.conform, "run", "-j", "4", "--keep", "all", "--results", results, "--json", report, *(target or ("--agent", bent)), *words, status=status)
         out = harness.load(report)
         out["results"] = results
         return out

@@ -113,8 +113,58 @@ def files(run):
           "JUnit counts", suite.attrib)
     latest = run.at("iwarp-conform-results", "latest")
     run(0, "run", "good")
-    check(sorted(os.listdir(latest)) == ["good.pcapng", "journal.jsonl", "run.json"], "latest leads to the last run",
+    check(sorted(os.listdir(latest)) == ["journal.jsonl", "report.html", "run.json"], "latest leads to the last run",
           os.listdir(latest))
+    data = harness.page_data(latest, "report.html")
+    check(data["report"] == harness.load(latest, "run.json") and data["page"].endswith("/report.html"), "which has its page", data["page"])
+
+
+def captures(run):
+    """Those of cases that passed go, unless they are asked for; so it stays when the run goes on."""
+    out = run.at("kept")
+    kept = {name: name + ".pcapng" for name, (_, verdict) in CASES.items() if verdict != "PASS"}
+    there = lambda: {n[:-7]: n for n in os.listdir(out) if n.endswith(".pcapng")}
+    named = lambda: {c["id"]: os.path.basename(c["pcap"]) for c in harness.load(out, "run.json")["cases"] if c["pcap"]}
+    run(70, "run", "--results", out)
+    check(there() == named() == kept, "captures of what passed go, and JSON has null", there(), named())
+    check(all("frames" not in c for c in harness.load(out, "run.json")["cases"] if c["pcap"] is None), "nor frames")
+    run(70, "run", "--resume", out)
+    check(there() == named() == kept, "so it is when the run goes on", there(), named())
+    run(70, "run", "--keep", "all", "--results", out)
+    check(there() == named() == {name: name + ".pcapng" for name in CASES}, "--keep all keeps them", there(), named())
+    run(70, "run", "--resume", out)
+    check(there() == named() == {name: name + ".pcapng" for name in CASES}, "... when the run goes on, too", there(), named())
+    run(70, "run", "--keep", "failed", "--results", out)
+    check(there() == named() == kept, "failed is what is kept anyway", there(), named())
+    check("--keep some: expected failed or all" in run(64, "run", "--keep", "some").stderr, "other words are refused")
+    check("did not expect --keep" in run(64, "run", "--resume", out, "--keep", "all").stderr, "it cannot be changed later")
+
+
+def device(run):
+    """Who was tested, and by whom, is in every report; nobody is named who was not asked for."""
+    nobody = {"name": None, "driver": None, "firmware": None, "operator": None}
+    out = run.at("device")
+    run(0, "run", "good", "--results", out)
+    seen = harness.load(out, "run.json")["device"]
+    check(seen == dict(nobody, kernel=" ".join(os.uname()[i] for i in (0, 2))), "the agent says its kernel", seen)
+    path = run.write("known.lua", 'return { address = "127.0.0.1", start = "exec %s/iwarp-peer listen {host}:{port}", ready = "listening on",\n'
+                     '  device = { name = "<T6>", firmware = "1.27 \\n b", driver = "cxgb4", operator = "the lab" } }\n' % os.path.dirname(run.program))
+    junit = run.at("device.xml")
+    wanted = dict(nobody, name="<T6>", firmware="1.27   b", driver="cxgb4", kernel=None, operator="Ann")
+    done = run(0, "run", "good", "--target", path, "--operator", "Ann", "--results", out, "--junit", junit)
+    seen = harness.load(out, "run.json")["device"]
+    check(seen == wanted and harness.page_data(out, "report.html")["report"]["device"] == wanted, "the target file says the rest", seen)
+    check("device: <T6>, driver cxgb4, firmware 1.27   b, operator Ann\n" in done.stdout, "the console begins with it", done.stdout)
+    properties = {p.get("name"): p.get("value") for p in xml.etree.ElementTree.parse(junit).getroot().iter("property")}
+    check({"device-" + k: v for k, v in wanted.items() if v and k != "operator"}.items() <= properties.items() and
+          properties["operator"] == "Ann" and "device-kernel" not in properties, "JUnit has it", properties)
+    check("# device: <T6>, driver cxgb4, firmware 1.27   b, operator the lab\n" in run(0, "run", "good", "--target", path, "--tap").stdout, "TAP, too")
+    run(0, "run", "--resume", out)
+    check(harness.load(out, "run.json")["device"] == wanted, "and a run that goes on")
+    for wrong, said in (('"x"', "device: expected a table of texts"), ('{ nam = "x" }', "device: expected its fields to be name, driver"),
+                        ("{ name = 1 }", "device: expected a text"), ('{ "x" }', "device: expected its fields to be name, driver")):
+        path = run.write("wrong.lua", 'return { address = "127.0.0.1", port = 1, device = %s }\n' % wrong)
+        check(said in run(64, "run", "good", "--target", path).stderr, "device = %s is refused" % wrong)
 
 
 def tap(run):
@@ -191,7 +241,7 @@ def rounds(run):
     check(result["good"]["rounds"] == {"PASS": 3} and result["failing"]["rounds"] == {"FAIL": 3},
           "JSON has the rounds", result)
     captures = sorted(n.split(".")[0] for n in os.listdir(out) if n.endswith(".pcapng"))
-    check(captures == ["failing", "good"], "one capture a case stays", os.listdir(out))
+    check(captures == ["failing"], "one capture a case stays", os.listdir(out))
     run(64, "run", "good", "--repeat", "0")
 
 
@@ -280,6 +330,8 @@ def main(conform):
         elsewhere(run)
         console(run)
         files(run)
+        captures(run)
+        device(run)
         tap(run)
         baselines(run)
         rounds(run)

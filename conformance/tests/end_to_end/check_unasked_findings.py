@@ -195,7 +195,7 @@ class Suite(harness.Bench):
 def told_everywhere(suite, name, reason, rule):
     """What is wrong and the rule are in the console's text, in JUnit's and on the page."""
     for form in ("console", "xml", "html", "json"):
-        text = html.unescape(harness.read(suite.at(name + "." + form)))
+        text = html.unescape(harness.report_text(suite.at(name + "." + form)))
         if rule not in text or not (reason in text or json.dumps(reason)[1:-1] in text):
             sys.exit("--violate %s: %s (%s) is not in %s" % (name, reason, rule, form))
 

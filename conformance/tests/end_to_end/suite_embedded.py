@@ -4,8 +4,8 @@
 
 usage: suite_embedded.py IWARP-CONFORM FOLDER [LUA DECODE-DIR]
 
-Leaves in FOLDER, made anew: run.json, journal.jsonl and a capture of every case in pcaps/. Good if every
-case passed or was skipped, every case that was played has a capture, and the second decoder (DECODE-DIR), which shares nothing
+Leaves in FOLDER, made anew: run.json, journal.jsonl, report.html and a capture of every case in pcaps/. Good if every
+case passed or was skipped, every case that was played has a capture, the page holds all of them in less than 4 MB, and the second decoder (DECODE-DIR), which shares nothing
 with the runner, follows all of them and finds every header as the RFCs lay it out.
 """
 import pathlib
@@ -13,6 +13,8 @@ import shutil
 import sys
 
 import harness
+
+PAGE = 4 << 20  # octets
 
 
 def main(conform, folder, *decoder):
@@ -29,6 +31,11 @@ def main(conform, folder, *decoder):
     without = [case for case in played if not (pcaps / (case + ".pcapng")).is_file()]
     if without or len(played) < 2000:
         sys.exit("%d cases were played; without a capture: %s" % (len(played), ", ".join(without) or "none"))
+    page = harness.page_data(folder / "report.html")
+    silent = [c["id"] for c in page["report"]["cases"] if c["verdict"] == "PASS" and "exchange" not in c]
+    size = (folder / "report.html").stat().st_size
+    if len(page["report"]["cases"]) != len(cases) or silent or size >= PAGE:
+        sys.exit("the page has %d octets and %d cases; without an exchange: %s" % (size, len(page["report"]["cases"]), silent or "none"))
     if decoder:
         harness.run(*decoder, pcaps, stdout=None)
 

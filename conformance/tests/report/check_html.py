@@ -5,6 +5,7 @@ and shows hostile text as text.
 
 usage: check_html.py IWARP-CONFORM CHROMEDRIVER
 """
+import itertools
 import json
 import os
 import re
@@ -20,8 +21,7 @@ import harness
 from harness import check
 
 HOSTILE = "</script><!--<script>document.title='owned'</script><img src=x onerror=document.title='owned'>"
-SMALL = 380  # pixels
-ESCAPE, ENTER, TAB = "\ue00c", "\ue007", "\ue004"  # as WebDriver names them
+ESCAPE, ENTER, TAB, LEFT, RIGHT = "\ue00c", "\ue007", "\ue004", "\ue012", "\ue014"  # as WebDriver names them
 
 CASE = r"""-- SPDX-License-Identifier: BSD-3-Clause
 -- %(hostile)s
@@ -95,9 +95,10 @@ class Browser:
         except urllib.error.HTTPError as error:
             sys.exit("%s %s: %s" % (method, path, error.read().decode()))
 
-    def open(self, path):
+    def open(self, path, name=""):
         self.call("POST", "/url", {"url": "about:blank"})
-        self.call("POST", "/url", {"url": "file://" + urllib.parse.quote(path)})
+        self.call("POST", "/url", {"url": "file://" + urllib.parse.quote(path) + ("#" + name if name else "")})
+        self.until("document.querySelector('#tabs button')", "the page is there")
 
     def view(self, width, height, scheme):
         for command, parameters in (
@@ -150,8 +151,8 @@ FIRST = "a-failing,b-answer,c-noted,d-undecided,f-broken"
 
 def alone(browser, page):
     text = harness.read(page)
-    urls = set(re.findall(r"https?://[^\s\"'<>]*", text)) - {"http://www.w3.org/2000/svg"}
-    check(not urls and "default-src 'none'" in text, "the page names nothing outside of itself", urls)
+    urls = set(re.findall(r"https?://[^\s\"'<>]*", text)) - {"http://www.w3.org/2000/svg", "https://www.rfc-editor.org/rfc/rfc"}
+    check(not urls and "default-src 'none'" in text, "the page names nothing outside of itself but RFCs", urls)
     check(browser.run("return performance.getEntriesByType('resource').length") == 0, "and loads nothing")
 
 
@@ -159,6 +160,8 @@ def findings(browser):
     check(browser.run("return document.getElementById('tab-findings').getAttribute('aria-selected')") == "true", "the findings come first")
     lines = browser.run("return [...document.querySelectorAll('#findings details > summary')].map(e => e.innerText.split(/\\s+/).slice(0, 3).join(' '))")
     check(lines[:1] == ["FAIL 1. MPA-8-02"] and len(lines) >= 2, "each once, the gravest first", lines)
+    what = browser.run("return document.querySelector('#finding-1 .what').innerText")
+    check(what == harness.page_data(browser.page)["rules"]["MPA-8-02"]["text"], "in words of its rule", what)
     text = browser.run("return document.querySelector('#finding-1 .body').innerText")
     check("MPA-8-02 broken" in text and "--select " in text and "frame " in text, "with what shows it", text)
     link = browser.run("return document.querySelector('#finding-1 a[href$=pcapng]').getAttribute('href')")
@@ -166,6 +169,68 @@ def findings(browser):
     browser.run("location.hash = 'finding-2'")
     browser.until("document.querySelector('#finding-2').open", "a link to a finding opens it")
     browser.run("location.hash = ''; document.getElementById('tab-cases').click()")
+
+
+PART = "document.querySelector('[role=tab][aria-selected=true]').id"
+
+
+def links(browser, page):
+    """Each part, finding, case and rule has an address; "back" leads to where the reader was."""
+    report = harness.page_data(page)["report"]
+    for part in ("findings", "cases", "summary", "rules", "help"):
+        browser.open(page, part)
+        browser.until("%s === 'tab-%s'" % (PART, part), "#%s leads to its part" % part)
+    for name, part in (("finding-2", "findings"), ("case-g-good", "cases"), ("rule-MPA-8-02", "rules")):
+        browser.open(page, name)
+        browser.until("%s === 'tab-%s'" % (PART, part), "#%s leads to its part" % name)
+        at = "document.getElementById('%s')" % name
+        browser.until("(r => r.height > 0 && r.top >= 0 && r.top < innerHeight)(%s.getBoundingClientRect())" % at, "and to it")
+        check(browser.run("return [%s, ...%s.querySelectorAll('a')].some(e => e.hash === '#%s')" % (at, at, name)), "which links to itself")
+    wanted = ["finding-%d" % f["number"] for f in report["findings"]] + ["case-" + c["id"] for c in report["cases"]]
+    wanted += ["rule-" + rule for rule in harness.page_data(page)["rules"]]
+    missing = browser.call("POST", "/execute/sync", {"script": "return arguments[0].filter(id => !document.getElementById(id))", "args": [wanted]})
+    check(not missing, "all %d of them" % len(wanted), missing[:9])
+    hrefs = "return [...document.querySelectorAll('#rule-%s a.rfc')].map(a => a.href)"
+    check(browser.run(hrefs % "MPA-8-02".replace(".", "\\\\.")) == ["https://www.rfc-editor.org/rfc/rfc5044#section-8"], "a rule leads to its section")
+    check(browser.run("return [...document.querySelectorAll('#ruletable a.rfc')].map(a => a.hash).filter(h => !/^#(section-\\d+|appendix-[A-Z])(\\.\\d+)*$/.test(h))") == [],
+          "so does every other")
+    browser.open(page)
+    browser.run("document.getElementById('tab-summary').click(); document.getElementById('tab-rules').click(); location.hash = 'case-a-failing'")
+    browser.until("location.hash === '#case-a-failing' && %s === 'tab-cases'" % PART, "the address follows")
+    for part in ("rules", "summary", "findings"):
+        browser.run("history.back()")
+        browser.until("%s === 'tab-%s'" % (PART, part), "back leads to the %s" % part)
+    browser.run("document.querySelector('#finding-2 > summary').click()")
+    browser.until("location.hash === '#finding-2'", "what is opened names the address")
+    browser.open(page)
+    browser.run("document.getElementById('tab-cases').click()")
+
+
+def reached(browser, what):
+    """Tab leads there."""
+    for _ in range(60):
+        browser.press(TAB)
+        if browser.run("return document.activeElement.matches(\"%s\")" % what):
+            break
+    check(browser.run("const s = getComputedStyle(document.activeElement); return document.activeElement.matches(\"%s\") && s.outlineStyle === 'solid'" % what),
+          "Tab leads to %s, which shows the focus" % what)
+
+
+def tabbing(browser, page):
+    browser.open(page)
+    reached(browser, "#tiles [data-verdict=FAIL]")
+    reached(browser, "#tab-findings")
+    browser.press(RIGHT)
+    browser.until("%s === 'tab-cases' && document.activeElement.id === 'tab-cases'" % PART, "an arrow leads to the next part")
+    browser.press(LEFT)
+    reached(browser, "#finding-2 > summary")
+    browser.press(ENTER)
+    browser.until("document.getElementById('finding-2').open", "Enter opens a finding")
+    reached(browser, "#finding-2 a[href^='#case-']")
+    browser.press(ENTER)
+    browser.until("%s === 'tab-cases' && document.activeElement.closest('details.case').open" % PART, "and leads to a case")
+    browser.open(page)
+    browser.run("document.getElementById('tab-cases').click()")
 
 
 def filters(browser):
@@ -253,10 +318,10 @@ def summary(browser):
 
 
 def looks(browser):
-    """Light, dark, small: nothing is wider than the screen, and the colours change."""
+    """Light, dark, a desk and a phone: nothing is wider than the screen, and the colours change."""
     backs = set()
-    for scheme in ("light", "dark"):
-        browser.view(SMALL, 800, scheme)
+    for scheme, width in itertools.product(("light", "dark"), (1280, 390)):
+        browser.view(width, 800, scheme)
         browser.open(browser.page)
         backs.add(browser.run("return getComputedStyle(document.body).backgroundColor"))
         browser.run("location.hash = 'case-b-answer'")
@@ -264,16 +329,17 @@ def looks(browser):
         for part in ("findings", "cases", "summary", "rules", "help"):
             browser.run("document.getElementById('tab-%s').click()" % part)
             wide = browser.run("return document.documentElement.scrollWidth")
-            check(wide <= SMALL, "%s fits a small screen" % part, wide)
+            check(wide <= width, "%s fits %d pixels" % (part, width), wide)
     check(len(backs) == 2, "dark is not light", backs)
 
 
 def look(browser, page):
-    browser.page = page
     browser.open(page)
     check(browser.run("return document.title") == "iWARP conformance: embedded", "the page runs, and nothing else does")
     alone(browser, page)
     findings(browser)
+    links(browser, page)
+    tabbing(browser, page)
     filters(browser)
     one_case(browser, page)
     keyboard(browser)
@@ -289,6 +355,7 @@ def main(conform, driver):
     with tempfile.TemporaryDirectory() as folder:
         page = report(os.path.abspath(conform), folder)
         browser = Browser(driver)
+        browser.page = page
         try:
             browser.start()
             look(browser, page)

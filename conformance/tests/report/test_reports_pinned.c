@@ -27,6 +27,7 @@ static char ids[ENTRIES][16] = {"known", "better", "worse", "bare"};
 static const struct iw_rule *rules[1];
 static struct iw_case cases[ENTRIES];
 static struct iw_entry entries[ENTRIES];
+static char device[] = "n <1>", who[] = "w";
 static struct iw_record record;
 static char file[] = "d.d/f", reasons[2][2] = {"r", "n"}, *text;
 static size_t size;
@@ -62,6 +63,7 @@ static void begin(void)
                                 .target = "t",
                                 .target_class = "agent",
                                 .target_version = "v <2>",
+                                .device = {{[IW_DEVICE_NAME] = device, [IW_DEVICE_OPERATOR] = who}},
                                 .repeat = 1,
                                 .entries = entries,
                                 .count = ENTRIES,
@@ -146,6 +148,8 @@ static void junit_has_what_is_pinned(void **state)
        "      <property name=\"suite\" value=\"s\"/>\n"
        "      <property name=\"target\" value=\"t\"/>\n"
        "      <property name=\"target-version\" value=\"v &lt;2&gt;\"/>\n"
+       "      <property name=\"device-name\" value=\"n &lt;1&gt;\"/>\n"
+       "      <property name=\"operator\" value=\"w\"/>\n"
        "    </properties>\n"
        "    <testcase classname=\"f\" name=\"known\" file=\"f.lua\" line=\"7\" time=\"0.000000\">\n"
        "      <skipped message=\"FAIL as expected: why &quot;so&quot;\"/>\n"
@@ -184,6 +188,7 @@ static void junit_has_other_verdicts(void **state)
     entries[BARE].result.reason = reason;
     entries[BARE].file = "none";
     record.target_version = NULL;
+    record.device = (struct iw_device){{NULL}};
     record.verdicts[IW_VERDICT_SKIP] = 5;
     record.verdicts[IW_VERDICT_INCONCLUSIVE] = 3;
     record.verdicts[IW_VERDICT_ERROR] = 7;
@@ -269,6 +274,8 @@ static void json_names_the_target(void **state)
     is("{\n \"schema\": 1,\n \"tool\": {\n  \"name\": \"iwarp-conform\",\n  \"version\": \"1\"\n "
        "},\n \"suite\": {\n  \"version\": \"s\",\n  \"cases\": 0\n },\n \"target\": {\n  "
        "\"name\": \"t\",\n  \"class\": \"agent\",\n  \"version\": \"v <2>\"\n },\n "
+       "\"device\": {\n  \"name\": \"n <1>\",\n  \"driver\": null,\n  \"firmware\": null,\n  "
+       "\"kernel\": null,\n  \"operator\": \"w\"\n },\n "
        "\"started\": \"1970-01-02T00:00:00Z\",\n \"seconds\": 0.0,\n \"exit\": 3,\n "
        "\"summary\": {\n  \"PASS\": 1,\n  \"NOTE\": 1,\n  \"FAIL\": 2,\n  \"INCONCLUSIVE\": 0,\n  "
        "\"SKIP\": 9,\n  \"ERROR\": 0\n },\n \"facts\": [],\n \"findings\": [],\n \"cases\": "
@@ -466,11 +473,12 @@ static void facts_are_reported(void **state)
     begin();
     record.facts = &facts;
     iw_tap_facts(out, &record);
-    is("# fact revision: takes \\#2 only; say revision=2\n# fact crc: asks for CRCs\n");
+    is("# device: n <1>, operator w\n# fact revision: takes \\#2 only; say revision=2\n# fact crc: "
+       "asks for CRCs\n");
     begin();
     record.facts = &facts;
     iw_console_facts(out, &record);
-    is("target: takes #2 only\n  say revision=2\ntarget: asks for CRCs\n");
+    is("device: n <1>, operator w\ntarget: takes #2 only\n  say revision=2\ntarget: asks for CRCs\n");
     begin();
     record.facts = &facts;
     iw_junit_write(out, &record);

@@ -155,7 +155,7 @@ def refused(bench, names):
     other("another tool", '"name": "iwarp-conform",\n  "version": "', '"name": "iwarp-conform",\n  "version": "9', "its version is 9")
     suite = json.loads(report)["suite"]["version"]
     other("another suite", suite, "0123456789abcdef", "its suite is 0123456789abcdef")
-    other("another version of the target", '"version": "%s"\n },\n "shard"' % json.loads(report)["target"]["version"], '"version": "7"\n },\n "shard"',
+    other("another version of the target", '"version": "%s"\n },\n "device"' % json.loads(report)["target"]["version"], '"version": "7"\n },\n "device"',
           "its target's version is 7")
     other("a run that a signal ended", '"exit": 1', '"exit": 130', "this run is not over", "iwarp-conform run --resume other")
     other("no report", '"schema": 1', '"schema": 7', "expected the JSON report of a run")

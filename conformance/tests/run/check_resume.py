@@ -92,7 +92,7 @@ def goes_on(run, rng, name, *words):
     all_ids = ids_of(os.path.join(wanted, "run.json"))
     rounds = len(journaled(wanted)) // len(all_ids)
     done, kills = [], 0
-    begin = ["--results", out, *words]
+    begin = ["--results", out, "--keep", "all", *words]
     while len(done) < len(all_ids) * rounds * 3 // 4:
         ids = run.killed(out, len(done) + rng.choice((1, 2, 10, 40)), *begin)
         check(ids[:len(done)] == done and len(ids) >= len(done), "%s, killed after %d of %d" %
@@ -119,7 +119,7 @@ def keeps_the_capture(run):
     """The second round of a case had ended, and the first had not: the rounds played now take nothing from it."""
     out = run.at("second")
     journal = os.path.join(out, "journal.jsonl")
-    run.whole("--results", out, "-j1", "--repeat", "2", "mpa-startup-reset")
+    run.whole("--results", out, "--keep", "all", "-j1", "--repeat", "2", "mpa-startup-reset")
     head, first, second = harness.read(journal).splitlines()
     os.rename(json.loads(first)["pcap"], json.loads(second)["pcap"])
     harness.write(journal, "%s\n%s\n" % (head, second))

@@ -18,7 +18,7 @@
 #define HEAD                                                                                       \
     "{\"schema\":1,\"suite\":\"0123\",\"target\":\"T\",\"cases\":null,\"agent\":\"A\","            \
     "\"pcap-dir\":null,\"select\":[\"mpa-*\",\"x\"],\"time-scale\":2.5,\"repeat\":3,\"no-"         \
-    "quirks\":false}\n"
+    "quirks\":false,\"keep-all\":true,\"operator\":\"me\"}\n"
 #define BEGUN "{\"begun\":\"one\",\"deadline\":7.5}\n"
 #define ONE "{\"verdict\":\"PASS\",\"seconds\":0.5,\"id\":\"one\",\"round\":2}\n"
 #define TWO "{\"verdict\":\"FAIL\",\"seconds\":0.25,\"reason\":\"no\",\"id\":\"two\"}\n"
@@ -131,6 +131,8 @@ static void fill_head(void)
     head.agent = "A";
     head.time_scale = 2.5;
     head.repeat = 3;
+    head.keep_all = true;
+    head.operator= "me";
     head.select = select;
     head.n_select = 2;
 }
@@ -229,6 +231,8 @@ static void test_taken(void **state)
     assert_null(head.pcap_dir);
     assert_true(head.time_scale == 2.5);
     assert_int_equal(head.repeat, 3);
+    assert_true(head.keep_all);
+    assert_string_equal(head.operator, "me");
     assert_int_equal(head.n_select, 2);
     assert_string_equal(head.select[0], "mpa-*");
     assert_string_equal(head.select[1], "x");

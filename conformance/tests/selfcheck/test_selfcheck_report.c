@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/text_tools.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "recording.h"
 #include "selfcheck/selfcheck.h"
 

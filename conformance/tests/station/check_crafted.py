@@ -34,7 +34,7 @@ def refuse_unshare():
 
 
 def run(conform, folder, ids, limit=None):
-    return {c["id"]: c for c in harness.suite(conform, folder, *ids, preexec_fn=limit)["cases"]}
+    return {c["id"]: c for c in harness.suite(conform, folder, "--keep", "all", *ids, preexec_fn=limit)["cases"]}
 
 
 def packets(path):

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text_tools.h"
 #include "folder.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "target/target.h"
 #include "target/target_can.h"
 

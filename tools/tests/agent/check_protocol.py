@@ -3,7 +3,7 @@
 """Plays the example sessions of PROTOCOL.md against iwarp-agent: check_protocol.py AGENT PROTOCOL.md [--show]
 
 A block of lines "> ..." (the client's) and "< ..." (the agent's) is one session. What the agent says must be what stands
-there, but for values that no document can know: ports, STags, TOs, the version. The first time such a value appears it stands
+there, but for values that no document can know: ports, STags, TOs, versions. The first time such a value appears it stands
 for the agent's own, also in later requests. Events of different connections may come in another order than they are written.
 Every verb that the agent offers and every event must be in a table and in an example."""
 
@@ -18,7 +18,7 @@ import tempfile
 import harness
 
 PATIENCE = 60
-UNKNOWN = {"port", "stag", "to", "version", "remote_stag", "remote_to", "invalidate_stag", "invalidated"}
+UNKNOWN = {"port", "stag", "to", "version", "kernel", "remote_stag", "remote_to", "invalidate_stag", "invalidated"}
 
 
 def sessions(text):

@@ -78,7 +78,7 @@ for looks in 0 0 10 20 40 80 160; do
 done
 
 "$bin/iwarp-siw" exec rdma link show siw0/1 | grep -q 'state ACTIVE' || fail "siw0 is active"
-"$bin/iwarp-conform" run --target siw --results results mpa-startup-no-c >report 2>&1 || fail "$(cat report)"
+"$bin/iwarp-conform" run --target siw --keep all --results results mpa-startup-no-c >report 2>&1 || fail "$(cat report)"
 grep -q '^1 PASS, 0 NOTE, 0 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR' report || fail "$(cat report)"
 [ -s results/mpa-startup-no-c.pcapng ] || fail "the capture has come out"
 

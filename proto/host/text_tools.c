@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "text_tools.h"
+#include "host/text_tools.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_TEXT_TOOLS_H
-#define IW_RUNNER_TEXT_TOOLS_H
+#ifndef IW_HOST_TEXT_TOOLS_H
+#define IW_HOST_TEXT_TOOLS_H
 
 /* Texts that grow, lists of them, and files of them. Without memory these end the program. */
 
