@@ -117,13 +117,26 @@ def hunt(tree, harnesses, limit):
         return None, None, total
 
 
-def plant(tree, fault):
-    """Edits the tree. Returns the earlier text."""
+def text_of(tree, fault):
+    """The file that a fault edits, its path and its text."""
     path = os.path.join(tree, "proto", fault["file"])
     with open(path, encoding="utf-8") as f:
-        before = f.read()
-    if before.count(fault["old"]) != 1:
-        sys.exit(f"{fault['name']}: the text to replace is {before.count(fault['old'])} times in proto/{fault['file']}")
+        return path, f.read()
+
+
+def check_rows(rows):
+    """Each fault has its columns, and its text is once in its file."""
+    for row in rows:
+        if None in row or None in row.values():
+            sys.exit(f"planted.csv: {row['name']}: expected six columns; a text with a comma needs quotes")
+        count = text_of(ROOT, row)[1].count(row["old"])
+        if count != 1:
+            sys.exit(f"planted.csv: {row['name']}: the text to replace is {count} times in proto/{row['file']}")
+
+
+def plant(tree, fault):
+    """Edits the tree. Returns the earlier text."""
+    path, before = text_of(tree, fault)
     with open(path, "w", encoding="utf-8") as f:
         f.write(before.replace(fault["old"], fault["new"]))
     return path, before
@@ -137,7 +150,9 @@ def main():
     parser.add_argument("folder")
     options = parser.parse_args()
     with open(os.path.join(ROOT, "fuzz", "planted.csv"), newline="", encoding="utf-8") as f:
-        faults = [row for row in csv.DictReader(f) if not options.select or row["name"] in options.select]
+        rows = list(csv.DictReader(f))
+    check_rows(rows)
+    faults = [row for row in rows if not options.select or row["name"] in options.select]
     tree = os.path.abspath(options.folder)
     copy_tree(tree)
     harnesses = sorted({harness for fault in faults for harness in fault["harnesses"].split()})
