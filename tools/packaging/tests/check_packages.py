@@ -42,8 +42,11 @@ class Root:
 
     def versions(self):
         """The packages of ours that dpkg knows, even those whose settings only are left."""
-        rows = self.run("dpkg-query", "-W", "-f=${Package} ${Version} ${db:Status-Status}\n").splitlines()
-        return {package: (version, status) for package, version, status in map(str.split, rows) if "iwarp" in package}
+        rows = self.run("dpkg-query", "-W", "-f=${Package} ${Version}\n").splitlines()
+        return {package: version for package, version in map(str.split, rows) if "iwarp" in package}
+
+    def releases(self):
+        return {version.split("-")[1] for version in self.versions().values()}
 
 
 def build(release, where):
@@ -88,7 +91,7 @@ def check_programs(root):
     root.run("iwarp-golden", "/usr/share/iwarp/conformance/lib", "/usr/share/iwarp/pcaps/scripts", "/root/golden")
     check(harness.octets(root.folder, "root/golden/violations/ddp-msn-gap-broken.pcapng") == harness.octets(TOP, CAPTURE), "iwarp-golden writes the committed captures")
     maps = root.run("iwarp-run", "cat", "/proc/self/maps")
-    check("/usr/lib/x86_64-linux-gnu/iwarp/libibverbs.so.1" in maps, "iwarp-run finds its library", maps)
+    check(re.search("/usr/lib/[^/]+/iwarp/libibverbs.so.1", maps), "iwarp-run finds its library", maps)
     harness.run(ROOT_SH, "run", root.folder, "iwarp-siw", "status", status=3)
     # gcc has come with iwarp-siw.
     shutil.copy(os.path.join(TOP, "proto/tests/library/consumer.c"), os.path.join(root.folder, "root"))
@@ -112,14 +115,14 @@ def main(folder):
         inside = ["/" + os.path.relpath(path, root.folder) for path in first]
         root.apt("install", "tshark", *inside)
         ours = set(root.versions())
-        check(len(ours) == len(first) and {version for version, _ in root.versions().values()} == {"0.1.0-1"}, f"{len(first)} packages install from files", root.versions())
+        check(len(ours) == len(first) and root.releases() == {"1"}, f"{len(first)} packages install from files", root.versions())
         root.run("dpkg", "--purge", *ours)
         before = root.files()
 
         root.apt("install", *inside)
         check_programs(root)
         root.apt("install", *("/" + os.path.relpath(path, root.folder) for path in second))
-        check({version for version, _ in root.versions().values()} == {"0.1.0-2"}, "they are upgraded", root.versions())
+        check(root.releases() == {"2"}, "they are upgraded", root.versions())
         check(root.run("iwarp-conform", "list").count("\n") > 2000, "and work")
         root.apt("remove", *ours)
         check(not root.versions(), "removed, they have no settings left", root.versions())
