@@ -23,10 +23,11 @@ def catalogue():
 def rule(name, row):
     """A rule as SARIF has it; `row` of the catalogue, or None."""
     if row is None:
-        return {"id": name, "shortDescription": {"text": name}, "help": {"text": name}}
+        return {"id": name, "shortDescription": {"text": name}, "help": {"text": name}, "defaultConfiguration": {"level": "warning"}}
     link = f"https://www.rfc-editor.org/rfc/rfc{row['rfc']}#section-{row['section']}"
     where = f"RFC {row['rfc']} section {row['section']}, {row['level']}"
-    return {"id": name, "name": name, "shortDescription": {"text": row["requirement"]}, "fullDescription": {"text": f"{row['requirement']} ({where})"},
+    return {"id": name, "name": name, "defaultConfiguration": {"level": "error" if row["level"].startswith("MUST") else "warning"},
+            "shortDescription": {"text": row["requirement"]}, "fullDescription": {"text": f"{row['requirement']} ({where})"},
             "helpUri": link, "help": {"text": f"{where}: {row['requirement']}", "markdown": f"[{where}]({link}): {row['requirement']}"}}
 
 
@@ -45,12 +46,17 @@ def sentence(finding):
     return f"{text} (cases: {' '.join(finding['cases'][:5])}{' ...' if len(finding['cases']) > 5 else ''})"
 
 
+def fingerprint(finding, target):
+    """The same for the same finding of another day; the key and the form are those that GitHub compares."""
+    return hashlib.sha256(f"{target}\n{finding['rule']}\n{finding['text']}".encode()).hexdigest()[:16] + ":1"
+
+
 def sarif(report, found, target):
     rules, names = catalogue(), sorted({finding["rule"] for finding in found})
     cases = {case["id"]: case for case in report["cases"]}
     results = [{"ruleId": finding["rule"], "ruleIndex": names.index(finding["rule"]), "level": LEVELS.get(finding["verdict"], "note"),
                 "message": {"text": sentence(finding)}, "locations": [location(finding, cases, target)],
-                "partialFingerprints": {"iwarpFinding/v1": hashlib.sha256(f"{target}\n{finding['rule']}\n{finding['text']}".encode()).hexdigest()}} for finding in found]
+                "partialFingerprints": {"primaryLocationLineHash": fingerprint(finding, target)}} for finding in found]
     driver = {"name": "iwarp-conform", "semanticVersion": report["tool"]["version"], "rules": [rule(name, rules.get(name)) for name in names]}
     return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
 

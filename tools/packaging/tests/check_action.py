@@ -93,7 +93,8 @@ def check_runs(action, programs, folder):
     check(rule["helpUri"] == "https://www.rfc-editor.org/rfc/rfc5041#section-7.1" and rule["help"]["text"], "and links to its section")
     place = result["locations"][0]["physicalLocation"]
     check(place["artifactLocation"]["uri"] == "conformance/cases/ddp/tagged-stag.lua" and place["region"]["startLine"] > 1, "a place that is relative to the checkout", place)
-    check(re.fullmatch(r"[0-9a-f]{64}", result["partialFingerprints"]["iwarpFinding/v1"]), "and a fingerprint")
+    check(re.fullmatch(r"[0-9a-f]{16}:1", result["partialFingerprints"]["primaryLocationLineHash"]), "and a fingerprint")
+    check(rule["defaultConfiguration"]["level"] == "error", "a broken MUST is an error")
     check("| DDP-7.1-10 |" in harness.read(wrong.summary), "the summary of the job names it, too")
 
     lost = Runner(action, os.path.join(folder, "lost"), target="nosuch", program=conform)
