@@ -11,4 +11,4 @@ if [ "${1-}" = --fix ]; then
     exit
 fi
 sources | xargs -0 clang-format --dry-run --Werror
-git ls-files -z -- '*.sh' .ci/run tools/dev tools/siw tools/siw.d/siw-agent 'tools/siw.d/siw-rping-*' | xargs -0 shellcheck
+git ls-files -z -- '*.sh' .ci/run tools/container tools/dev tools/siw tools/siw.d/siw-agent 'tools/siw.d/siw-rping-*' | xargs -0 shellcheck

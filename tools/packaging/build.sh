@@ -15,6 +15,10 @@ folder=build-packages
 log=$folder/log
 mkdir -p "$folder"
 
+# Two at a time would take packages from each other.
+exec 9>"$folder/lock"
+flock 9
+
 # quiet COMMAND...: prints what it said only if it fails.
 quiet() {
     "$@" >"$log" 2>&1 || {
