@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,9 @@
 enum { MEMORY = 512 * 1024 * 1024, ERROR_ROOM = 1024, OPERANDS = 3 };
 
 const char *golden_folder;
+
+/* The exit status if a script, or what it wants, fails. */
+static int failure = IW_EXIT_FAILURE;
 
 static int is_script(const struct dirent *entry)
 {
@@ -59,8 +63,10 @@ static void write_manifest(lua_State *L, const char *text)
     const char *path = lua_pushfstring(L, "%s/manifest.json", golden_folder);
     FILE *file = fopen(path, "w");
 
-    if (!file || fputs(text, file) < 0 || fclose(file))
+    if (!file || fputs(text, file) < 0 || fclose(file)) {
+        failure = IW_EXIT_OUTPUT;
         luaL_error(L, "%s: cannot be written", path);
+    }
 }
 
 /* build(vocabulary) */
@@ -88,6 +94,12 @@ static int build(lua_State *L)
     lua_call(L, 0, 1);
     write_manifest(L, luaL_checkstring(L, -1));
     return 0;
+}
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    _exit(IW_EXIT_INTERRUPTED);
 }
 
 static void offer_folders(const struct iw_offers *to, size_t operand)
@@ -128,9 +140,9 @@ int main(int argc, char **argv)
     script.file = argv[first + 1];
     golden_folder = argv[first + 2];
     char error[ERROR_ROOM];
-    status = IW_EXIT_TESTER;
+    signal(SIGINT, on_interrupt);
     if (iw_script_open(&script, error, sizeof(error)) < 0) {
-        iw_complain("%s", error);
+        status = iw_complain_exit(failure, "%s", error);
     } else {
         lua_State *L = script.L;
 
@@ -139,7 +151,7 @@ int main(int argc, char **argv)
         if (lua_pcall(L, 1, 0, 0) == LUA_OK)
             status = 0;
         else
-            iw_complain("%s", luaL_tolstring(L, -1, NULL));
+            status = iw_complain_exit(failure, "%s", luaL_tolstring(L, -1, NULL));
     }
     iw_script_close(&script);
     return status;

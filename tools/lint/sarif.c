@@ -148,11 +148,11 @@ static json_t *rule_json(const struct iw_rule *r)
                                 appendix ? "appendix" : "section", r->section);
     char *help = iw_text_format("%s: %s", full, r->text);
     char *marked = iw_text_format("[%s](%s): %s", full, link, r->text);
-    json_t *rule = json_pack(
-        "{s:s, s:s, s:{s:s}, s:{s:s}, s:{s:s, s:s}, s:s, s:{s:s}, s:{s:[s, s]}}", "id", r->id,
-        "name", r->id, "shortDescription", "text", r->text, "fullDescription", "text", full, "help",
-        "text", help, "markdown", marked, "helpUri", link, "defaultConfiguration", "level",
-        level(r), "properties", "tags", "iwarp", iw_level_name(r->level));
+    json_t *rule =
+        json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s, s:s}, s:s, s:{s:s}, s:{s:[s, s]}}", "id", r->id,
+                  "shortDescription", "text", r->text, "fullDescription", "text", full, "help",
+                  "text", help, "markdown", marked, "helpUri", link, "defaultConfiguration",
+                  "level", level(r), "properties", "tags", "iwarp", iw_level_name(r->level));
     free(marked);
     free(help);
     free(link);
@@ -165,11 +165,10 @@ static json_t *unjudged_json(void)
     static const char text[] = "The capture does not show what a side sent from here on.";
     static const char help[] = "A side cannot be judged any more: octets are missing in the "
                                "capture, or nothing shows where an FPDU begins. It is no finding.";
-    return json_pack("{s:s, s:s, s:{s:s}, s:{s:s}, s:{s:s}, s:s, s:{s:s}}", "id", UNJUDGED, "name",
-                     UNJUDGED, "shortDescription", "text", text, "fullDescription", "text", help,
-                     "help", "text", help, "helpUri",
-                     "https://www.rfc-editor.org/rfc/rfc5044#section-4", "defaultConfiguration",
-                     "level", "none");
+    return json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}, s:s, s:{s:s}}", "id", UNJUDGED,
+                     "shortDescription", "text", text, "fullDescription", "text", help, "help",
+                     "text", help, "helpUri", "https://www.rfc-editor.org/rfc/rfc5044#section-4",
+                     "defaultConfiguration", "level", "none");
 }
 
 void iw_lint_sarif_end(const struct iw_lint_sarif *s, FILE *to)

@@ -6,7 +6,8 @@
  * perf_control.c  lines of JSON         perf_server.c  the other side of them
  * lane.c          a lane's connections  perf_stats.c   medians
  * perf_rdma.c     a lane of iWARP       perf_table.c   the printed table
- * perf_tcp.c      the baseline          perf_report.c, plot.c  JSON, a page
+ * perf_tcp.c      the baseline          perf_report.c, perf_page.c, plot.c  JSON, a page
+ * perf_context.c  host and command line
  *
  * A lane is a set of connections of one kind (plain TCP; iWARP with or without CRC and Markers).
  * All lanes are opened first. A slice is one test with one size on one lane; a round is one slice
@@ -242,15 +243,37 @@ struct perf_result {
     double cpu_gib[2], cpu_message[2]; /* seconds a GiB, us a message: client and server */
     double calls[2];                   /* system calls a message: client and server */
     double cpu_ratio;                  /* both ends together, over the baseline's */
+    double ratio_of_medians;           /* of `value` and the baseline's, 0: not known; `ratio`
+                                        * is what counts */
+};
+
+/* Returns true if the two ratios lie on different sides of 1, or a twentieth apart: a reader who
+ * divides the medians would think that the ratio is wrong. */
+static inline bool perf_ratios_differ(const struct perf_result *r)
+{
+    double a = r->ratio.median, b = r->ratio_of_medians;
+    return b > 0 && ((a < 1) != (b < 1) || a > 1.05 * b || b > 1.05 * a);
+}
+
+/* Where and when a run was made. */
+struct perf_context {
+    char host[65], cpu[128], kernel[256], began[32] /* UTC */, command[1024];
+    unsigned cpus; /* that the process may use */
 };
 
 struct perf_results {
     struct perf_result *list;
     size_t count;
+    const struct perf_context *context; /* NULL: not known */
     bool interrupted; /* the last test may have fewer rounds, and others may be missing */
 };
 
-/* ---- perf_table.c, perf_report.c, plot.c ---- */
+/* ---- perf_context.c ---- */
+
+/* Finds out about this host and this process. */
+void perf_context_read(struct perf_context *context);
+
+/* ---- perf_table.c, perf_report.c, perf_page.c ---- */
 
 /* Returns 0: plain TCP, 1: iWARP, 2: with CRC, 3: with Markers, 4: with both. */
 int perf_lane_kind(const struct perf_setup *setup);

@@ -45,6 +45,7 @@ struct client {
     struct series series[PERF_LANES];
     struct perf_result list[PERF_TESTS * PERF_SIZES * PERF_LANES];
     struct perf_results results; /* of the list */
+    struct perf_context context;
     struct soak soak;
     uint32_t seed;
 };
@@ -293,6 +294,9 @@ static void conclude(struct client *c, const struct perf_run *run, size_t lane, 
                               .rate = perf_spread(s->rate, rounds),
                               .ratio = perf_spread(s->ratio, compared),
                               .cpu_ratio = perf_spread(s->cpu_ratio, compared).median};
+    const struct perf_result *base = r - lane; /* the lanes of a test follow each other */
+    if (compared > 0 && base->value.median > 0)
+        r->ratio_of_medians = r->value.median / base->value.median;
     for (int end = 0; end < 2; end++) {
         double each = perf_spread(s->cpu[end], rounds).median;
         r->calls[end] = perf_spread(s->calls[end], rounds).median;
@@ -464,6 +468,8 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
     c->plan = plan;
     c->control.fd = -1;
     c->results.list = c->list;
+    c->results.context = &c->context;
+    perf_context_read(&c->context);
     pin(plan->cpu[0]);
     iw_standard_catch_interrupt();
     int status = perf_report_possible(plan) ? IW_EXIT_OUTPUT : connect_all(c, host_port);

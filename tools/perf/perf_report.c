@@ -28,14 +28,15 @@ static json_t *result(const struct perf_plan *plan, const struct perf_result *r)
                             r->cpu_gib[0], "server_s_per_gib", r->cpu_gib[1]);
     json_t *calls = json_pack("{sf sf}", "client", r->calls[0], "server", r->calls[1]);
     /* o*: leaves the member out if it is NULL */
-    return json_pack("{ss sI sI so so so so so so* so* so* so*}", "test", perf_test_names[r->test],
-                     "size", (json_int_t)r->size, "messages", (json_int_t)r->count, "lane",
-                     lane(&plan->lanes[r->lane]), latency ? "microseconds" : "gigabytes_per_second",
-                     spread(r->value), "messages_per_second", spread(r->rate), "cpu", cpu,
-                     "system_calls_per_message", calls, "p99", latency ? json_real(r->p99) : NULL,
-                     "p99_9", latency ? json_real(r->p999) : NULL, "ratio_to_tcp",
-                     compared ? spread(r->ratio) : NULL, "cpu_ratio_to_tcp",
-                     compared ? json_real(r->cpu_ratio) : NULL);
+    return json_pack(
+        "{ss sI sI so so so so so so* so* so* so* so*}", "test", perf_test_names[r->test], "size",
+        (json_int_t)r->size, "messages", (json_int_t)r->count, "lane", lane(&plan->lanes[r->lane]),
+        latency ? "microseconds" : "gigabytes_per_second", spread(r->value), "messages_per_second",
+        spread(r->rate), "cpu", cpu, "system_calls_per_message", calls, "p99",
+        latency ? json_real(r->p99) : NULL, "p99_9", latency ? json_real(r->p999) : NULL,
+        "ratio_to_tcp", compared ? spread(r->ratio) : NULL, "cpu_ratio_to_tcp",
+        compared ? json_real(r->cpu_ratio) : NULL, "ratio_of_medians_to_tcp",
+        compared && r->ratio_of_medians > 0 ? json_real(r->ratio_of_medians) : NULL);
 }
 
 static int unwritable(const char *path)
@@ -97,6 +98,12 @@ int perf_report_json(const struct perf_plan *plan, const struct perf_results *re
         "threads", (json_int_t)s->threads, "socket_buffer", (json_int_t)s->socket_buffer,
         "congestion", congestion, "polling", s->poll, "both_ways", plan->both, "verified",
         plan->verify, "interrupted", results->interrupted, "results", list);
+    const struct perf_context *c = results->context;
+    if (c != NULL)
+        json_object_set_new(all, "context",
+                            json_pack("{ss ss sI ss ss ss ss}", "host", c->host, "cpu", c->cpu,
+                                      "cpus", (json_int_t)c->cpus, "kernel", c->kernel, "version",
+                                      IW_VERSION, "began", c->began, "command", c->command));
     FILE *out = strcmp(plan->json, "-") == 0 ? stdout : fopen(plan->json, "w");
     bool bad = out == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
                fputc('\n', out) == EOF;

@@ -66,5 +66,11 @@ void perf_table_row(const struct perf_plan *plan, const struct perf_result *r)
     if (plan->baseline && r->lane > 0)
         fprintf(out, " %-26s %.2f", print_spread(spread, &r->ratio), r->cpu_ratio);
     fprintf(out, "\n");
+    if (plan->baseline && r->lane > 0 && perf_ratios_differ(r))
+        fprintf(
+            out,
+            "%-10s %8s the medians of both lanes give a ratio of %.3f; %.3f is the median of the "
+            "rounds' ratios, which compare what ran at the same time\n",
+            "", "", r->ratio_of_medians, r->ratio.median);
     fflush(out);
 }

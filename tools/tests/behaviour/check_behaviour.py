@@ -8,6 +8,7 @@ import csv
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -166,7 +167,7 @@ def peer_traces(programs, folder):
 def statuses_of(page):
     """The numbers that the section EXIT STATUS of a man page explains."""
     section = re.search(r"^\.SH EXIT STATUS\n(.*?)(?=^\.SH |\Z)", page, re.M | re.S)
-    return set(re.findall(r"^(?:\.B )?\"?(\d+)\b", section.group(1), re.M)) if section else set()
+    return set(re.findall(r"^\.B (\d+)$", section.group(1), re.M)) if section else set()
 
 
 def pages(programs, man):
@@ -183,6 +184,10 @@ def pages(programs, man):
         here = statuses_of(page)
         equal(f"{program}(1) and iwarp(7)", sorted(here), sorted(s for s, names in table.items() if program in names))
         expect(f"{program}(1) names iwarp(7)", "iwarp (7)" in page, "SEE ALSO")
+    if shutil.which("mandoc"):
+        for name in ["iwarp.7"] + [program + ".1" for program in PROGRAMS]:
+            said = harness.run("mandoc", "-Tlint", "-Wwarning", os.path.join(man, name), status=None).stdout.splitlines()
+            equal(f"mandoc on {name}", [line for line in said if "missing date" not in line], [])
     for row in csv.DictReader(harness.read(TABLE).splitlines()):
         expect(f"{row['program']}: status {row['status']} is in its page", row["status"] in statuses_of(harness.read(man, row["program"] + ".1")))
 

@@ -128,7 +128,7 @@ static void the_frame_of_sarif(void **state)
     static const char *const occurred[] = {"MPA-1.2-01", "MPA-4.1-04", "MPA-3-03", "MPA-3-05",
                                            "MPA-3-06"};
     static const char *const first =
-        "\n{\"id\":\"MPA-1.2-01\",\"name\":\"MPA-1.2-01\",\"shortDescription\":{\"text\":\"A "
+        "\n{\"id\":\"MPA-1.2-01\",\"shortDescription\":{\"text\":\"A "
         "receiver that passes ULPDUs upward out of order keeps track of the order the sender used "
         "and learns when gaps are filled\"},\"fullDescription\":{\"text\":\"RFC 5044 section 1.2, "
         "MUST\"},\"help\":{\"text\":\"RFC 5044 section 1.2, MUST: A receiver that passes ULPDUs "

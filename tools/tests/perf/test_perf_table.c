@@ -151,6 +151,24 @@ static void test_rows(void **state)
         "     8.50 + 9.25     0.625  0.5 + 0.0625\n"
         "send-bw       65536 iwarp             4.500 (4.250 .. 5.750)                      68665"
         "     8.50 + 9.25     0.625  0.5 + 0.0625 1.000 (1.000 .. 1.000)     1.00\n");
+    /* The two ratios contradict each other: on both sides of 1, or apart. */
+    static const struct {
+        double ratio, medians;
+        bool explained;
+    } ratios[] = {{0.99, 1.01, true}, {1.01, 0.99, true}, {2, 2.125, true}, {2.125, 2, true},
+                  {2, 2.09, false},   {0.5, 0.51, false}, {1, 1, false},    {0.5, 0, false}};
+    for (size_t i = 0; i < sizeof(ratios) / sizeof(ratios[0]); i++) {
+        char expected[256];
+        next.ratio.median = ratios[i].ratio;
+        next.ratio_of_medians = ratios[i].medians;
+        snprintf(expected, sizeof(expected),
+                 "the medians of both lanes give a ratio of %.3f; %.3f is the median of the "
+                 "rounds' ratios, which compare what ran at the same time\n",
+                 ratios[i].medians, ratios[i].ratio);
+        catch_from(1);
+        perf_table_row(&plan, &next);
+        assert_int_equal(strstr(caught(), expected) != NULL, ratios[i].explained);
+    }
     plan.baseline = false;
     catch_from(1);
     perf_table_row(&plan, &latency);
@@ -207,7 +225,7 @@ static void test_json(void **state)
         "{\n \"tool\": \"iwarp-perf\",\n \"schema\": 1,\n \"rounds\": 7,\n \"connections\": 3,\n"
         " \"window\": 17,\n \"mss\": 1400,\n \"mulpdu\": 900,\n \"threads\": 2,\n"
         " \"socket_buffer\": 65537,\n \"congestion\": \"reno3\",\n \"polling\": true,\n"
-        " \"both_ways\": false,\n \"verified\": true,\n \"results\": [\n"
+        " \"both_ways\": false,\n \"verified\": true,\n \"interrupted\": false,\n \"results\": [\n"
         "  {\n   \"test\": \"send-bw\",\n   \"size\": 65536,\n   \"messages\": 777,\n"
         "   \"lane\": {\n    \"name\": \"tcp\",\n    \"transport\": \"tcp\",\n"
         "    \"crc\": false,\n    \"markers\": false\n   },\n"
@@ -244,14 +262,26 @@ static void test_json(void **state)
     plan.json = "-";
     plan.both = true;
     results.count = 0;
+    results.interrupted = true;
+    static const struct perf_context context = {.host = "lab",
+                                                .cpu = "R",
+                                                .cpus = 4,
+                                                .kernel = "Linux",
+                                                .began = "then",
+                                                .command = "iwarp-perf local"};
+    results.context = &context;
     catch_from(1);
     assert_int_equal(perf_report_json(&plan, &results), 0);
     assert_string_equal(caught(),
                         "{\n \"tool\": \"iwarp-perf\",\n \"schema\": 1,\n \"rounds\": 7,\n"
                         " \"connections\": 1,\n \"window\": 128,\n \"mss\": 0,\n \"mulpdu\": 0,\n"
                         " \"threads\": 1,\n \"socket_buffer\": 0,\n \"congestion\": \"reno1\",\n"
-                        " \"polling\": false,\n \"both_ways\": true,\n \"verified\": false,\n"
-                        " \"results\": []\n}\n");
+                        " \"polling\": false,\n \"both_ways\": true,\n \"verified\": false,\n "
+                        "\"interrupted\": true,\n"
+                        " \"results\": [],\n \"context\": {\n  \"host\": \"lab\",\n"
+                        "  \"cpu\": \"R\",\n  \"cpus\": 4,\n  \"kernel\": \"Linux\",\n"
+                        "  \"version\": \"" IW_VERSION "\",\n  \"began\": \"then\",\n"
+                        "  \"command\": \"iwarp-perf local\"\n }\n}\n");
 }
 
 /* Standard output that takes nothing is what main sees, and says. */
@@ -283,7 +313,7 @@ static void test_json_into_full(void **state)
 static void test_not_written(void **state)
 {
     struct perf_plan plan = plan_of(true);
-    struct perf_results none = {0};
+    struct perf_results none = {.interrupted = true};
     (void)state;
     plan.json = plan.html = "/dev/full";
     catch_from(2);
@@ -411,6 +441,16 @@ static void test_page(void **state)
         list[results.count++] = row(PERF_READ_BW, 1024, lane, 2 + (double)lane, 1.5 + (double)lane);
         list[results.count++] = row(PERF_READ_BW, 3072, lane, 3 + (double)lane, 1.75);
     }
+    static const struct perf_context context = {.host = "lab<7>",
+                                                .cpu = "R & D",
+                                                .cpus = 4,
+                                                .kernel = "Linux 6.1, x86_64",
+                                                .began = "2026-01-02T03:04:05Z",
+                                                .command = "iwarp-perf local --html all.html"};
+    results.context = &context;
+    results.interrupted = true;
+    list[results.count - 1].ratio_of_medians = 0.75;
+    list[results.count - 3].ratio_of_medians = 1.75; /* near enough */
     compare_page(&plan, &results, "all.html");
 }
 
@@ -420,7 +460,7 @@ static void test_small_page(void **state)
     struct perf_result list[] = {row(PERF_SEND_LAT, 64, 0, 3, 0), row(PERF_SEND_BW, 512, 1, 0, 0)};
     struct perf_results results = {.list = list, .count = 2};
     (void)state;
-    list[0].p99 = 5000; /* more than a decade above the median is beyond the plot */
+    list[0].p999 = 5000; /* more than three decades above the median is beyond the plot */
     compare_page(&plan, &results, "few.html");
 }
 
