@@ -56,7 +56,7 @@ def statuses(run):
     run(64, "self-check", "--target", "embedded")
     print("ok - exit 64 for wrong command lines")
     run(70, "run", "good", "--agent", "/nonexistent/agent")
-    run(70, "run", "good", "--junit", "/nonexistent/report")
+    run(73, "run", "good", "--junit", "/nonexistent/report")
     run(70, "run", "good", "--capture", "no-such-interface")
     print("ok - exit 70 for what the tester cannot do")
 
