@@ -89,6 +89,14 @@ static int set_shard(void *context, const char *value, char *error, size_t room)
     return read_part(value, &c->shard, &c->shards, error, room);
 }
 
+static int set_colour(void *context, const char *value, char *error, size_t room)
+{
+    struct iw_command *c = context;
+    return iw_host_colour_read(value, &c->colour)
+               ? IW_OPTION_TAKEN
+               : iw_option_wrong(error, room, "expected auto, always or never");
+}
+
 static int set_order(void *context, const char *value, char *error, size_t room)
 {
     struct iw_command *c = context;
@@ -156,6 +164,8 @@ static const struct iw_option options[] = {
     {"verbose", 'v', NULL,
      "name the cases that passed or were skipped, too; replay: print every message as it happens",
      REPORT, FLAG(verbose)},
+    {"color", 0, "WHEN", "colours: auto (default: on a terminal, unless NO_COLOR), always or never",
+     REPORT, IW_OPTION_CALLS(set_colour)},
     {"as", 0, "SIDE", "the side that is played: initiator or responder", REPLAY, KEEP(replay.as)},
     {"stream", 0, "N", "the connection of the capture, from 1; N,N: several that belong together",
      REPLAY, KEEP(replay.stream)},
