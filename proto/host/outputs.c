@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "outputs.h"
 
+#include <errno.h>
 #include <libgen.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "complain.h"
 #include "text.h"
@@ -36,6 +37,18 @@ static bool same_file(const char *a, const char *b)
     free(second);
     free(real);
     return same;
+}
+
+bool iw_host_writable(const char *path)
+{
+    char *copy = iw_text_copy(path), *folder = iw_text_format("%s/.", dirname(copy));
+    bool there = access(path, F_OK) == 0;
+    bool good = access(there ? path : folder, W_OK) == 0;
+    if (!good)
+        iw_complain("cannot write %s: %s", path, strerror(errno));
+    free(folder);
+    free(copy);
+    return good;
 }
 
 int iw_host_check_outputs(const struct iw_host_output *outputs, size_t count)

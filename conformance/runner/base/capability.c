@@ -86,6 +86,11 @@ bool iw_capability_known(const char *capability, char *error, size_t room)
             return true;
     suggest(capability, suggestion, sizeof(suggestion));
     snprintf(error, room, "a capability; '%.64s' is none%s%s%s", capability,
-             *suggestion ? " (did you mean '" : "", suggestion, *suggestion ? "'?)" : "");
+             *suggestion ? " (did you mean '" : "; there are", suggestion,
+             *suggestion ? "'?)" : "");
+    for (size_t i = 0; *suggestion == 0 && i < COUNT; i++) {
+        size_t at = strlen(error);
+        snprintf(error + at, room - at, "%s %s", i > 0 ? "," : "", capabilities[i].name);
+    }
     return false;
 }

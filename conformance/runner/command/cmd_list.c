@@ -7,6 +7,8 @@
 #include "commands.h"
 #include "host/complain.h"
 #include "host/text_tools.h"
+#include "iwarp/nearest.h"
+#include "rule_sheet.h"
 
 int iw_command_list(const struct iw_command *c)
 {
@@ -27,10 +29,9 @@ int iw_command_list(const struct iw_command *c)
 static void print_rules(const struct iw_case *c)
 {
     for (size_t i = 0; i < c->n_rules; i++) {
-        const struct iw_rule *r = c->rules[i];
-
-        printf("\n%s  RFC %u section %s, %s%s\n  %s\n  expected: %s\n", r->id, r->rfc, r->section,
-               iw_level_name(r->level), r->implied ? " (implied)" : "", r->text, r->expected);
+        putchar('\n');
+        iw_rule_print_head(stdout, c->rules[i]);
+        printf("  expected: %s\n", c->rules[i]->expected);
     }
 }
 
@@ -66,11 +67,25 @@ static int print_script(const char *path)
     return 0;
 }
 
-static void no_case(const struct iw_suite *suite, const char *id)
+static void nothing_to_show(const struct iw_suite *suite, const char *id)
 {
-    const char *near = iw_suite_nearest(suite, id);
-    iw_complain("there is no case '%s'%s%s%s", id, near != NULL ? " (did you mean '" : "",
-                near != NULL ? near : "; see `iwarp-conform list`", near != NULL ? "'?)" : "");
+    struct iw_nearest n;
+    iw_nearest_begin(&n, id);
+    for (size_t i = 0; i < suite->n_cases; i++)
+        iw_nearest_offer(&n, suite->cases[i]->id);
+    for (size_t i = 0; i < IW_RULE_COUNT; i++)
+        iw_nearest_offer(&n, iw_rule_at(i)->id);
+    iw_complain("there is no case or rule '%s'%s%s%s", id, n.best != NULL ? " (did you mean '" : "",
+                n.best != NULL ? n.best : "; see `iwarp-conform list` and `requirements`",
+                n.best != NULL ? "'?)" : "");
+}
+
+static int show_rule(struct iw_setup *s, const struct iw_rule *rule)
+{
+    int status = iw_setup_proof(s);
+    if (!status)
+        iw_rule_print(stdout, rule, &s->suite, &s->proof);
+    return status;
 }
 
 int iw_command_show(const struct iw_command *c)
@@ -79,13 +94,16 @@ int iw_command_show(const struct iw_command *c)
     int status = iw_setup(&s, c, false);
     if (!status) {
         const struct iw_case *found = iw_suite_find(&s.suite, c->operands[0]);
-        if (found != NULL) {
+        const struct iw_rule *rule = iw_rule_named(c->operands[0]);
+        if (found == NULL && rule != NULL) {
+            status = show_rule(&s, rule);
+        } else if (found != NULL) {
             print_head(found);
             print_rules(found);
             status = print_script(found->file);
         } else {
             iw_setup_broken(&s); /* one of them may have it */
-            no_case(&s.suite, c->operands[0]);
+            nothing_to_show(&s.suite, c->operands[0]);
             status = IW_EXIT_USAGE;
         }
     }

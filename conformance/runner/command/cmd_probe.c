@@ -10,8 +10,10 @@
 #include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
+#include "host/outputs.h"
 #include "host/text.h"
 #include "host/text_tools.h"
+#include "interrupt.h"
 #include "probe_file.h"
 #include "script/script_run.h"
 
@@ -25,10 +27,10 @@ static int write_findings(const struct iw_command *c, const struct iw_target_spe
     FILE *out = fopen(c->output, c->force ? "we" : "wxe");
     if (out == NULL) {
         iw_complain("cannot write %s: %s", c->output, strerror(errno));
-        return IW_EXIT_TESTER;
+        return IW_EXIT_OUTPUT;
     }
     iw_probed_write(out, spec, f, time(NULL));
-    return iw_close_output(out, c->output) ? IW_EXIT_GOOD : IW_EXIT_TESTER;
+    return iw_close_output(out, c->output) ? IW_EXIT_GOOD : IW_EXIT_OUTPUT;
 }
 
 /* ---- asking ---- */
@@ -132,9 +134,11 @@ static int probe_logged(const struct iw_command *c, const struct iw_setup *s,
         return IW_EXIT_TESTER;
     }
     close(fd);
+    iw_interrupt_remove(log);
     int status = probe(c, s, cases, log, f);
     if (status)
         show_log(log);
+    iw_interrupt_remove(NULL);
     unlink(log);
     return status;
 }
@@ -155,9 +159,9 @@ static int refusal(const struct iw_command *c, const struct iw_target_spec *spec
     }
     if (c->head.pcap_dir != NULL && iw_folder_create(c->head.pcap_dir)) {
         iw_complain("cannot make the folder %s", c->head.pcap_dir);
-        return IW_EXIT_TESTER;
+        return IW_EXIT_OUTPUT;
     }
-    return 0;
+    return c->output != NULL && !iw_host_writable(c->output) ? IW_EXIT_OUTPUT : 0;
 }
 
 int iw_command_probe(const struct iw_command *c)

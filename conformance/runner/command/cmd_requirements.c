@@ -6,7 +6,9 @@
 #include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
+#include "iwarp/nearest.h"
 #include "report/report_csv.h"
+#include "rule_sheet.h"
 
 /* A case that self-check has not proven for the rule is claimed to judge it: the rule's words in
  * claims.csv say why, or else other cases carry it. */
@@ -49,15 +51,55 @@ static void print_case_ids(const struct iw_suite *suite, const struct iw_proof *
     }
 }
 
-static void print_csv(const struct iw_suite *suite, const struct iw_proof *proof)
+/* Returns whether a rule is one of those that the command line asks for. */
+static bool asked(const struct iw_command *c, const struct iw_rule *rule)
+{
+    for (size_t i = 0; i < c->n_operands; i++)
+        if (iw_rule_fit(c->operands[i], iw_rule_index(rule)) == rule)
+            return true;
+    return c->n_operands == 0;
+}
+
+/* Complains of words that are no rules. Returns the exit status. */
+static int check_words(const struct iw_command *c)
+{
+    if (c->summary && c->n_operands > 0)
+        return iw_complain_exit(IW_EXIT_USAGE, "--summary: is of all rules");
+    for (size_t i = 0; i < c->n_operands; i++) {
+        const char *near = iw_nearest_rule(c->operands[i]);
+        if (iw_rule_fit(c->operands[i], 0) == NULL)
+            return iw_complain_exit(IW_EXIT_USAGE, "there is no rule '%s'%s%s%s", c->operands[i],
+                                    near != NULL ? " (did you mean '" : "",
+                                    near != NULL ? near : "; see `iwarp-conform requirements`",
+                                    near != NULL ? "'?)" : "");
+    }
+    return 0;
+}
+
+static void print_sheets(const struct iw_command *c, const struct iw_suite *suite,
+                         const struct iw_proof *proof)
+{
+    const char *between = "";
+    for (size_t i = 0; i < IW_RULE_COUNT; i++) {
+        if (!asked(c, iw_rule_at(i)))
+            continue;
+        fputs(between, stdout);
+        iw_rule_print(stdout, iw_rule_at(i), suite, proof);
+        between = "\n";
+    }
+}
+
+static void print_csv(const struct iw_command *c, const struct iw_suite *suite,
+                      const struct iw_proof *proof)
 {
     puts(
         "rule,rfc,section,level,implied,testable,standing,reason,checks,proven_by,claimed_by,text");
     for (size_t i = 0; i < IW_RULE_COUNT; i++) {
         const struct iw_rule *r = iw_rule_at(i);
         const char *reason;
+        if (!asked(c, r))
+            continue;
         enum iw_standing standing = iw_proof_standing(proof, suite, r, &reason);
-
         printf("%s,%u,%s,%s,%s,%s,%s,", r->id, r->rfc, r->section, iw_level_name(r->level),
                r->implied ? "yes" : "no", iw_testable_name(r->testable),
                iw_standing_name(standing));
@@ -145,8 +187,10 @@ static void print_standings(const struct iw_suite *suite, const struct iw_proof 
 
 int iw_command_requirements(const struct iw_command *c)
 {
-    struct iw_setup s;
-    int status = iw_setup(&s, c, false);
+    struct iw_setup s = {0};
+    int status = check_words(c);
+    if (!status)
+        status = iw_setup(&s, c, false);
     if (!status)
         status = iw_setup_proof(&s);
     if (!status) {
@@ -155,7 +199,9 @@ int iw_command_requirements(const struct iw_command *c)
             putchar('\n');
             print_standings(&s.suite, &s.proof);
         } else if (c->csv) {
-            print_csv(&s.suite, &s.proof);
+            print_csv(c, &s.suite, &s.proof);
+        } else if (c->n_operands > 0) {
+            print_sheets(c, &s.suite, &s.proof);
         } else {
             print_all(&s.suite, &s.proof);
         }

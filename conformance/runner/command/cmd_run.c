@@ -22,6 +22,7 @@
 #include "report/report_tap.h"
 #include "run/base_facts.h"
 #include "run/baseline.h"
+#include "run/eta.h"
 #include "run/merge.h"
 #include "run/pool.h"
 #include "run/survey.h"
@@ -42,6 +43,7 @@ struct run {
     struct iw_baseline baseline; /* empty if there is none */
     struct iw_base_facts base;
     struct iw_journal *journal;
+    struct iw_eta eta;
     struct iw_merge *merge; /* where the results come from; NULL: they are played */
     char *dir;              /* of results */
     char *page;             /* the one that lies there unless another place is named */
@@ -60,7 +62,8 @@ struct run {
 static void show_progress(const struct run *run, const char *id)
 {
     if (run->progress)
-        iw_console_progress(stderr, &run->record, id);
+        iw_console_progress(stderr, &run->record, id,
+                            iw_eta_seconds(&run->eta, iw_transport_now()));
 }
 
 static void print(struct run *run)
@@ -111,11 +114,13 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
 {
     struct run *run = context;
     (void)worker;
+    struct iw_entry *entry = iw_record_entry(&run->record, job->c->id);
     iw_journal_add(run->journal, result, job->round);
+    iw_eta_add(&run->eta, (size_t)(entry - run->record.entries), result);
     if (version_of(run) != NULL && !run->chosen)
         iw_record_choose(&run->record, &run->baseline, version_of(run));
     run->chosen = run->chosen || version_of(run) != NULL;
-    take(run, iw_record_entry(&run->record, job->c->id), result);
+    take(run, entry, result);
     print(run);
     show_progress(run, job->c->id);
 }
@@ -382,6 +387,7 @@ static int play_all(struct run *run)
         iw_console_schedule(run->console, r, run->setup->n_chosen);
     print(run);
     bool good = !survey(run, &pool, &options, error, sizeof(error));
+    iw_eta_begin(&run->eta, r, iw_transport_now());
     good = good && (pool.interrupted || !iw_pool_run(&pool, error, sizeof(error)));
     if (!good)
         iw_complain("%s", error);
@@ -505,6 +511,7 @@ static int run_selected(struct run *run)
         .shard = c->head.shard,
         .order = c->head.order,
         .again = command,
+        .colour = iw_host_colour_wanted(c->colour, run->console),
         .remarks = c->replay.capture != NULL,
         .dir = run->dir,
         .baseline = c->baseline,
@@ -527,6 +534,7 @@ static int run_selected(struct run *run)
     if (c->journal == NULL)
         iw_journal_close(run->journal);
     iw_record_free(&run->record);
+    iw_eta_free(&run->eta);
     iw_base_facts_free(&run->base);
     free(command);
     return status;

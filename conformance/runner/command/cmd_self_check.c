@@ -7,7 +7,9 @@
 #include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
+#include "host/outputs.h"
 #include "host/text.h"
+#include "iwarp/nearest.h"
 #include "selfcheck/diagnosis.h"
 
 static bool write_report(const struct iw_self_check *s, const char *path)
@@ -32,13 +34,15 @@ static int carry_out(const struct iw_command *c, const struct iw_setup *setup, c
     iw_self_check_begin(&s, setup->selected, setup->n_selected, &setup->proof);
     int status =
         iw_self_check_play(&s, setup->target, &setup->options, c->jobs ? c->jobs : iw_cpus(), dir);
-    if (!status) {
+    s.interrupted = status > IW_EXIT_SIGNALLED;
+    if (!status || s.interrupted) {
         iw_self_check_print(stdout, &s);
         printf("results: %s\n", dir);
-        status = iw_self_check_status(&s);
-        if (!write_report(&s, report) || (c->json != NULL && !write_report(&s, c->json)) ||
-            (c->matrix != NULL && iw_self_check_record(&s, &setup->suite, c->matrix)))
-            status = IW_EXIT_TESTER;
+        bool written = write_report(&s, report) && (c->json == NULL || write_report(&s, c->json));
+        if (!s.interrupted && c->matrix != NULL)
+            written = !iw_self_check_record(&s, &setup->suite, c->matrix) && written;
+        status = s.interrupted ? status : iw_self_check_status(&s);
+        status = written || s.interrupted ? status : IW_EXIT_OUTPUT;
     }
     iw_self_check_free(&s);
     free(report);
@@ -90,7 +94,9 @@ static int play_diagnosis(struct diagnosing *g, struct iw_diagnosis *d,
         printf("%zu first findings were right in %s\n", g->n_worse, g->path);
     printf("results: %s\n", dir);
     if (!write_diagnosis(d, report_path) || (c->json != NULL && !write_diagnosis(d, c->json)) ||
-        g->unwritten || d->n_errors > 0)
+        g->unwritten)
+        status = IW_EXIT_OUTPUT;
+    else if (d->n_errors > 0)
         status = IW_EXIT_TESTER;
     else if (g->n_worse > 0 || d->n_unclean > 0)
         status = IW_EXIT_FAILURE;
@@ -122,13 +128,30 @@ static int diagnose(const struct iw_command *c, const struct iw_setup *setup, co
 
 /* ---- the command ---- */
 
+static void no_switch(const char *glob)
+{
+    size_t count;
+    struct iw_probe *all = iw_probes_make(true, NULL, &count);
+    struct iw_nearest n;
+    iw_nearest_begin(&n, glob);
+    for (size_t i = 0; i < count; i++)
+        iw_nearest_offer(&n, all[i].option + 2);
+    if (n.best != NULL)
+        iw_complain("--switch %s: fits no switch (did you mean '%s'?)", glob, n.best);
+    else
+        iw_complain("--switch %s: fits no switch; expected KIND=CHECK, KIND one of ignore, "
+                    "overstrict, violate, botch",
+                    glob);
+    free(all);
+}
+
 static bool fits_some(const char *glob)
 {
     size_t count = 1;
     if (glob != NULL)
         free(iw_probes_make(true, glob, &count));
     if (!count)
-        iw_complain("--switch %s: fits no switch", glob);
+        no_switch(glob);
     return count > 0;
 }
 
@@ -159,8 +182,11 @@ int iw_command_self_check(const struct iw_command *c)
     status = iw_setup(&setup, c, true);
     if (!status)
         status = iw_setup_proof(&setup);
+    if (!status && ((c->json != NULL && !iw_host_writable(c->json)) ||
+                    (c->matrix != NULL && !iw_host_writable(c->matrix))))
+        status = IW_EXIT_OUTPUT;
     if (!status && (dir = iw_results_create(c, "self-check")) == NULL)
-        status = IW_EXIT_TESTER;
+        status = IW_EXIT_OUTPUT;
     if (!status) {
         iw_setup_broken(&setup);
         status = c->diagnose ? diagnose(c, &setup, dir) : carry_out(c, &setup, dir);

@@ -10,6 +10,7 @@
 #include "complete.h"
 #include "host/complain.h"
 #include "host/number.h"
+#include "host/outputs.h"
 #include "host/text.h"
 #include "iwarp/nearest.h"
 #include "iwarp/transport.h"
@@ -29,7 +30,7 @@ enum {
     REPORT = PLAY | MERGE
 };
 
-enum { ANY = 1000000 }; /* number of operands, at least one */
+enum { SOME = 1000000, ANY }; /* numbers of operands: at least one; any */
 
 static const struct command {
     const char *name;
@@ -42,12 +43,14 @@ static const struct command {
 } commands[] = {
     {"run", RUN, iw_command_run, "[ID...]", "run cases against a target (the default)", 0, NULL},
     {"merge", MERGE, iw_command_merge, "DIR...",
-     "one report of several runs: of the shards of a run, say", ANY, "folders of results"},
+     "one report of several runs: of the shards of a run, say", SOME, "folders of results"},
     {"list", LIST, iw_command_list, "[ID...]", "list cases", 0, NULL},
-    {"show", SHOW, iw_command_show, "ID", "all about one case, with its rules and its script", 1,
-     "the id of a case"},
-    {"requirements", REQUIREMENTS, iw_command_requirements, "",
-     "the rules of the RFCs, and the cases that name them", 0, NULL},
+    {"show", SHOW, iw_command_show, "ID",
+     "all about one case, with its rules and its script, or about one rule", 1,
+     "the id of a case or a rule"},
+    {"requirements", REQUIREMENTS, iw_command_requirements, "[RULE...]",
+     "the rules of the RFCs, and the cases that name them; all about those that are named", ANY,
+     NULL},
     {"self-check", SELF_CHECK, iw_command_self_check, "",
      "bend the reference peer in every way and see whether a case notices", 0, NULL},
     {"diff", DIFF, iw_command_diff, "RUN-A RUN-B", "what two runs differ in", 2,
@@ -85,6 +88,14 @@ static int set_shard(void *context, const char *value, char *error, size_t room)
     struct iw_command *c = context;
     c->head.shard = value;
     return read_part(value, &c->shard, &c->shards, error, room);
+}
+
+static int set_colour(void *context, const char *value, char *error, size_t room)
+{
+    struct iw_command *c = context;
+    return iw_host_colour_read(value, &c->colour)
+               ? IW_OPTION_TAKEN
+               : iw_option_wrong(error, room, "expected auto, always or never");
 }
 
 static int set_order(void *context, const char *value, char *error, size_t room)
@@ -169,6 +180,8 @@ static const struct iw_option options[] = {
     {"verbose", 'v', NULL,
      "name the cases that passed or were skipped, too; replay: print every message as it happens",
      REPORT, FLAG(verbose)},
+    {"color", 0, "WHEN", "colours: auto (default: on a terminal, unless NO_COLOR), always or never",
+     REPORT, IW_OPTION_CALLS(set_colour)},
     {"as", 0, "SIDE", "the side that is played: initiator or responder", REPLAY, KEEP(replay.as)},
     {"stream", 0, "N", "the connection of the capture, from 1; N,N: several that belong together",
      REPLAY, KEEP(replay.stream)},
@@ -282,7 +295,8 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
 {
     static const char ending[] =
         "\nexit status: 0 good, 1 a case failed, 2 better than the baseline says,\n"
-        "3 inconclusive or never reached, 64 usage, 70 error of the tester or of a script\n";
+        "3 inconclusive or never reached, 64 usage, 70 error of the tester or of a script,\n"
+        "73 an output cannot be written, 130 interrupted\n";
     const struct iw_option_table table = {
         .title = "options:", .options = options, .count = N_OPTIONS, .context = c};
     char *usage = named ? iw_text_format("usage: iwarp-conform %s [OPTION...] %s\n\n%s\n",
@@ -341,7 +355,7 @@ static bool resumable(const struct iw_command *c)
 
 static bool has_operands(const struct iw_command *c, const struct command *command)
 {
-    if (command->n_operands == ANY && c->n_operands > 0)
+    if (command->n_operands == ANY || (command->n_operands == SOME && c->n_operands > 0))
         return true;
     if (c->n_operands > command->n_operands)
         iw_complain("%s: did not expect '%s'", c->name, c->operands[command->n_operands]);
@@ -385,6 +399,12 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
     }
     if (c->durations != NULL && c->head.shard == NULL)
         return iw_complain_exit(IW_EXIT_USAGE, "--durations: of use with --shard only");
+    const struct iw_host_output outputs[] = {
+        {"junit", c->junit},  {"json", c->json},     {"html", c->html},
+        {"csv", c->csv_file}, {"matrix", c->matrix}, {"write-baseline", c->write_baseline}};
+    status = iw_host_check_outputs(outputs, sizeof(outputs) / sizeof(*outputs));
+    if (status >= 0)
+        return status;
     return resumable(c) ? -1 : IW_EXIT_USAGE;
 }
 

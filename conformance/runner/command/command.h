@@ -4,6 +4,7 @@
 
 /* The command line. */
 
+#include "host/colour.h"
 #include "run/journal.h"
 #include "script/script_replay.h"
 
@@ -17,6 +18,7 @@ struct iw_command {
     size_t n_select;
     struct iw_journal_head head; /* what a run that goes on takes over; `select` is not there yet */
     unsigned jobs;               /* 0: not said */
+    enum iw_host_colour colour;
     bool tap, verbose, trace, full, summary, csv, hazards;
     const char *junit, *json, *results, *capture;
     const char *baseline, *write_baseline, *resume, *html, *csv_file;

@@ -8,11 +8,10 @@
 #include <unistd.h>
 
 #include "base/places.h"
+#include "base/schedule.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
-#include "suite/schedule.h"
-#include "suite/selection.h"
 
 char *iw_results_create(const struct iw_command *c, const char *name)
 {

@@ -8,6 +8,7 @@
 #include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
+#include "interrupt.h"
 #include "reexec.h"
 
 /* A run continues as it was begun: what its words say again (inside a target's kernel) does not
@@ -44,6 +45,7 @@ static int elsewhere(const struct iw_command *c)
 int iw_conform(int argc, char **argv)
 {
     struct iw_command c;
+    iw_interrupt_catch();
     int status = iw_command_parse(&c, argc, argv);
     if (status < 0 && c.resume != NULL)
         status = resume(&c);
@@ -55,7 +57,7 @@ int iw_conform(int argc, char **argv)
     iw_command_free(&c);
     if (fflush(stdout) || ferror(stdout)) {
         iw_complain("cannot write to standard output: %s", strerror(errno));
-        return IW_EXIT_TESTER;
+        return IW_EXIT_OUTPUT;
     }
     return status;
 }

@@ -137,7 +137,7 @@ static int supervise(const struct iw_target_spec *spec, const struct iw_command 
     bool resumes = c->resume != NULL, over = false;
     char *dir = iw_results_create(c, spec->name);
     if (dir == NULL)
-        return IW_EXIT_TESTER;
+        return IW_EXIT_OUTPUT;
     char *first =
         enter(spec, c, own_command(resumes || c->results != NULL ? NULL : "--results", dir), dir);
     char *again = enter(spec, c, own_command(resumes ? NULL : "--resume", dir), dir);

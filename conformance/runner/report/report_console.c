@@ -4,10 +4,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/text_tools.h"
+#include "host/colour.h"
 #include "host/text.h"
 #include "run/blocked.h"
 
 enum { NAMED = 5 }; /* cases of a finding */
+
+/* Prints a word in the colour of a verdict. */
+static void word(FILE *out, const struct iw_record *record, enum iw_verdict verdict,
+                 const char *text)
+{
+    static const char *const colours[IW_VERDICT_COUNT] = {
+        [IW_VERDICT_PASS] = IW_HOST_GREEN, [IW_VERDICT_NOTE] = IW_HOST_YELLOW,
+        [IW_VERDICT_FAIL] = IW_HOST_RED,   [IW_VERDICT_INCONCLUSIVE] = IW_HOST_MAGENTA,
+        [IW_VERDICT_SKIP] = IW_HOST_DIM,   [IW_VERDICT_ERROR] = IW_HOST_BOLD IW_HOST_RED,
+    };
+
+    if (record->colour)
+        fprintf(out, "%s%s%s", colours[verdict], text, IW_HOST_PLAIN);
+    else
+        fputs(text, out);
+}
+
+static void name(FILE *out, const struct iw_record *record, enum iw_verdict verdict)
+{
+    word(out, record, verdict, iw_verdict_name(verdict));
+}
 
 static void field(FILE *out, const char *name, const char *text)
 {
@@ -41,7 +64,8 @@ static void where(FILE *out, const struct iw_entry *entry)
 static void whole(FILE *out, const struct iw_record *record, const struct iw_entry *entry)
 {
     const struct iw_result *r = &entry->result;
-    fprintf(out, "%s %s%s\n", iw_verdict_name(r->verdict), r->id,
+    name(out, record, r->verdict);
+    fprintf(out, " %s%s\n", r->id,
             entry->pinned == IW_PINNED_NEW ? " (not in the baseline)"
             : entry->pinned == IW_PINNED_CHANGED
                 ? " (the baseline says that another thing is wrong)"
@@ -58,6 +82,34 @@ static void whole(FILE *out, const struct iw_record *record, const struct iw_ent
     field(out, "capture", r->pcap);
     if (entry->c != NULL && record->again != NULL)
         fprintf(out, "  %-9s %s%s\n", "again", record->again, r->id);
+}
+
+/* Returns whether an earlier case could not be decided for the same reason. */
+static bool undecided_before(const struct iw_record *record, const struct iw_entry *entry)
+{
+    const struct iw_result *r = &entry->result;
+    if (r->verdict != IW_VERDICT_INCONCLUSIVE || r->n_deviations > 0 || r->reason == NULL)
+        return false;
+    for (const struct iw_entry *e = record->entries; e < entry; e++)
+        if (e->done && !e->unreached && e->result.verdict == IW_VERDICT_INCONCLUSIVE &&
+            e->pinned == entry->pinned && e->result.reason != NULL &&
+            strcmp(e->result.reason, r->reason) == 0)
+            return true;
+    return false;
+}
+
+/* The command that mends a line of the baseline: it plays this case and pins what comes. */
+static void mend(FILE *out, const struct iw_record *record, const char *id)
+{
+    char *command = NULL;
+    if (record->again == NULL || record->baseline == NULL || id == NULL)
+        return;
+    command = iw_text_format("%s%s --baseline", record->again, id);
+    iw_text_join_word(&command, record->baseline);
+    iw_text_join(&command, "", " --write-baseline");
+    iw_text_join_word(&command, record->baseline);
+    field(out, "mend", command);
+    free(command);
 }
 
 /* Returns whether an earlier case showed all that this one shows. */
@@ -109,59 +161,81 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
     const struct iw_result *r = &entry->result;
     if (entry->unreached)
         return; /* said once, in the summary */
-    if (entry->pinned == IW_PINNED_STALE)
-        fprintf(out, "STALE %s: %s, but the baseline says: %s\n", r->id,
-                iw_verdict_name(r->verdict), entry->known);
+    if (entry->pinned == IW_PINNED_STALE) {
+        word(out, record, IW_VERDICT_NOTE, "STALE");
+        fprintf(out, " %s: %s, but the baseline says: %s\n", r->id, iw_verdict_name(r->verdict),
+                entry->known);
+        mend(out, record, r->id);
+    }
     if (entry->pinned == IW_PINNED_EXPECTED) {
-        if (verbose)
-            fprintf(out, "%s %s: as expected: %s\n", iw_verdict_name(r->verdict), r->id,
-                    entry->known);
+        if (verbose) {
+            name(out, record, r->verdict);
+            fprintf(out, " %s: as expected: %s\n", r->id, entry->known);
+        }
     } else if (r->verdict == IW_VERDICT_PASS) {
-        if (verbose || record->remarks)
-            fprintf(out, "PASS %s%s%s\n", r->id, r->observed != NULL ? ": " : "",
+        if (verbose || record->remarks) {
+            name(out, record, r->verdict);
+            fprintf(out, " %s%s%s\n", r->id, r->observed != NULL ? ": " : "",
                     r->observed != NULL ? r->observed : "");
+        }
         if (record->remarks)
             field(out, "notes", r->notes);
     } else if (r->verdict == IW_VERDICT_SKIP) {
-        if (verbose)
-            fprintf(out, "SKIP %s: %s\n", r->id, r->reason != NULL ? r->reason : "");
-    } else if (!verbose && (repeats(record, entry) || iw_blocked_repeats(record, entry))) {
-        return; /* counted in its finding */
+        if (verbose) {
+            name(out, record, r->verdict);
+            fprintf(out, " %s: %s\n", r->id, r->reason != NULL ? r->reason : "");
+        }
+    } else if (!verbose && (repeats(record, entry) || iw_blocked_repeats(record, entry) ||
+                            undecided_before(record, entry))) {
+        return; /* counted in its finding, or in the summary */
     } else {
         whole(out, record, entry);
     }
 }
 
-void iw_console_progress(FILE *out, const struct iw_record *record, const char *id)
+void iw_console_progress(FILE *out, const struct iw_record *record, const char *id, double seconds)
 {
     fprintf(out, "\r\033[K");
     if (id != NULL)
-        fprintf(out, "[%zu/%zu] %zu FAIL  %.60s", iw_record_done(record), record->count,
-                record->verdicts[IW_VERDICT_FAIL] + record->verdicts[IW_VERDICT_ERROR], id);
+        fprintf(out, "[%zu/%zu] %zu FAIL  ", iw_record_done(record), record->count,
+                record->verdicts[IW_VERDICT_FAIL] + record->verdicts[IW_VERDICT_ERROR]);
+    if (id != NULL && seconds >= 0)
+        fprintf(out, "%lld:%02lld left  ", (long long)seconds / 60, (long long)seconds % 60);
+    if (id != NULL)
+        fprintf(out, "%.60s", id);
     fflush(out);
 }
 
-static bool skipped(const struct iw_entry *entry)
+/* Returns whether the summary counts a case by its reason. */
+static bool by_reason(const struct iw_entry *entry, enum iw_verdict verdict)
 {
-    return entry->done && entry->result.verdict == IW_VERDICT_SKIP && entry->result.reason != NULL;
+    const struct iw_result *r = &entry->result;
+    return entry->done && r->verdict == verdict && r->reason != NULL &&
+           (verdict == IW_VERDICT_SKIP ||
+            (r->n_deviations == 0 && r->blocked == NULL && !entry->unreached &&
+             entry->pinned != IW_PINNED_EXPECTED));
 }
 
-/* Skipped cases, one line for each reason: there may be many of either. */
-static void skips(FILE *out, const struct iw_record *record)
+/* Cases that were skipped, or not decided, one line for each reason: there may be many of either.
+ * Of what was printed as it ended (`more`), only if there are more. */
+static void reasons(FILE *out, const struct iw_record *record, enum iw_verdict verdict, bool more)
 {
     for (size_t i = 0; i < record->count; i++) {
         const struct iw_result *r = &record->entries[i].result;
         size_t before = 0, n = 0;
-        for (size_t k = 0; k < record->count && skipped(&record->entries[i]); k++) {
+        for (size_t k = 0; k < record->count && by_reason(&record->entries[i], verdict); k++) {
             const struct iw_entry *other = &record->entries[k];
-            bool same = skipped(other) && strcmp(other->result.reason, r->reason) == 0;
+            bool same = by_reason(other, verdict) && strcmp(other->result.reason, r->reason) == 0;
             n += same;
             before += same && k < i;
         }
+        if (n == 0 || before > 0 || (n == 1 && more))
+            continue;
+        name(out, record, verdict);
         if (n == 1)
-            fprintf(out, "SKIP %s: %s\n", r->id, r->reason);
-        else if (n > 1 && before == 0)
-            fprintf(out, "SKIP %zu cases (%s ...): %s\n", n, r->id, r->reason);
+            fprintf(out, " %s: %s\n", r->id, r->reason);
+        else
+            fprintf(out, " %zu cases (%s ...): %s\n", n, r->id, r->reason);
     }
 }
 
@@ -179,8 +253,10 @@ static void finding(FILE *out, const struct iw_record *record, const struct iw_f
 {
     const struct iw_deviation *d = iw_finding_deviation(f, record);
     const struct iw_result *r = &record->entries[f->exhibit].result;
-    fprintf(out, "finding %zu: %s %s", (size_t)(f - record->findings.list) + 1,
-            iw_verdict_name(f->verdict), iw_finding_name(f));
+    fprintf(out, "%sfinding %zu:%s ", record->colour ? IW_HOST_BOLD : "",
+            (size_t)(f - record->findings.list) + 1, record->colour ? IW_HOST_PLAIN : "");
+    name(out, record, f->verdict);
+    fprintf(out, " %s", iw_finding_name(f));
     if (f->rule != NULL)
         fprintf(out, " (%s%s): %s", iw_level_name(f->rule->level),
                 f->rule->implied ? ", implied" : "", f->rule->text);
@@ -244,9 +320,15 @@ static void unstable(FILE *out, const struct iw_record *record)
 
 static void baseline(FILE *out, const struct iw_record *record)
 {
-    for (size_t i = 0; i < record->n_unknown; i++)
-        fprintf(out, "STALE %s: the baseline has it, but there is no such case\n",
-                record->unknown[i]);
+    const char *some = NULL; /* a case, for the command has to play one */
+    for (size_t i = 0; i < record->count && some == NULL; i++)
+        some = record->entries[i].c != NULL ? record->entries[i].c->id : NULL;
+    for (size_t i = 0; i < record->n_unknown; i++) {
+        word(out, record, IW_VERDICT_NOTE, "STALE");
+        fprintf(out, " %s: the baseline has it, but there is no such case\n", record->unknown[i]);
+    }
+    if (record->n_unknown > 0)
+        mend(out, record, some);
     size_t changed = record->pinned[IW_PINNED_CHANGED], new = record->pinned[IW_PINNED_NEW],
            stale = record->pinned[IW_PINNED_STALE];
     fprintf(out, "baseline %s: %zu as expected, %zu new, %zu stale", record->baseline,
@@ -261,8 +343,10 @@ static void baseline(FILE *out, const struct iw_record *record)
 
 void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose)
 {
-    if (!verbose)
-        skips(out, record);
+    if (!verbose) {
+        reasons(out, record, IW_VERDICT_INCONCLUSIVE, true);
+        reasons(out, record, IW_VERDICT_SKIP, false);
+    }
     findings(out, record);
     for (size_t i = 0; i < record->count; i++) {
         if (record->entries[i].unreached) {
@@ -276,9 +360,13 @@ void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose)
         unstable(out, record);
     if (record->baseline != NULL)
         baseline(out, record);
-    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
-        fprintf(out, "%s%zu %s", i ? ", " : "", record->verdicts[i],
-                iw_verdict_name((enum iw_verdict)i));
+    for (size_t i = 0; i < IW_VERDICT_COUNT; i++) {
+        fprintf(out, "%s%zu ", i ? ", " : "", record->verdicts[i]);
+        if (record->verdicts[i] > 0)
+            name(out, record, (enum iw_verdict)i);
+        else
+            fputs(iw_verdict_name((enum iw_verdict)i), out);
+    }
     fprintf(out, "; %.1f s, target %s\n", record->seconds, record->target);
     if (record->dir != NULL)
         fprintf(out, "results: %s\n", record->dir);

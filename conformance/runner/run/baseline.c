@@ -312,6 +312,15 @@ static bool for_all(const struct iw_baseline *old, const struct iw_entry *e)
            iw_baseline_judge(pin, &e->result) == IW_PINNED_EXPECTED;
 }
 
+/* Returns whether a line is to go: no case has its id. */
+static bool gone(const struct iw_record *record, const struct iw_pin *pin)
+{
+    for (size_t i = 0; i < record->n_unknown; i++)
+        if (strcmp(record->unknown[i], pin->id) == 0)
+            return true;
+    return false;
+}
+
 /* Writes the lines that are for every version, or the other ones. */
 static void write_lines(FILE *out, const struct iw_record *record, const struct iw_baseline *old,
                         bool all)
@@ -325,7 +334,8 @@ static void write_lines(FILE *out, const struct iw_record *record, const struct 
         const struct iw_pin *pin = &old->pins[i];
         bool common = old->n_versions > 0 && pin->version == 0;
         bool mine = pin->version == 0 || (pin->version == old->chosen && !old->other);
-        if (mine && common == all && !judged(iw_record_entry(record, pin->id)))
+        if (mine && common == all && !gone(record, pin) &&
+            !judged(iw_record_entry(record, pin->id)))
             write_pin(out, pin);
     }
 }
@@ -350,7 +360,7 @@ void iw_baseline_write(FILE *out, const struct iw_record *record, const char *ve
             continue;
         put_version(out, old->versions[other - 1]);
         for (size_t i = 0; i < old->count; i++)
-            if (old->pins[i].version == other)
+            if (old->pins[i].version == other && !gone(record, &old->pins[i]))
                 write_pin(out, &old->pins[i]);
     }
 }

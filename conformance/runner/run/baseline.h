@@ -58,8 +58,9 @@ char *iw_baseline_seen(const struct iw_result *result);
 enum iw_pinned iw_baseline_judge(const struct iw_pin *pin, const struct iw_result *result);
 
 /* Writes the baseline that the record amounts to. A pin of `old` that still holds keeps its
- * reasons, one whose case was not judged this time stays, and so do those for other versions; other
- * reasons are the run's. `version` of the target: what the lines are for; NULL: for all. */
+ * reasons, one whose case was not judged this time stays, and so do those for other versions, but
+ * none of a case that does not exist; other reasons are the run's. `version` of the target: what
+ * the lines are for; NULL: for all. */
 void iw_baseline_write(FILE *out, const struct iw_record *record, const char *version,
                        const struct iw_baseline *old);
 

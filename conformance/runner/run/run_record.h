@@ -56,6 +56,7 @@ struct iw_record {
     const char *order;          /* "random,SEED"; NULL: that of the suite */
     struct iw_device device;    /* owned */
     const char *again;          /* what a command to repeat a case starts with, up to the id */
+    bool colour;                /* the console has colours */
     bool remarks;               /* the console prints them under PASS, too */
     const char *dir;            /* of results; NULL: none */
     const char *baseline;       /* its path; NULL: none */

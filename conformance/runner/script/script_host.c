@@ -135,7 +135,7 @@ static int l_capability(lua_State *L)
         lua_pushstring(L, iw_capability_at((size_t)luaL_checkinteger(L, 1) - 1));
         return 1;
     }
-    char error[256];
+    char error[IW_CAPABILITY_ERROR];
     if (iw_capability_known(luaL_checkstring(L, 1), error, sizeof(error)))
         return 0;
     lua_pushstring(L, error);

@@ -246,7 +246,7 @@ static int play(struct iw_diagnosis *d, struct iw_pool *pool, struct iw_run_opti
         iw_complain("interrupted");
     iw_survey_free(&survey);
     options->instruments = NULL;
-    return !good ? IW_EXIT_TESTER : pool->interrupted ? 128 + pool->interrupted : 0;
+    return !good ? IW_EXIT_TESTER : pool->interrupted ? IW_EXIT_SIGNALLED + pool->interrupted : 0;
 }
 
 static int play_bent(struct iw_diagnosis *d, struct iw_pool *pool, struct iw_run_options *options)

@@ -352,7 +352,7 @@ static int play_stage(struct check_run *run, enum stage stage, const struct iw_r
     wipe(run);
     if (pool->interrupted) {
         iw_complain("interrupted");
-        return 128 + pool->interrupted;
+        return IW_EXIT_SIGNALLED + pool->interrupted;
     }
     return 0;
 }

@@ -52,6 +52,7 @@ struct iw_self_check {
     size_t n_unclean; /* cases that did not pass the clean run */
     size_t n_idle;    /* cases that notice nothing, without a justification (the full form) */
     double seconds;
+    bool interrupted; /* not all was tried */
 };
 
 /* Returns the switches to be tried, in the order of the table of checks: every kind that applies;

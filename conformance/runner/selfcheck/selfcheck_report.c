@@ -56,7 +56,7 @@ static void print_probe(FILE *out, const struct iw_probe *p)
 
 static void print_unclean(FILE *out, const struct iw_self_check *s)
 {
-    if (!s->n_unclean)
+    if (!s->n_unclean || s->interrupted)
         return;
     fprintf(out, "\nnot clean without any switch:\n");
     for (size_t i = 0; i < s->n_suspects; i++) {
@@ -128,14 +128,16 @@ void iw_self_check_print(FILE *out, const struct iw_self_check *s)
     for (size_t i = 0; i < s->n_probes; i++)
         print_probe(out, &s->probes[i]);
     print_unclean(out, s);
-    if (!s->partial)
+    if (!s->partial && !s->interrupted)
         print_unnoticed(out, s);
-    print_idle(out, s);
+    if (!s->interrupted)
+        print_idle(out, s);
     fprintf(out, "\nself-check: %zu of %zu switches noticed (%.1f %%), %zu of %zu checks noticed",
             switches, s->n_probes, percent(switches, s->n_probes), noticed, checks);
     if (s->n_errors)
         fprintf(out, ", %zu errors", s->n_errors);
-    fprintf(out, "; %zu cases, %.1f s\n", s->n_suspects, s->seconds);
+    fprintf(out, "; %zu cases, %.1f s%s\n", s->n_suspects, s->seconds,
+            s->interrupted ? "; interrupted" : "");
 }
 
 /* ---- JSON ---- */
@@ -175,6 +177,8 @@ static json_t *cases_json(const struct iw_self_check *s)
     for (size_t i = 0; i < s->n_suspects; i++) {
         const struct iw_suspect *one = &s->suspects[i];
 
+        if (s->interrupted && !one->usable && one->verdict == IW_VERDICT_PASS)
+            continue; /* it was not played */
         json_array_append_new(
             list, iw_got(json_pack("{s:s, s:s, s:o, s:I, s:I}", "id", one->c->id, "clean",
                                    iw_verdict_name(one->verdict), "reason",
@@ -189,10 +193,11 @@ void iw_self_check_json(FILE *out, const struct iw_self_check *s)
     size_t checks, noticed, switches;
     iw_self_check_count(s, &checks, &noticed, &switches);
     json_t *all = iw_got(json_pack(
-        "{s:i, s:{s:s, s:s}, s:{s:s}, s:b, s:f, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:o, s:o}",
+        "{s:i, s:{s:s, s:s}, s:{s:s}, s:b, s:o*, s:f, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:o, s:o}",
         "schema", (int)IW_REPORT_SCHEMA, "tool", "name", "iwarp-conform", "version", IW_VERSION,
-        "suite", "version", s->suite, "full", (int)s->full, "seconds", s->seconds, "summary",
-        "switches", (json_int_t)s->n_probes, "switches_noticed", (json_int_t)switches, "checks",
+        "suite", "version", s->suite, "full", (int)s->full, "interrupted",
+        s->interrupted ? json_true() : NULL, "seconds", s->seconds, "summary", "switches",
+        (json_int_t)s->n_probes, "switches_noticed", (json_int_t)switches, "checks",
         (json_int_t)checks, "checks_noticed", (json_int_t)noticed, "unclean",
         (json_int_t)s->n_unclean, "errors", (json_int_t)s->n_errors, "switches", switches_json(s),
         "cases", cases_json(s)));

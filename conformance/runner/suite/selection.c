@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "selection.h"
+/* Choosing cases: the language of --select. */
+#include "suite.h"
 
 #include <ctype.h>
 #include <fnmatch.h>

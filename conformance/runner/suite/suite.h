@@ -30,6 +30,22 @@ int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_ru
                   char *error, size_t room);
 void iw_suite_free(struct iw_suite *suite);
 
+/*
+ * Finds the cases that one of the choices fits, in the order of the suite; all without choices.
+ *
+ *     choice  = both { "or" both }
+ *     both    = one { "and" one }
+ *     one     = "not" one | "(" choice ")" | PATTERN
+ *     PATTERN = GLOB over ids | "rule:" GLOB | "tag:" GLOB | "level:" WORD | "role:" WORD
+ *
+ * Blanks separate words; in a glob, brackets hold together what is in them. The array is the
+ * caller's, the cases are the suite's. Returns 0, or -1 with one line in `error` that names the
+ * choice and, if it has several words, the character: it is none, or it, or a pattern in it, fits
+ * no case. (selection.c)
+ */
+int iw_suite_select(const struct iw_suite *suite, char *const *choices, size_t n_choices,
+                    const struct iw_case ***out, size_t *count, char *error, size_t room);
+
 /* Returns the case with this id, or NULL. */
 const struct iw_case *iw_suite_find(const struct iw_suite *suite, const char *id);
 /* Returns the id that was probably meant; NULL if none is near. */

@@ -175,7 +175,7 @@ static bool parse_pairs(struct iw_target_spec *spec, char *list, char *error, si
     while (((pair = strsep(&rest, ",")) != NULL)) {
         char *value = strchr(pair, '=');
         const char *expected = "key=value";
-        char words[256];
+        char words[IW_CAPABILITY_ERROR];
 
         if (value != NULL) {
             *value++ = 0;
@@ -227,40 +227,55 @@ static char *file_path(const char *text, const char *folder)
     return iw_text_format("%s/%s.lua", folder, text);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names of the files in the folder of targets, sorted, after the last one NULL. */
+static char **names_in(const char *folder, size_t *count)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    char **names = NULL;
+    *count = 0;
+    while (dir != NULL && ((entry = readdir(dir)) != NULL)) {
+        size_t length = strcspn(entry->d_name, ".");
+        if (length == 0 || length >= IW_NEAREST_WORD || strcmp(entry->d_name + length, ".lua") != 0)
+            continue;
+        iw_texts_add(&names, iw_text_format("%.*s", (int)length, entry->d_name));
+        ++*count;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    if (names != NULL)
+        qsort(names, *count, sizeof(*names), by_name);
+    return names;
+}
+
 /* "embedded" and the files in the folder of targets are what a name may stand for. */
 static void no_file(const char *text, const char *path, const char *folder, char *error,
                     size_t room)
 {
+    size_t count;
+    char **names = names_in(folder, &count), *all = NULL;
     struct iw_nearest n;
-    char best[IW_NEAREST_WORD] = "embedded";
-    DIR *dir = opendir(folder);
-    const struct dirent *entry;
     iw_nearest_begin(&n, text);
-    iw_nearest_offer(&n, best);
-    while (dir != NULL && ((entry = readdir(dir)) != NULL)) {
-        char name[IW_NEAREST_WORD];
-        size_t length = strcspn(entry->d_name, ".");
-        unsigned least = n.least;
-
-        if (!length || length >= sizeof(name) || strcmp(entry->d_name + length, ".lua") != 0)
-            continue;
-        memcpy(name, entry->d_name, length);
-        name[length] = 0;
-        iw_nearest_offer(&n, name);
-        if (n.least < least)
-            memcpy(best, name, length + 1);
+    iw_nearest_offer(&n, "embedded");
+    for (size_t i = 0; i < count; i++) {
+        iw_nearest_offer(&n, names[i]);
+        iw_text_join(&all, ", ", names[i]);
     }
-    if (dir != NULL)
-        closedir(dir);
     if (n.best != NULL)
         snprintf(error, room, "--target %s: there is no target file %s (did you mean '%s'?)", text,
-                 path, best);
+                 path, n.best);
     else
-        snprintf(
-            error, room,
-            "--target %s: there is no target file %s; expected embedded, tcp:HOST:PORT, or the "
-            "name or path of a target file",
-            text, path);
+        snprintf(error, room,
+                 "--target %s: there is no target file %s; expected embedded, tcp:HOST:PORT, or "
+                 "the name or path of a target file%s%s",
+                 text, path, all != NULL ? "; there are " : "", all != NULL ? all : "");
+    free(all);
+    iw_texts_free(names);
 }
 
 static struct iw_target_spec *parse_file(const char *text, const char *folder, char *error,

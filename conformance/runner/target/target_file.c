@@ -95,7 +95,7 @@ static void take_agent(lua_State *L, struct iw_target_spec *spec)
 
 static void take_words(lua_State *L, struct iw_target_spec *spec, bool can, const char *field)
 {
-    char error[256];
+    char error[IW_CAPABILITY_ERROR];
     expect(L, lua_istable(L, -1), field, "a list of capabilities");
     for (lua_Integer i = 1, n = luaL_len(L, -1); i <= n; i++) {
         lua_rawgeti(L, -1, i);

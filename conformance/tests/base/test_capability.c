@@ -42,14 +42,19 @@ static void a_name_or_one_of_its_words_is_known(void **state)
     assert_string_equal(error, "untouched");
 }
 
+#define NAMES                                                                                      \
+    "agent, memory, crc, markers, revision, enhanced, peer_to_peer, rtr, read, empty_read, echo, " \
+    "terminate, send, reject, private, reconnect, rping, extensions, ird, windows, streaming, "    \
+    "tcp, class"
+
 static void others_are_not_and_the_nearest_is_named(void **state)
 {
     static const struct {
         const char *word, *error;
     } rows[] = {
-        {"", "a capability; '' is none"},
-        {".", "a capability; '.' is none"},
-        {"nothing-like-it", "a capability; 'nothing-like-it' is none"},
+        {"", "a capability; '' is none; there are " NAMES},
+        {".", "a capability; '.' is none; there are " NAMES},
+        {"nothing-like-it", "a capability; 'nothing-like-it' is none; there are " NAMES},
         {"agents", "a capability; 'agents' is none (did you mean 'agent'?)"},
         {"agen", "a capability; 'agen' is none (did you mean 'agent'?)"},
         {"clas", "a capability; 'clas' is none (did you mean 'class'?)"},
@@ -62,17 +67,17 @@ static void others_are_not_and_the_nearest_is_named(void **state)
         {"revision.3", "a capability; 'revision.3' is none (did you mean 'revision.1'?)"},
         {"memory.4", "a capability; 'memory.4' is none (did you mean 'memory'?)"},
         {"ird.", "a capability; 'ird.' is none (did you mean 'ird'?)"},
-        {"ird.4x", "a capability; 'ird.4x' is none"},
-        {"ird.x4", "a capability; 'ird.x4' is none"},
+        {"ird.4x", "a capability; 'ird.4x' is none; there are " NAMES},
+        {"ird.x4", "a capability; 'ird.x4' is none; there are " NAMES},
         /* No more than 64 octets of it are shown. */
         {"0123456789012345678901234567890123456789012345678901234567890123456789",
          "a capability; '0123456789012345678901234567890123456789012345678901234567890123' is "
-         "none"},
+         "none; there are " NAMES},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        char error[256] = "";
+        char error[IW_CAPABILITY_ERROR] = "";
 
         assert_false(iw_capability_known(rows[i].word, error, sizeof(error)));
         assert_string_equal(error, rows[i].error);

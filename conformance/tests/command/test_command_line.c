@@ -95,6 +95,7 @@ static void each_command_has_its_words(void **state)
         {"conform merge a b c", "merge", iw_command_merge, 3, 0},
         {"conform show a", "show", iw_command_show, 1, 0},
         {"conform requirements", "requirements", iw_command_requirements, 0, 0},
+        {"conform requirements a b", "requirements", iw_command_requirements, 2, 0},
         {"conform self-check -s a", "self-check", iw_command_self_check, 0, 1},
         {"conform diff a b", "diff", iw_command_diff, 2, 0},
         {"conform probe a", "probe", iw_command_probe, 1, 0},
@@ -128,9 +129,12 @@ static void what_is_no_command_line_is_refused(void **state)
         {"requirement", "unknown command 'requirement' (did you mean 'requirements'?)"},
         {"replayed", "unknown command 'replayed' (did you mean 'replay'?)"},
         {"merge", "merge: expected folders of results"},
-        {"show", "show: expected the id of a case"},
+        {"show", "show: expected the id of a case or a rule"},
         {"show a b", "show: did not expect 'b'"},
-        {"requirements x", "requirements: did not expect 'x'"},
+        {"requirements x", "there is no rule 'x'; see `iwarp-conform requirements`"},
+        {"requirements --summary MPA-8-02", "--summary: is of all rules"},
+        {"run --junit a --csv b --write-baseline ./a",
+         "--write-baseline ./a: is the file of --junit"},
         {"self-check x", "self-check: did not expect 'x'"},
         {"probe", "probe: expected a peer: tcp:HOST:PORT or a target file"},
         {"replay", "replay: expected a capture"},
@@ -141,7 +145,9 @@ static void what_is_no_command_line_is_refused(void **state)
         {"run --foo", "--foo: unknown option; see --help"},
         {"run -j 0", "--jobs 0: expected a number from 1 to 256"},
         {"run -j 257", "--jobs 257: expected a number from 1 to 256"},
-        {"self-check --switch nonsense*", "--switch nonsense*: fits no switch"},
+        {"self-check --switch nonsense*",
+         "--switch nonsense*: fits no switch; expected KIND=CHECK, KIND one of ignore, overstrict, "
+         "violate, botch"},
         {"self-check --matrix f", "--matrix: needs --full, and every switch"},
         {"self-check --full --matrix f --switch ignore=mpa-crc",
          "--matrix: needs --full, and every switch"},
@@ -199,7 +205,8 @@ static void help_is_about_the_command(void **state)
 {
     static const char ending[] =
         "\nexit status: 0 good, 1 a case failed, 2 better than the baseline says,\n"
-        "3 inconclusive or never reached, 64 usage, 70 error of the tester or of a script\n";
+        "3 inconclusive or never reached, 64 usage, 70 error of the tester or of a script,\n"
+        "73 an output cannot be written, 130 interrupted\n";
     struct said s;
 
     (void)state;
@@ -221,7 +228,7 @@ static void help_is_about_the_command(void **state)
         "  -V, --version            print the version\n"
         "\nexit status: 0 good, 1 a case failed, 2 better than the baseline says,\n"
         "3 inconclusive or never reached, 64 usage, 70 error of the tester or of a "
-        "script\n",
+        "script,\n73 an output cannot be written, 130 interrupted\n",
         "");
     conform_says("run --resume d --version", 0, "iwarp-conform " IW_VERSION "\n", "");
     conform_call(&s, "--help");
@@ -230,7 +237,7 @@ static void help_is_about_the_command(void **state)
     assert_non_null(strstr(s.out, "usage: iwarp-conform [COMMAND] [OPTION...] [ID...]\n\nReports "
                                   "whether an iWARP peer obeys RFC 5040, 5041, 5044, 6581 and "
                                   "7306.\n\ncommands:\n  run                      run cases "
-                                  "against a target (the default)\n  list   "));
+                                  "against a target (the default)\n  merge  "));
     assert_non_null(strstr(s.out, "\n  replay                   play one side of a recorded "
                                   "conversation and compare the other one\n\noptions:\n"));
     const char *hint = strstr(s.out, "\n`iwarp-conform COMMAND --help` has the options of one "

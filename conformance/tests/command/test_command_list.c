@@ -71,7 +71,7 @@ static void a_broken_file_is_named_beside_the_list(void **state)
     conform_call(&s, "show gamma --cases cases");
     assert_int_equal(s.status, 64);
     assert_non_null(strstr(s.err, "iwarp-conform: cases/d.lua:"));
-    assert_non_null(strstr(s.err, "iwarp-conform: there is no case 'gamma'"));
+    assert_non_null(strstr(s.err, "iwarp-conform: there is no case or rule 'gamma'"));
     conform_call(&s, "requirements --summary --cases cases");
     assert_int_equal(s.status, 70);
     conform_call(&s, "show alpha --cases cases");
@@ -96,9 +96,11 @@ static void a_case_is_shown_with_all_that_is_said_of_it(void **state)
                  "level     must\n"
                  "role      responder (of the target)\n"
                  "\nMPA-4.1-02  RFC 5044 section 4.1, MUST\n"
+                 "  https://www.rfc-editor.org/rfc/rfc5044#section-4.1\n"
                  "  Pad octets are zero on transmit\n"
                  "  expected: All pad octets 0x00\n"
                  "\nMPA-8-02  RFC 5044 section 8, MUST\n"
+                 "  https://www.rfc-editor.org/rfc/rfc5044#section-8\n"
                  "  CRC mismatch is detected (code 2)\n"
                  "  expected: Terminate 0x2/0x0/0x02 with HdrCt bits 0, or silent TCP-level drop\n"
                  "\n" ALPHA,
@@ -121,9 +123,12 @@ static void no_case_is_shown(void **state)
 {
     (void)state;
     conform_says("show betta --cases cases", 64, "",
-                 "iwarp-conform: there is no case 'betta' (did you mean 'beta'?)\n");
+                 "iwarp-conform: there is no case or rule 'betta' (did you mean 'beta'?)\n");
     conform_says("show nothing-like-it --cases cases", 64, "",
-                 "iwarp-conform: there is no case 'nothing-like-it'; see `iwarp-conform list`\n");
+                 "iwarp-conform: there is no case or rule 'nothing-like-it'; see `iwarp-conform "
+                 "list` and `requirements`\n");
+    conform_says("show MPA-8-2 --cases cases", 64, "",
+                 "iwarp-conform: there is no case or rule 'MPA-8-2' (did you mean 'MPA-8-02'?)\n");
 }
 
 static void says(const char *words, const char *const *parts)
@@ -192,6 +197,37 @@ static void the_rules_make_a_table(void **state)
          (const char *const[]){",mpa-crc,alpha delta,gamma,\"CRC mismatch", NULL});
 }
 
+#define CRC_RULE                                                                                   \
+    "MPA-8-02  RFC 5044 section 8, MUST\n"                                                         \
+    "  https://www.rfc-editor.org/rfc/rfc5044#section-8\n"                                         \
+    "  CRC mismatch is detected (code 2)\n"                                                        \
+    "  binds     who receives\n"                                                                   \
+    "  expected  Terminate 0x2/0x0/0x02 with HdrCt bits 0, or silent TCP-level drop\n"             \
+    "  tested    wire-active: CRC in use; TS sends a valid FPDU with one CRC bit flipped\n"        \
+    "  standing  proven\n"                                                                         \
+    "  checks    mpa-crc: the CRC of an FPDU does not match its octets\n"                          \
+    "  1 case asks for it: run --select rule:MPA-8-02\n"                                           \
+    "    alpha (proven)  about alpha\n"
+
+static void all_about_a_rule(void **state)
+{
+    (void)state;
+    conform_says("show MPA-8-02 --cases cases", 0, CRC_RULE, "");
+    conform_says("show mpa-8-02 --cases cases", 0, CRC_RULE, "");
+    conform_says("requirements MPA-8-02 --cases cases", 0, CRC_RULE, "");
+    static const char *const parts[] = {"  standing  claimed: a \"good\" reason\n",
+                                        "    beta (claimed)  about beta\n\nDDP-7.1-11  ", NULL};
+    says("requirements MPA-8-02 ddp-7.1-1* --cases cases", parts);
+    says("show MPA-1.2-01 --cases cases", (const char *const[]){"  no case asks for it\n", NULL});
+    static const char *const appendix[] = {"#appendix-A\n", NULL};
+    says("show DDP-A-01 --cases cases", appendix);
+    struct said s;
+    conform_call(&s, "requirements MPA-8-02 --csv --cases cases");
+    assert_non_null(strstr(s.out, ",text\nMPA-8-02,5044,8,MUST,no,"));
+    assert_non_null(strstr(s.out, "(code 2)\"\n"));
+    assert_string_equal(strchr(strchr(s.out, '\n') + 1, '\n'), "\n");
+}
+
 static void numbers_are_summed_by_rfc_and_by_class(void **state)
 {
     (void)state;
@@ -253,6 +289,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(every_rule_is_told_with_its_cases, set_up,
                                         conform_teardown),
         cmocka_unit_test_setup_teardown(the_rules_make_a_table, set_up, conform_teardown),
+        cmocka_unit_test_setup_teardown(all_about_a_rule, set_up, conform_teardown),
         cmocka_unit_test_setup_teardown(numbers_are_summed_by_rfc_and_by_class, set_up,
                                         conform_teardown),
         cmocka_unit_test_setup_teardown(bad_tables_of_what_is_known_are_an_error, set_up,

@@ -41,7 +41,7 @@ static void what_cannot_be_probed_is_said(void **state)
     free(folder_file(&conform_folder, "there.lua", "mine"));
     conform_says("probe tcp:127.0.0.1:1 -o there.lua", 64, "",
                  "iwarp-conform: there.lua is there already; --force writes over it\n");
-    conform_says("probe tcp:127.0.0.1:1 -o there.lua --force --pcap-dir /proc/x", 70, "",
+    conform_says("probe tcp:127.0.0.1:1 -o there.lua --force --pcap-dir /proc/x", 73, "",
                  "iwarp-conform: cannot make the folder /proc/x\n");
     conform_says("probe tcp:127.0.0.1:1 -o there.lua --force", 3, "",
                  "iwarp-conform: tcp:127.0.0.1:1: no connection with 127.0.0.1 port 1: Connection "
@@ -138,7 +138,7 @@ static void both_roles_are_probed_and_written(void **state)
                                     "\"extensions\" },\n}\n"));
     assert_null(strstr(written, "what was there"));
     assert_memory_equal(file("caps/probe-responder.pcapng"), "\x0a\x0d\x0d\x0a", 4);
-    conform_says("probe ./both.lua -o no/out.lua", 70, "",
+    conform_says("probe ./both.lua -o no/out.lua", 73, "",
                  "iwarp-conform: cannot write no/out.lua: No such file or directory\n");
 }
 
@@ -155,7 +155,7 @@ static void the_way_inside_is_the_targets_command(void **state)
                     ",\n  can = { \"read\" }, inside = \"echo {writable} >in; exec {command}\" }"));
     conform_says("run --target ./in.lua --cases cases --results r --pcap-dir p --junit x/u "
                  "--json x/j good",
-                 70, "", "iwarp-conform: cannot write x/u: No such file or directory\n");
+                 73, "", "iwarp-conform: cannot write x/u: No such file or directory\n");
     free(folder_file(&conform_folder, "x/there", ""));
     conform_says("run --target ./in.lua --cases cases --results r --pcap-dir p --junit x/u good", 0,
                  "1 PASS, 0 NOTE, 0 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR, target ./in.lua\n"

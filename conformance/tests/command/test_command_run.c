@@ -116,11 +116,11 @@ static void every_report_has_its_file(void **state)
 static void what_cannot_be_written_ends_the_run_before_it_begins(void **state)
 {
     (void)state;
-    conform_says("run --cases cases --json no/j good", 70, "",
+    conform_says("run --cases cases --json no/j good", 73, "",
                  "iwarp-conform: cannot write no/j: No such file or directory\n");
-    conform_says("run --cases cases --results /proc/x good", 70, "",
+    conform_says("run --cases cases --results /proc/x good", 73, "",
                  "iwarp-conform: cannot make the folder /proc/x: No such file or directory\n");
-    conform_says("run --cases cases --pcap-dir /proc/x good", 70, "",
+    conform_says("run --cases cases --pcap-dir /proc/x good", 73, "",
                  "iwarp-conform: cannot make the folder /proc/x\n");
     conform_says("run --cases cases --baseline none good", 64, "",
                  "iwarp-conform: cannot read none: No such file or directory\n");
@@ -146,7 +146,7 @@ static void a_file_in_place_of_the_results_is_no_folder(void **state)
 {
     (void)state;
     free(folder_file(&conform_folder, "iwarp-conform-results", ""));
-    conform_says("run --cases cases good", 70, "",
+    conform_says("run --cases cases good", 73, "",
                  "iwarp-conform: cannot make the folder iwarp-conform-results: Not a directory\n");
 }
 

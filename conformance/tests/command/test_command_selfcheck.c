@@ -79,7 +79,7 @@ static void what_cannot_be_done_is_said(void **state)
     struct said s;
 
     (void)state;
-    conform_says(SELF_CHECK "--results /proc/x", 70, "",
+    conform_says(SELF_CHECK "--results /proc/x", 73, "",
                  "iwarp-conform: cannot make the folder /proc/x: No such file or directory\n");
     conform_says(SELF_CHECK "--agent ./none", 70, "",
                  "iwarp-conform: cannot start the embedded target ./none: No such file or "
@@ -90,7 +90,8 @@ static void what_cannot_be_done_is_said(void **state)
                  "iwarp-conform: cases/../proof/idle.csv:2: expected an id, a comma and a text\n");
     free(folder_file(&conform_folder, "proof/idle.csv", ""));
     conform_call(&s, SELF_CHECK "--results r --json no/j -s crc");
-    assert_int_equal(s.status, 70);
+    assert_int_equal(s.status, 73);
+    assert_string_equal(s.out, "");
     assert_string_equal(s.err, "iwarp-conform: cannot write no/j: No such file or directory\n");
 }
 

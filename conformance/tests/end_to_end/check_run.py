@@ -56,7 +56,7 @@ def statuses(run):
     run(64, "self-check", "--target", "embedded")
     print("ok - exit 64 for wrong command lines")
     run(70, "run", "good", "--agent", "/nonexistent/agent")
-    run(70, "run", "good", "--junit", "/nonexistent/report")
+    run(73, "run", "good", "--junit", "/nonexistent/report")
     run(70, "run", "good", "--capture", "no-such-interface")
     print("ok - exit 70 for what the tester cannot do")
 
@@ -197,6 +197,14 @@ def listing(run):
           done.stdout)
 
 
+def colours(run):
+    out = run(1, "run", "failing", "--color", "always").stdout
+    check("\033[31mFAIL\033[0m failing\n" in out and "\033[1mfinding 1:\033[0m \033[31mFAIL\033[0m MPA-4.1-02" in out, "colours are printed", out)
+    plain = run(1, "run", "failing", "--color", "never").stdout
+    check("\033" not in plain and "\033" not in run(1, "run", "failing").stdout, "and only if they are wanted", plain)
+    check("--color red: expected auto, always or never" in run(64, "run", "--color", "red").stderr, "red is no time for colours")
+
+
 def baselines(run):
     names = ["good", "noted", "failing", "undecided"]
     known = run.at("known")
@@ -227,6 +235,12 @@ def baselines(run):
           "JUnit counts it", suite.attrib)
     lines = run(2, "run", "--tap", "good", "failing", "--baseline", stale).stdout.splitlines()
     check("not ok 1 - failing # TODO f" in lines and "ok 2 - good # TODO was bad" in lines, "TAP has it", lines)
+    commands = [line[len("  mend"):].strip() for line in out.splitlines() if line.startswith("  mend ")]
+    check(len(commands) == 2, "what is out of date has the command that mends it", out)
+    for command in commands:
+        harness.run("sh", "-c", command, status=(0, 1, 2), cwd=run.folder)
+    out = run(0, "run", "good", "failing", "--baseline", stale).stdout
+    check("1 as expected, 0 new, 0 stale" in out and harness.read(stale).count("\n") == 2, "which it does", out, harness.read(stale))
     bad = run.write("bad", "good FAIL\n")
     done = run(64, "run", "good", "--baseline", bad)
     check("%s:1: expected a reason" % bad in done.stderr, "a broken baseline is refused", done.stderr)
@@ -333,6 +347,7 @@ def main(conform):
         captures(run)
         device(run)
         tap(run)
+        colours(run)
         baselines(run)
         rounds(run)
         resumed(run)

@@ -234,21 +234,98 @@ static void test_progress(void **state)
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         record.verdicts[i] = 1u << i;
     record.count = 99;
-    iw_console_progress(out, &record, "the-case");
-    iw_console_progress(out, &record, NULL);
+    iw_console_progress(out, &record, "the-case", -1);
+    iw_console_progress(out, &record, NULL, -1);
     iw_console_progress(out, &record,
-                        "0123456789012345678901234567890123456789012345678901234567890");
+                        "0123456789012345678901234567890123456789012345678901234567890", -1);
+    iw_console_progress(out, &record, "one", 0.9);
+    iw_console_progress(out, &record, "two", 3725.2);
+    iw_console_progress(out, &record, NULL, 7);
     is("\r\033[K[63/99] 36 FAIL  the-case\r\033[K\r\033[K[63/99] 36 FAIL  "
-       "012345678901234567890123456789012345678901234567890123456789");
+       "012345678901234567890123456789012345678901234567890123456789"
+       "\r\033[K[63/99] 36 FAIL  0:00 left  one\r\033[K[63/99] 36 FAIL  62:05 left  two\r\033[K");
+}
+
+static void test_colours(void **state)
+{
+    (void)state;
+    begin();
+    record.colour = true;
+    record.count = 2;
+    entries[0].result.verdict = IW_VERDICT_SKIP;
+    entries[0].result.reason = "one";
+    entries[1].pinned = IW_PINNED_STALE;
+    record.verdicts[IW_VERDICT_PASS] = 1;
+    for (size_t i = 0; i < 2; i++)
+        iw_console_entry(out, &record, &entries[i], true);
+    entries[1].pinned = IW_PINNED_NOT;
+    entries[1].result.verdict = IW_VERDICT_FAIL;
+    iw_console_entry(out, &record, &entries[1], false);
+    iw_console_summary(out, &record, true);
+    is("\033[2mSKIP\033[0m c0: one\n"
+       "\033[33mSTALE\033[0m c1: PASS, but the baseline says: why\n"
+       "\033[32mPASS\033[0m c1: o\n"
+       "\033[31mFAIL\033[0m c1\n"
+       "  case      f.lua:7\n"
+       "  rule      MPA-8-02 (MUST): CRC mismatch is detected (code 2)\n"
+       "1 \033[32mPASS\033[0m, 0 NOTE, 0 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR; 1.2 s, target T\n");
+}
+
+/* What is as undecided as a case before is only counted. */
+static void test_undecided(void **state)
+{
+    (void)state;
+    begin();
+    for (size_t i = 0; i < 4; i++) {
+        entries[i].result.verdict = IW_VERDICT_INCONCLUSIVE;
+        entries[i].result.reason = i == 1 ? "other" : "no answer";
+        iw_console_entry(out, &record, &entries[i], false);
+    }
+    fputs("--\n", out);
+    iw_console_summary(out, &record, false);
+    is("INCONCLUSIVE c0\n"
+       "  case      f.lua:7\n"
+       "  rule      MPA-8-02 (MUST): CRC mismatch is detected (code 2)\n"
+       "  reason    no answer\n"
+       "INCONCLUSIVE c1\n"
+       "  case      f.lua:7\n"
+       "  rule      MPA-8-02 (MUST): CRC mismatch is detected (code 2)\n"
+       "  reason    other\n"
+       "--\n"
+       "INCONCLUSIVE 3 cases (c0 ...): no answer\n" SUM);
+}
+
+/* A line that no longer holds names the command that mends it. */
+static void test_mend(void **state)
+{
+    char *unknown[] = {(char[]){"gone"}, (char[]){"too"}};
+    (void)state;
+    begin();
+    record.baseline = "a b";
+    record.again = "run --select ";
+    record.unknown = unknown;
+    record.n_unknown = 2;
+    entries[0].c = NULL;
+    entries[2].pinned = IW_PINNED_STALE;
+    iw_console_entry(out, &record, &entries[2], false);
+    iw_console_summary(out, &record, false);
+    is("STALE c2: PASS, but the baseline says: why\n"
+       "  mend      run --select c2 --baseline 'a b' --write-baseline 'a b'\n"
+       "STALE gone: the baseline has it, but there is no such case\n"
+       "STALE too: the baseline has it, but there is no such case\n"
+       "  mend      run --select c1 --baseline 'a b' --write-baseline 'a b'\n"
+       "baseline a b: 0 as expected, 0 new, 2 stale\n" SUM);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_schedule),          cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_baseline),          cmocka_unit_test(test_skips),
-        cmocka_unit_test(test_remarks),           cmocka_unit_test(test_findings),
-        cmocka_unit_test(test_repeated_findings), cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_colours),  cmocka_unit_test(test_undecided),
+        cmocka_unit_test(test_mend),     cmocka_unit_test(test_schedule),
+        cmocka_unit_test(test_rounds),   cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_skips),    cmocka_unit_test(test_remarks),
+        cmocka_unit_test(test_findings), cmocka_unit_test(test_repeated_findings),
+        cmocka_unit_test(test_progress),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "host/text.h"
-#include "suite/selection.h"
+#include "suite/suite.h"
 
 static char *crc[] = {(char[]){"crc"}}, *both[] = {(char[]){"crc"}, (char[]){"field"}};
 static const struct iw_rule *crc_rule[1], *pad_rule[1];

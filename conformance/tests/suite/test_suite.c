@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "folder.h"
-#include "suite/selection.h"
+#include "suite/suite.h"
 
 #define CASE(id, rule, more)                                                                       \
     "case { id = \"" id "\", purpose = \"p\", rules = { \"" rule "\" }, " more                     \

@@ -14,7 +14,7 @@
 #include "host/text.h"
 #include "recording.h"
 #include "suite/proof.h"
-#include "suite/selection.h"
+#include "suite/suite.h"
 
 static struct iw_suite suite;
 static struct iw_run_options options;

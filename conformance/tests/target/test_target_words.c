@@ -226,20 +226,25 @@ static void a_name_that_is_no_file_is_corrected(void **state)
     free(wanted);
     wanted = iw_text_format("%s/embedded+crc=on.lua", folder.path);
     assert_no_file("embedded+crc=on", wanted,
-                   "; expected embedded, tcp:HOST:PORT, or the name or path of a target file");
+                   "; expected embedded, tcp:HOST:PORT, or the name or path of a target file; "
+                   "there are cardx");
     free(wanted);
     wanted = iw_text_format("%s/other.lua", folder.path);
     assert_no_file("other", wanted,
-                   "; expected embedded, tcp:HOST:PORT, or the name or path of a target file");
+                   "; expected embedded, tcp:HOST:PORT, or the name or path of a target file; "
+                   "there are cardx");
     free(wanted);
     /* A path is taken as it is. */
     assert_no_file(path, path,
-                   "; expected embedded, tcp:HOST:PORT, or the name or path of a target file");
+                   "; expected embedded, tcp:HOST:PORT, or the name or path of a target file; "
+                   "there are cardx");
     assert_no_file("none.lua", "none.lua",
-                   "; expected embedded, tcp:HOST:PORT, or the name or path of a target file");
+                   "; expected embedded, tcp:HOST:PORT, or the name or path of a target file; "
+                   "there are cardx");
     wanted = iw_text_format("%s/.lua.lua", folder.path);
     assert_no_file(".lua", wanted,
-                   "; expected embedded, tcp:HOST:PORT, or the name or path of a target file");
+                   "; expected embedded, tcp:HOST:PORT, or the name or path of a target file; "
+                   "there are cardx");
     free(wanted);
     assert_null(iw_target_parse("cardx", "", "/no/folder", error, sizeof(error)));
     assert_string_equal(error,

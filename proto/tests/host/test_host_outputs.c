@@ -60,6 +60,29 @@ static void two_files_are_taken(void **state)
     assert_said(scratch_path("here"), scratch_file("there", "x", 1), NULL);
 }
 
+static void what_can_be_written(void **state)
+{
+    (void)state;
+    iw_complain_as("prog");
+    begin_listening();
+    bool good = iw_host_writable(scratch_path("new-one")) && iw_host_writable("new-one") &&
+                iw_host_writable(scratch_file("old", "x", 1)) && iw_host_writable("/dev/full");
+    const char *line = heard();
+    assert_true(good);
+    assert_string_equal(line, "");
+    assert_int_equal(access(scratch_path("new-one"), F_OK), -1);
+    begin_listening();
+    good = iw_host_writable("/nonexistent/x");
+    line = heard();
+    assert_false(good);
+    assert_string_equal(line, "prog: cannot write /nonexistent/x: No such file or directory\n");
+    begin_listening();
+    good = iw_host_writable(scratch_path("old/x"));
+    line = heard();
+    assert_false(good);
+    assert_non_null(strstr(line, "/old/x: Not a directory\n"));
+}
+
 static void no_outputs_are_good(void **state)
 {
     (void)state;
@@ -71,6 +94,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_file_is_refused),
         cmocka_unit_test(two_files_are_taken),
+        cmocka_unit_test(what_can_be_written),
         cmocka_unit_test(no_outputs_are_good),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

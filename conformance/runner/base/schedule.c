@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/saved_run.h"
 #include "host/text.h"
+#include "saved_run.h"
 
 /* What a case costs that takes no time, such as one that is skipped. */
 static const double least = 0.001;

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/schedule.h"
 #include "folder.h"
 #include "host/text.h"
-#include "suite/schedule.h"
 
 enum { CASES = 7 };
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/conform_case.h"
+#include "conform_case.h"
 
 /* Returns how long each case took in the run at `path` (its JSON report, or the folder of its
  * results): an array of seconds, negative where it has none, which the caller frees. NULL with one
