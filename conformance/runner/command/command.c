@@ -22,6 +22,7 @@ enum {
     DIFF = 32,
     PROBE = 64,
     REPLAY = 128,
+    COMPARE = 256,
     PLAY = RUN | REPLAY
 };
 
@@ -44,6 +45,9 @@ static const struct command {
      "bend the reference peer in every way and see whether a case notices", 0, NULL},
     {"diff", DIFF, iw_command_diff, "RUN-A RUN-B", "what two runs differ in", 2,
      "two runs: folders of results, or JSON reports"},
+    {"compare", COMPARE, iw_command_compare, "RUN RUN...",
+     "runs of several devices, firmwares, kernels or days side by side", 2,
+     "two runs or more: folders of results, or JSON reports"},
     {"probe", PROBE, iw_command_probe, "SPEC",
      "find out what a peer supports and write its target file", 1,
      "a peer: tcp:HOST:PORT or a target file"},
@@ -107,12 +111,12 @@ static const struct iw_option options[] = {
      RUN | SELF_CHECK, COUNT(jobs, 256)},
     {"tap", 0, NULL, "TAP version 14 on standard output", RUN, FLAG(tap)},
     {"junit", 0, "FILE", "write a JUnit report", PLAY, KEEP(junit)},
-    {"json", 0, "FILE", "write a JSON report", PLAY | SELF_CHECK, KEEP(json)},
+    {"json", 0, "FILE", "write a JSON report", PLAY | SELF_CHECK | COMPARE, KEEP(json)},
     {"html", 0, "FILE",
      "write the report for people there: one page, no network needed (report.html in --results)",
-     PLAY, KEEP(html)},
-    {"csv", 0, "FILE", "write a table: each rule, what became of it, and by which cases", RUN,
-     KEEP(csv_file)},
+     PLAY | COMPARE, KEEP(html)},
+    {"csv", 0, "FILE", "write a table: each rule, what became of it, and by which cases",
+     RUN | COMPARE, KEEP(csv_file)},
     {"results", 0, "DIR", "folder of the results (iwarp-conform-results/TIME-TARGET)",
      PLAY | SELF_CHECK, KEEP(results)},
     {"pcap-dir", 0, "DIR",
@@ -286,11 +290,12 @@ static bool resumable(const struct iw_command *c)
 
 static bool has_operands(const struct iw_command *c, const struct command *command)
 {
-    if (c->n_operands > command->n_operands)
+    bool many = (command->bit & COMPARE) != 0;
+    if (c->n_operands > command->n_operands && !many)
         iw_complain("%s: did not expect '%s'", c->name, c->operands[command->n_operands]);
     else if (c->n_operands < command->n_operands)
         iw_complain("%s: expected %s", c->name, command->expected);
-    return c->n_operands == command->n_operands;
+    return c->n_operands == command->n_operands || (many && c->n_operands > command->n_operands);
 }
 
 int iw_command_parse(struct iw_command *c, int argc, char **argv)
