@@ -43,17 +43,6 @@ static const char other[] =
     "{\"schema\":1,\"findings\":[" FINDING("1", "\"DDP-7.1-10\"", "late", "1") "," FINDING(
         "2", "null", "it crashed", "4") "],\"cases\":[" CASE("c", "SKIP", "") "]}";
 
-static const char *file(const char *name)
-{
-    static char *content;
-    char *path = iw_text_format("%s/%s", conform_folder.path, name);
-
-    free(content);
-    content = folder_read(path);
-    free(path);
-    return content != NULL ? content : "no such file";
-}
-
 static void put_runs(void)
 {
     free(folder_file(&conform_folder, "good/run.json", good));
@@ -96,14 +85,14 @@ static void runs_stand_side_by_side(void **state)
     put_runs();
     conform_says("compare good bad.json other.json --json j --csv c --html h", 0, SUMMARY, "");
     assert_string_equal(
-        file("c"),
+        conform_file("c"),
         "rule,rfc,section,level,same,text,A: good,A cases,A what,B: bad.json,B cases,B what,"
         "C: other.json,C cases,C what\n"
         "DDP-7.1-10,5041,7.1,MUST,no,The STag of a non-empty tagged segment must be valid for the "
         "stream,holds,0,,broken,3,\"no, \"\"never\"\"; late\",broken,1,late\n"
         ",,,,no,it crashed,holds,0,,broken,1,it crashed,broken,4,it crashed\n");
-    assert_memory_equal(file("h"), "<!doctype html>", 15);
-    all = json_loads(file("j"), 0, NULL);
+    assert_memory_equal(conform_file("h"), "<!doctype html>", 15);
+    all = json_loads(conform_file("j"), 0, NULL);
     assert_non_null(all);
     assert_int_equal(json_object_size(all), 6);
     one = json_array_get(json_object_get(all, "runs"), 0);
@@ -154,7 +143,7 @@ static void sections_count_the_rules_of_each(void **state)
     (void)state;
     put_runs();
     conform_says("compare good bad.json --json j", 0, NULL, "");
-    all = json_loads(file("j"), 0, NULL);
+    all = json_loads(conform_file("j"), 0, NULL);
     json_array_foreach(json_object_get(all, "sections"), i, one)
     {
         rules += (size_t)json_integer_value(json_object_get(one, "rules"));

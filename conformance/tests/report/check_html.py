@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of a run in a real browser: it opens, filters, expands, obeys the keyboard, fits a small screen,
-and shows hostile text as text.
+"""The pages of a run and of several runs in a real browser, from a file and without a network: they open, every part and row has
+an address, the keyboard is enough, they fit a desk and a phone, light and dark, and show hostile text as text.
 
-usage: check_html.py IWARP-CONFORM CHROMEDRIVER
+usage: check_html.py IWARP-CONFORM [CHROMEDRIVER]
 """
 import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -403,7 +404,9 @@ def look(browser, page):
     unwanted(browser)
 
 
-def main(conform, driver):
+def main(conform, driver=shutil.which("chromedriver")):
+    if driver is None:
+        harness.skip("no chromedriver (package chromium-driver)")
     with tempfile.TemporaryDirectory() as folder:
         page = report(os.path.abspath(conform), folder)
         browser = Browser(driver)
