@@ -26,6 +26,7 @@ enum {
     PROBE = 64,
     REPLAY = 128,
     MERGE = 256,
+    COMPARE = 512,
     PLAY = RUN | REPLAY,
     REPORT = PLAY | MERGE
 };
@@ -55,6 +56,9 @@ static const struct command {
      "bend the reference peer in every way and see whether a case notices", 0, NULL},
     {"diff", DIFF, iw_command_diff, "RUN-A RUN-B", "what two runs differ in", 2,
      "two runs: folders of results, or JSON reports"},
+    {"compare", COMPARE, iw_command_compare, "RUN RUN...",
+     "runs of several devices, firmwares, kernels or days side by side", 2,
+     "two runs or more: folders of results, or JSON reports"},
     {"probe", PROBE, iw_command_probe, "SPEC",
      "find out what a peer supports and write its target file", 1,
      "a peer: tcp:HOST:PORT or a target file"},
@@ -160,12 +164,12 @@ static const struct iw_option options[] = {
      RUN | SELF_CHECK, COUNT(jobs, 256)},
     {"tap", 0, NULL, "TAP version 14 on standard output", RUN | MERGE, FLAG(tap)},
     {"junit", 0, "FILE", "write a JUnit report", REPORT, KEEP(junit)},
-    {"json", 0, "FILE", "write a JSON report", REPORT | SELF_CHECK, KEEP(json)},
+    {"json", 0, "FILE", "write a JSON report", REPORT | SELF_CHECK | COMPARE, KEEP(json)},
     {"html", 0, "FILE",
      "write the report for people there: one page, no network needed (report.html in --results)",
-     REPORT, KEEP(html)},
+     REPORT | COMPARE, KEEP(html)},
     {"csv", 0, "FILE", "write a table: each rule, what became of it, and by which cases",
-     RUN | MERGE, KEEP(csv_file)},
+     RUN | MERGE | COMPARE, KEEP(csv_file)},
     {"results", 0, "DIR", "folder of the results (iwarp-conform-results/TIME-TARGET)",
      REPORT | SELF_CHECK, KEEP(results)},
     {"pcap-dir", 0, "DIR",
@@ -355,13 +359,14 @@ static bool resumable(const struct iw_command *c)
 
 static bool has_operands(const struct iw_command *c, const struct command *command)
 {
+    const bool more = command->bit == COMPARE; /* than two */
     if (command->n_operands == ANY || (command->n_operands == SOME && c->n_operands > 0))
         return true;
-    if (c->n_operands > command->n_operands)
+    if (c->n_operands > command->n_operands && !more)
         iw_complain("%s: did not expect '%s'", c->name, c->operands[command->n_operands]);
     else if (c->n_operands < command->n_operands)
         iw_complain("%s: expected %s", c->name, command->expected);
-    return c->n_operands == command->n_operands;
+    return c->n_operands == command->n_operands || (more && c->n_operands > command->n_operands);
 }
 
 int iw_command_parse(struct iw_command *c, int argc, char **argv)

@@ -13,6 +13,7 @@ int iw_command_show(const struct iw_command *c); /* cmd_list.c */
 int iw_command_requirements(const struct iw_command *c);
 int iw_command_self_check(const struct iw_command *c);
 int iw_command_diff(const struct iw_command *c);
+int iw_command_compare(const struct iw_command *c);
 int iw_command_probe(const struct iw_command *c);
 int iw_command_replay(const struct iw_command *c);
 

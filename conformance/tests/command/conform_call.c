@@ -137,6 +137,17 @@ void conform_untimed(char *text)
         memmove(from + 6, to, strlen(to) + 1);
 }
 
+const char *conform_file(const char *name)
+{
+    static char *content;
+    char *path = iw_text_format("%s/%s", conform_folder.path, name);
+
+    free(content);
+    content = folder_read(path);
+    free(path);
+    return content != NULL ? content : "no such file";
+}
+
 void conform_says(const char *words, int status, const char *out, const char *err)
 {
     struct said s;

@@ -26,6 +26,9 @@ void conform_case(const char *name, const char *more, const char *body);
 void conform_call(struct said *s, const char *words);
 /* The same with standard error at a terminal, of which one line at most is kept. */
 void conform_call_at_terminal(struct said *s, const char *words);
+/* The content of a file in the test's folder, freed by the next call; "no such file" if it is not
+ * there. */
+const char *conform_file(const char *name);
 /* Takes the seconds out of the summary of a run. */
 void conform_untimed(char *text);
 /* Fails the test unless the exit status and both outputs, untimed, are these; NULL: any output. */

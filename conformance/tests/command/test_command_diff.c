@@ -79,40 +79,102 @@ static void a_case_of_one_run_only_differs(void **state)
            "y\n  A  (not played)\n  B  FAIL DDP-7.1-10: why\n" ENDS "2 cases differ\n");
 }
 
-#define WITH(verdict, before, octets)                                                              \
-    "{\"id\":\"x\",\"verdict\":\"" verdict "\",\"exchange\":["                                     \
-    "{\"octets\":\"ee\",\"remarks\":[[0,\"stimulus\"],[0]]}," before "{\"octets\":\"" octets       \
-    "\",\"remarks\":[[3,\"other\"],[0,\"deciding: it\"]]},"                                        \
-    "{\"octets\":\"dd\",\"remarks\":[[0,\"deciding, too late\"]]}]}"
+#define CASE(verdict, ...)                                                                         \
+    "{\"id\":\"x\",\"verdict\":\"" verdict "\",\"exchange\":[" __VA_ARGS__ "]}"
+#define SAYS(from, text, octets, fields)                                                           \
+    "{\"conn\":0,\"from\":\"" from "\",\"text\":\"" text "\",\"octets\":\"" octets                 \
+    "\",\"fields\":\"" fields "\"}"
+#define FIN(from) "{\"conn\":0,\"from\":\"" from "\",\"text\":\"fin\"}"
+#define REQUEST SAYS("station", "mpa request rev 2", "4d50", "0+2 Key")
+#define REPLY(rev) SAYS("target", "mpa reply rev " rev, "4d500" rev, "0+2 Key|2+1 Rev")
+#define TERMINATE(code)                                                                            \
+    SAYS("target", "terminate 1/1/" code, "0010" code "aabbcc" code,                               \
+         "0+2 ULPDU_Length|2+1 Error code|3+4 CRC")
+#define HEAD_OF_X "x\n  A  PASS\n  B  FAIL\n"
 
-/* Of the messages that decided. */
-static void octets_that_differ_are_marked(void **state)
+/* The station's messages differ by what the target has given it: its STags, say. */
+static void messages_are_compared_field_by_field(void **state)
 {
     (void)state;
-    differ(WITH("PASS", "", "00112233445566778899aabbccddeeff01"),
-           WITH("FAIL", "{},", "00122233445566778899aabbccddeefe"), 1,
-           "x\n  A  PASS\n  B  FAIL\n"
-           "    0000  00 11 22 33 44 55 66 77 88 99 aa bb cc dd ee ff  |  "
-           "00 12 22 33 44 55 66 77 88 99 aa bb cc dd ee fe\n"
-           "             ^^                                        ^^ \n"
-           "    0010  01                                               |  "
-           "                                               \n"
-           "          ^^                                              \n" ENDS "1 cases differ\n");
-    differ(WITH("PASS", "", "0011"), WITH("FAIL", "", "001122"), 1,
-           "x\n  A  PASS\n  B  FAIL\n"
-           "    0000  00 11                                            |  "
-           "00 11 22                                       \n"
-           "                ^^                                        \n" ENDS "1 cases differ\n");
-    /* Equal octets, and octets of one side only. */
-    differ(WITH("PASS", "", "0011"), WITH("FAIL", "", "0011"), 1,
-           "x\n  A  PASS\n  B  FAIL\n" ENDS "1 cases differ\n");
-    differ(WITH("PASS", "", "aa"), "", 1,
+    differ(CASE("PASS", REQUEST "," REPLY("2") "," TERMINATE("01")),
+           CASE("FAIL", REQUEST "," REPLY("1") "," TERMINATE("02")), 1,
+           HEAD_OF_X "    A       0 target  mpa reply rev 2\n"
+                     "    B       0 target  mpa reply rev 1\n"
+                     "        Rev                        2 | 1\n"
+                     "    A       0 target  terminate 1/1/01\n"
+                     "    B       0 target  terminate 1/1/02\n"
+                     "        Error code                 0x01 | 0x02\n" ENDS "1 cases differ\n");
+    differ(CASE("PASS", SAYS("station", "write stag 1", "0001", "0+2 STag")),
+           CASE("FAIL", SAYS("station", "write stag 2", "0002", "0+2 STag")), 1,
+           HEAD_OF_X ENDS "1 cases differ\n");
+    /* Unless the case remarks on them. */
+    differ(CASE("PASS",
+                "{\"conn\":0,\"from\":\"station\",\"text\":\"write stag 1\",\"octets\":\"0001\","
+                "\"fields\":\"0+2 STag\",\"remarks\":[[0,\"stimulus\"]]}"),
+           CASE("FAIL", SAYS("station", "write stag 2", "0002", "0+2 STag")), 1,
+           HEAD_OF_X "    A       0 station write stag 1\n"
+                     "    B       0 station write stag 2\n"
+                     "        STag                       0x0001 | 0x0002\n" ENDS
+                     "1 cases differ\n");
+    /* Fields of one side only, those that Markers part, long ones, and a CRC that differs alone. */
+    differ(CASE("PASS",
+                SAYS("target", "send", "00010203040506070809", "0+1 QN|1+1 MO|2+1 MO|3+7 Pad")),
+           CASE("FAIL", SAYS("target", "send", "0001ff", "0+1 QN|1+1 MO|2+1 MO|3+7 Payload")), 1,
+           HEAD_OF_X "    A       0 target  send\n"
+                     "    B       0 target  send\n"
+                     "        MO                         2 | 255\n"
+                     "        Pad                        0x03040506070809 | -\n"
+                     "        Payload                    - | -\n" ENDS "1 cases differ\n");
+    differ(CASE("PASS", SAYS("target", "send", "000102030405060708", "0+9 Payload")),
+           CASE("FAIL", SAYS("target", "send", "00010203040506070800", "0+10 Payload")), 1,
+           HEAD_OF_X "    A       0 target  send\n"
+                     "    B       0 target  send\n"
+                     "        Payload                    0x0001020304050607... (9 octets) | "
+                     "0x0001020304050607... (10 octets)\n" ENDS "1 cases differ\n");
+    differ(CASE("PASS", SAYS("target", "send", "01", "0+1 CRC")),
+           CASE("FAIL", SAYS("target", "send", "02", "0+1 CRC")), 1,
+           HEAD_OF_X "    A       0 target  send\n"
+                     "    B       0 target  send\n"
+                     "        CRC                        0x01 | 0x02\n" ENDS "1 cases differ\n");
+    /* Octets that nobody has decoded; fields that are none. */
+    differ(CASE("PASS", SAYS("target", "3 octets", "0a0b0c", "")),
+           CASE("FAIL", SAYS("target", "2 octets", "0a0b", "1 x")), 1,
+           HEAD_OF_X "    A       0 target  3 octets\n"
+                     "    B       0 target  2 octets\n"
+                     "        octets                     0x0a0b0c | 0x0a0b\n" ENDS
+                     "1 cases differ\n");
+}
+
+/* A stimulus is never laid beside an answer. */
+static void messages_are_aligned_by_what_they_are(void **state)
+{
+    (void)state;
+    differ(CASE("PASS",
+                REQUEST "," REPLY("2") "," TERMINATE("01") "," FIN("station") "," FIN("target")),
+           CASE("FAIL", REQUEST "," FIN("target") "," FIN("station")), 1,
+           HEAD_OF_X "    A only  0 target  mpa reply rev 2\n"
+                     "    A only  0 target  terminate 1/1/01\n"
+                     "    A only  0 station fin\n"
+                     "    B only  0 station fin\n" ENDS "1 cases differ\n");
+    /* A message that one side has twice; another connection; another kind of start-up frame. */
+    differ(CASE("PASS", REPLY("1")), CASE("FAIL", REPLY("1") "," REPLY("1")), 1,
+           HEAD_OF_X "    B only  0 target  mpa reply rev 1\n" ENDS "1 cases differ\n");
+    differ(CASE("PASS", FIN("target")),
+           CASE("FAIL", "{\"conn\":1,\"from\":\"target\",\"text\":\"fin\"}"), 1,
+           HEAD_OF_X "    A only  0 target  fin\n    B only  1 target  fin\n" ENDS
+                     "1 cases differ\n");
+    differ(CASE("PASS", REPLY("1")), CASE("FAIL", SAYS("target", "mpa request rev 1", "", "")), 1,
+           HEAD_OF_X "    A only  0 target  mpa reply rev 1\n"
+                     "    B only  0 target  mpa request rev 1\n" ENDS "1 cases differ\n");
+    /* Nothing was exchanged, or the lists hold no messages. */
+    differ(CASE("PASS", ""), CASE("FAIL", REQUEST), 1,
+           HEAD_OF_X "    B only  0 station mpa request rev 2\n" ENDS "1 cases differ\n");
+    differ(CASE("PASS", "1,null"), CASE("FAIL", "[]"), 1,
+           HEAD_OF_X "    A only  0         \n" ENDS "1 cases differ\n");
+    differ("{\"id\":\"x\",\"verdict\":\"PASS\",\"exchange\":7}", CASE("FAIL", ""), 1,
+           HEAD_OF_X ENDS "1 cases differ\n");
+    differ(CASE("PASS", REPLY("1")), "", 1,
            "x\n  A  PASS\n  B  (not played)\n" ENDS "1 cases differ\n");
-    differ("{\"id\":\"x\",\"verdict\":\"PASS\"}", WITH("FAIL", "", "aa"), 1,
-           "x\n  A  PASS\n  B  FAIL\n"
-           "    0000                                                   |  "
-           "aa                                             \n"
-           "          ^^                                              \n" ENDS "1 cases differ\n");
 }
 
 static void what_is_no_report_is_named(void **state)
@@ -168,7 +230,9 @@ int main(int argc, char **argv)
                                         conform_setup, conform_teardown),
         cmocka_unit_test_setup_teardown(a_case_of_one_run_only_differs, conform_setup,
                                         conform_teardown),
-        cmocka_unit_test_setup_teardown(octets_that_differ_are_marked, conform_setup,
+        cmocka_unit_test_setup_teardown(messages_are_compared_field_by_field, conform_setup,
+                                        conform_teardown),
+        cmocka_unit_test_setup_teardown(messages_are_aligned_by_what_they_are, conform_setup,
                                         conform_teardown),
         cmocka_unit_test_setup_teardown(what_is_no_report_is_named, conform_setup,
                                         conform_teardown),

@@ -98,6 +98,7 @@ static void each_command_has_its_words(void **state)
         {"conform requirements a b", "requirements", iw_command_requirements, 2, 0},
         {"conform self-check -s a", "self-check", iw_command_self_check, 0, 1},
         {"conform diff a b", "diff", iw_command_diff, 2, 0},
+        {"conform compare a b c", "compare", iw_command_compare, 3, 0},
         {"conform probe a", "probe", iw_command_probe, 1, 0},
         {"conform replay --as initiator a", "replay", iw_command_replay, 1, 0},
     };
@@ -140,6 +141,8 @@ static void what_is_no_command_line_is_refused(void **state)
         {"replay", "replay: expected a capture"},
         {"replay a b c", "replay: did not expect 'b'"},
         {"diff a", "diff: expected two runs: folders of results, or JSON reports"},
+        {"compare a", "compare: expected two runs or more: folders of results, or JSON reports"},
+        {"compare a b --junit x", "--junit: of no use with 'compare'"},
         {"list --junit x", "--junit: of no use with 'list'"},
         {"--foo", "--foo: unknown option; see --help"},
         {"run --foo", "--foo: unknown option; see --help"},

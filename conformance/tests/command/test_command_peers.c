@@ -15,17 +15,6 @@
 
 #define LISTENS "address = '127.0.0.1', start = 'exec iwarp-peer listen {host}:{port}'"
 
-static const char *file(const char *name)
-{
-    static char *content;
-    char *path = iw_text_format("%s/%s", conform_folder.path, name);
-
-    free(content);
-    content = folder_read(path);
-    free(path);
-    return content != NULL ? content : "no such file";
-}
-
 /* ---- probe ---- */
 
 static void what_cannot_be_probed_is_said(void **state)
@@ -46,7 +35,7 @@ static void what_cannot_be_probed_is_said(void **state)
     conform_says("probe tcp:127.0.0.1:1 -o there.lua --force", 3, "",
                  "iwarp-conform: tcp:127.0.0.1:1: no connection with 127.0.0.1 port 1: Connection "
                  "refused\n");
-    assert_string_equal(file("there.lua"), "mine");
+    assert_string_equal(conform_file("there.lua"), "mine");
 }
 
 /* The case that asks may fail itself. */
@@ -77,7 +66,7 @@ static void a_question_that_fails_is_the_testers(void **state)
     conform_says("probe ./one.lua", 70, "", NULL);
     setenv("FAILS", "one", 1);
     conform_says("probe ./one.lua", 70, "", NULL);
-    assert_non_null(strstr(file("said.err"), "iwarp-conform: the case is wrong\n"));
+    assert_non_null(strstr(conform_file("said.err"), "iwarp-conform: the case is wrong\n"));
     unsetenv("FAILS");
 }
 
@@ -101,7 +90,7 @@ static void a_peer_that_ends_is_no_peer(void **state)
     if (strstr(s.err, ended) == NULL)
         fail_msg("%s", s.err);
     assert_non_null(strstr(s.err, ":\nwords\nup\n"));
-    assert_string_equal(file("out.lua"), "no such file");
+    assert_string_equal(conform_file("out.lua"), "no such file");
 }
 
 /* Nothing of MPA was seen. */
@@ -127,8 +116,8 @@ static void both_roles_are_probed_and_written(void **state)
     free(folder_file(&conform_folder, "out.lua", "what was there"));
     conform_says("probe ./both.lua -o out.lua --force --pcap-dir caps --trace --time-scale 10", 0,
                  "", NULL);
-    assert_non_null(strstr(file("said.err"), " > mpa request "));
-    const char *written = file("out.lua");
+    assert_non_null(strstr(conform_file("said.err"), " > mpa request "));
+    const char *written = conform_file("out.lua");
     assert_non_null(strstr(written, "\n  start = \"exec iwarp-peer listen {host}:{port}\",\n"
                                     "  ready = \"listening\",\n"
                                     "  connect = \"exec iwarp-peer connect {host}:{port}\",\n"));
@@ -137,7 +126,7 @@ static void both_roles_are_probed_and_written(void **state)
     assert_non_null(strstr(written, "\n  can = { \"read\", \"ird.16\", \"send\", \"echo\", "
                                     "\"extensions\" },\n}\n"));
     assert_null(strstr(written, "what was there"));
-    assert_memory_equal(file("caps/probe-responder.pcapng"), "\x0a\x0d\x0d\x0a", 4);
+    assert_memory_equal(conform_file("caps/probe-responder.pcapng"), "\x0a\x0d\x0d\x0a", 4);
     conform_says("probe ./both.lua -o no/out.lua", 73, "",
                  "iwarp-conform: cannot write no/out.lua: No such file or directory\n");
 }
@@ -163,11 +152,11 @@ static void the_way_inside_is_the_targets_command(void **state)
                  "");
     char *folders = iw_text_format("%s/r:%s/p:%s/x\n", conform_folder.path, conform_folder.path,
                                    conform_folder.path);
-    assert_string_equal(file("in"), folders);
+    assert_string_equal(conform_file("in"), folders);
     free(folders);
     conform_says("run --target ./in.lua --cases cases good", 0, NULL, "");
     folders = iw_text_format("%s/iwarp-conform-results\n", conform_folder.path);
-    assert_string_equal(file("in"), folders);
+    assert_string_equal(conform_file("in"), folders);
     free(folders);
 }
 
@@ -200,8 +189,8 @@ static void a_run_outlives_the_kernel_that_it_is_in(void **state)
                  "1 PASS, 0 NOTE, 1 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR, target ./ends.lua\n"
                  "results: r\n",
                  "iwarp-conform: a: the target's kernel ended: BUG: in f; it is started again\n");
-    assert_string_equal(file("restarts"), "again\n");
-    assert_string_equal(file("in"),
+    assert_string_equal(conform_file("restarts"), "again\n");
+    assert_string_equal(conform_file("in"),
                         "iwarp-conform run --target ./ends.lua --cases cases --results r\n"
                         "iwarp-conform run --resume r --target ./ends.lua --cases cases "
                         "--results r\n");
@@ -215,15 +204,16 @@ static void a_run_inside_has_its_folder_from_the_beginning(void **state)
     free(folder_file(&conform_folder, "ended", ""));
     free(folder_file(&conform_folder, "ends.lua", ENDS_ONCE));
     conform_says("run --target ./ends.lua --cases cases", 0, NULL, "");
-    const char *command = file("in"), *begin = "iwarp-conform run --results iwarp-conform-results/";
+    const char *command = conform_file("in"),
+               *begin = "iwarp-conform run --results iwarp-conform-results/";
     assert_memory_equal(command, begin, strlen(begin));
     assert_non_null(strstr(command, "-ends --target ./ends.lua --cases cases\n"));
-    assert_memory_equal(file("iwarp-conform-results/latest/run.json"), "{", 1);
-    assert_string_equal(file("restarts"), "no such file");
+    assert_memory_equal(conform_file("iwarp-conform-results/latest/run.json"), "{", 1);
+    assert_string_equal(conform_file("restarts"), "no such file");
     /* One that was resumed from the beginning has no more words than it was given. */
     conform_says("run --target ./ends.lua --cases cases --results r", 0, NULL, "");
     conform_says("run --resume r", 0, NULL, "");
-    assert_non_null(strstr(file("in"), "\niwarp-conform run --resume r\n"));
+    assert_non_null(strstr(conform_file("in"), "\niwarp-conform run --resume r\n"));
 }
 
 static void a_kernel_that_does_not_come_back_is_an_error(void **state)

@@ -25,22 +25,10 @@ static int set_up(void **state)
     return 0;
 }
 
-/* The content of a file in the test's folder, freed by the next call. */
-static const char *file(const char *name)
-{
-    static char *content;
-    char *path = iw_text_format("%s/%s", conform_folder.path, name);
-
-    free(content);
-    content = folder_read(path);
-    free(path);
-    return content != NULL ? content : "no such file";
-}
-
 static void begins(const char *name, const char *expected)
 {
-    if (strncmp(file(name), expected, strlen(expected)) != 0)
-        fail_msg("%s: %s", name, file(name));
+    if (strncmp(conform_file(name), expected, strlen(expected)) != 0)
+        fail_msg("%s: %s", name, conform_file(name));
 }
 
 static void verdicts_are_printed_and_written(void **state)
@@ -107,9 +95,9 @@ static void every_report_has_its_file(void **state)
     begins("j", "{");
     begins("h", "<!doctype html>");
     begins("c", "rule,");
-    assert_non_null(strstr(file("b"), "bad FAIL MPA-4.1-02 \"not good\" \"not good\"\n"));
+    assert_non_null(strstr(conform_file("b"), "bad FAIL MPA-4.1-02 \"not good\" \"not good\"\n"));
     conform_says("run --cases cases --baseline b --results r", 0, NULL, "");
-    assert_non_null(strstr(file("r/run.json"), "\"baseline\":"));
+    assert_non_null(strstr(conform_file("r/run.json"), "\"baseline\":"));
     conform_says("run --cases cases --baseline b --tap --results r", 0, NULL, NULL);
 }
 
@@ -154,31 +142,33 @@ static void a_run_goes_on(void **state)
 {
     (void)state;
     conform_says("run --cases cases --results r", 1, NULL, "");
-    char *journal = iw_text_copy(file("r/journal.jsonl"));
+    char *journal = iw_text_copy(conform_file("r/journal.jsonl"));
     char *second = strchr(strchr(journal, '\n') + 1, '\n') + 1;
     *second = 0;
     free(folder_file(&conform_folder, "r/journal.jsonl", journal));
     free(journal);
     conform_says("run --resume r -v", 1, NULL, "");
-    assert_non_null(strstr(file("said.out"), "FAIL bad\n"));
-    assert_non_null(strstr(file("said.out"), "PASS good\n"));
-    assert_non_null(strstr(file("said.out"), "results: r\n"));
+    assert_non_null(strstr(conform_file("said.out"), "FAIL bad\n"));
+    assert_non_null(strstr(conform_file("said.out"), "PASS good\n"));
+    assert_non_null(strstr(conform_file("said.out"), "results: r\n"));
 }
 
 static void all_rounds_are_played(void **state)
 {
     (void)state;
     conform_says("run --cases cases --repeat 2 --results r", 1, NULL, "");
-    assert_non_null(strstr(file("said.out"), "2 rounds: 0 of 2 cases gave more than one verdict"));
+    assert_non_null(
+        strstr(conform_file("said.out"), "2 rounds: 0 of 2 cases gave more than one verdict"));
 }
 
 static void a_target_that_is_not_there_is_said_once(void **state)
 {
     (void)state;
     conform_says("run --cases cases --target tcp:127.0.0.1:1 --results r", 3, NULL, "");
-    assert_non_null(strstr(file("said.out"), "no connection with 127.0.0.1 port 1: Connection "
-                                             "refused"));
-    assert_non_null(strstr(file("said.out"), ", target tcp:127.0.0.1:1\n"));
+    assert_non_null(strstr(conform_file("said.out"),
+                           "no connection with 127.0.0.1 port 1: Connection "
+                           "refused"));
+    assert_non_null(strstr(conform_file("said.out"), ", target tcp:127.0.0.1:1\n"));
 }
 
 static void a_hazard_is_played_if_it_is_allowed(void **state)
@@ -240,7 +230,7 @@ static void the_real_packets_are_kept_too(void **state)
         skip();
     }
     assert_int_equal(s.status, 0);
-    const char *packets = file("r/packets.pcap");
+    const char *packets = conform_file("r/packets.pcap");
     assert_true(memcmp(packets, "\xd4\xc3\xb2\xa1", 4) == 0 ||
                 memcmp(packets, "\x4d\x3c\xb2\xa1", 4) == 0);
 }
@@ -340,11 +330,12 @@ static void a_conversation_is_played_again(void **state)
 
     (void)state;
     conform_says("replay " CAPTURE " --as initiator --results r", 0, NULL, "");
-    assert_non_null(strstr(file("said.out"), "the initiator's side is played, the responder's "
-                                             "compared\nPASS replay\n1 PASS, 0 NOTE, "));
+    assert_non_null(strstr(conform_file("said.out"),
+                           "the initiator's side is played, the responder's "
+                           "compared\nPASS replay\n1 PASS, 0 NOTE, "));
     begins("r/replay.pcapng", "\x0a\x0d\x0d\x0a");
     conform_says("replay " CAPTURE " --as responder -v --results r", 0, NULL, NULL);
-    assert_non_null(strstr(file("said.err"), "mpa request"));
+    assert_non_null(strstr(conform_file("said.err"), "mpa request"));
     for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
         char *words = iw_text_format("replay --list --time %s " CAPTURE, times[i]);
 

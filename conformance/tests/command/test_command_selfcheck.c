@@ -26,17 +26,6 @@ static int set_up(void **state)
     return 0;
 }
 
-static const char *file(const char *name)
-{
-    static char *content;
-    char *path = iw_text_format("%s/%s", conform_folder.path, name);
-
-    free(content);
-    content = folder_read(path);
-    free(path);
-    return content != NULL ? content : "no such file";
-}
-
 static void what_noticed_a_switch_is_told(void **state)
 {
     struct said s;
@@ -48,9 +37,9 @@ static void what_noticed_a_switch_is_told(void **state)
         strstr(s.out, "mpa-crc                    ignore         crc (PASS -> FAIL)\n"));
     assert_non_null(strstr(s.out, "\nresults: r\n"));
     assert_string_equal(s.err, "");
-    assert_memory_equal(file("r/run.json"), "{\n \"schema\": 1,\n", 16);
-    char *report = iw_text_copy(file("r/run.json"));
-    assert_string_equal(file("j"), report);
+    assert_memory_equal(conform_file("r/run.json"), "{\n \"schema\": 1,\n", 16);
+    char *report = iw_text_copy(conform_file("r/run.json"));
+    assert_string_equal(conform_file("j"), report);
     assert_non_null(strstr(report, "\"full\": false"));
     free(report);
 }

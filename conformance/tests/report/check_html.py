@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of a run in a real browser: it opens, filters, expands, obeys the keyboard, fits a small screen,
-and shows hostile text as text.
+"""The pages of a run and of several runs in a real browser, from a file and without a network: they open, every part and row has
+an address, the keyboard is enough, they fit a desk and a phone, light and dark, and show hostile text as text.
 
-usage: check_html.py IWARP-CONFORM CHROMEDRIVER
+usage: check_html.py IWARP-CONFORM [CHROMEDRIVER]
 """
 import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -333,6 +334,59 @@ def looks(browser):
     check(len(backs) == 2, "dark is not light", backs)
 
 
+def compared(conform, folder):
+    """The page of three runs: a good peer, one that fails a case, one that fails it in another way and others as well."""
+    one = """return family { %s }"""
+    case = """case { id = "%s", purpose = "p", rules = { "%s" }, role = "responder", run = function(t) t:connect {}:sanity() %s end },"""
+    fails = 't:fail("%s", { expected = "' + HOSTILE + '", actual = "b" })'
+    runs = {"good": ("", ""), "bad": (fails % "no", ""), "worse": (fails % "never", fails % HOSTILE)}
+    for name, (first, second) in runs.items():
+        cases = harness.write(os.path.join(folder, name + "-cases", "c.lua"),
+                              one % (case % ("a", "DDP-7.1-10", first) + case % ("b", "MPA-8-02", second) + case % ("c", "MPA-4.1-02", fails % "always")))
+        harness.run(conform, "run", "--cases", os.path.dirname(cases), "--results", os.path.join(folder, name), status=1, cwd=folder)
+    page = os.path.join(folder, "compared.html")
+    harness.run(conform, "compare", *runs, "--html", page, status=0, cwd=folder)
+    return page
+
+
+def side_by_side(browser, page):
+    browser.open(page)
+    text = browser.run("return document.getElementById('words').innerText")
+    check(text == "2 findings differ; 1 other is the same in all runs.", "it says what differs", text)
+    rows = browser.run("return [...document.querySelectorAll('.matrix details')].map(d => [d.id, ...[...d.querySelectorAll('.cell')].map(c => c.innerText.replace(/\\s+/g, ' '))])")
+    check(rows == [["row-DDP-7.1-10", "✓ holds", "✗ 1 case", "✗ 1 case"], ["row-MPA-8-02", "✓ holds", "✓ holds", "✗ 1 case"],
+                   ["row-MPA-4.1-02", "✗ 1 case", "✗ 1 case", "✗ 1 case"]], "the matrix: what differs first", rows)
+    heads = browser.run("return [...document.querySelectorAll('.matrix .head span[title]')].map(e => e.innerText)")
+    check(heads == ["A good", "B bad", "C worse"], "each run has its name", heads)
+    reached(browser, "#row-DDP-7\\\\.1-10 > summary")
+    browser.press(ENTER)
+    browser.until("location.hash === '#row-DDP-7.1-10' && document.querySelector('#row-DDP-7\\\\.1-10 .body')", "Enter opens a row, which has an address")
+    text = browser.run("return document.querySelector('#row-DDP-7\\\\.1-10 .body').innerText")
+    check("no; expected " + HOSTILE in text and "never; expected" in text, "with what each run shows", text)
+    hrefs = browser.run("return [...document.querySelectorAll('#row-DDP-7\\\\.1-10 a.rfc')].map(a => a.href)")
+    check(hrefs == ["https://www.rfc-editor.org/rfc/rfc5041#section-7.1"], "and its section", hrefs)
+    browser.open(page, "changes")
+    text = browser.run("return document.getElementById('changes').innerText")
+    check("iwarp-conform diff good bad" in text and "PASS → FAIL: 1 case" in text and "otherwise" in text, "what changed", text)
+    browser.open(page, "sections")
+    wrong = browser.run("return [...document.querySelectorAll('#sections td.differs')].map(e => e.closest('tr').innerText.split(/\\s+/).slice(0, 3).join(' '))")
+    check(sorted(set(wrong)) == ["RFC 5041 §7.1", "RFC 5044 §8"], "and where", wrong)
+    for scheme, width in itertools.product(("light", "dark"), (1280, 390)):
+        browser.view(width, 800, scheme)
+        for part in ("findings", "changes", "sections"):
+            browser.open(page, part)
+            wide = browser.run("return document.documentElement.scrollWidth")
+            check(wide <= width, "%s of several runs fits %d pixels" % (part, width), wide)
+    unwanted(browser)
+
+
+def unwanted(browser):
+    check(browser.run("return document.querySelectorAll('img, iframe').length") == 0 and browser.run("return document.title") != "owned", "hostile text stayed text")
+    check(browser.run("return performance.getEntriesByType('resource').length") == 0, "nothing is loaded")
+    log = [e for e in browser.call("POST", "/se/log", {"type": "browser"}) if e["level"] in ("SEVERE", "WARNING")]
+    check(not log, "the console has no errors", log)
+
+
 def look(browser, page):
     browser.open(page)
     check(browser.run("return document.title") == "iWARP conformance: embedded", "the page runs, and nothing else does")
@@ -345,13 +399,14 @@ def look(browser, page):
     keyboard(browser)
     summary(browser)
     looks(browser)
-    check(browser.run("return document.querySelectorAll('img, iframe, b:not(#tiles b)').length") == 0 and
+    check(browser.run("return document.querySelectorAll('b:not(#tiles b)').length") == 0 and
           browser.run("return document.title") == "iWARP conformance: embedded", "hostile text stayed text")
-    log = [e for e in browser.call("POST", "/se/log", {"type": "browser"}) if e["level"] in ("SEVERE", "WARNING")]
-    check(not log, "the console has no errors", log)
+    unwanted(browser)
 
 
-def main(conform, driver):
+def main(conform, driver=shutil.which("chromedriver")):
+    if driver is None:
+        harness.skip("no chromedriver (package chromium-driver)")
     with tempfile.TemporaryDirectory() as folder:
         page = report(os.path.abspath(conform), folder)
         browser = Browser(driver)
@@ -359,6 +414,7 @@ def main(conform, driver):
         try:
             browser.start()
             look(browser, page)
+            side_by_side(browser, compared(os.path.abspath(conform), folder))
         finally:
             browser.close()
 

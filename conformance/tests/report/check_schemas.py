@@ -101,7 +101,13 @@ def outputs(run, cases):
             "--switch", "*=mpa-crc")
     diagnosis = load(run.folder, "diagnosis", "run.json")
     fits("diagnosis", "a diagnosis", diagnosis)
-    return report, journal(os.path.join(run.folder, "every-verdict")), matrix, diagnosis
+    run.run(0, "compare", "every-verdict", "repeated", "charged", "unreadable", "--json", "compared")
+    comparison = load(run.folder, "compared")
+    fits("compare", "a comparison", comparison)
+    check(comparison["findings"] and comparison["changes"][0]["cases"], "it has findings and changes", comparison["changes"])
+    for one in comparison["runs"]:  # what is copied there is for run.schema.json
+        one.update((name, None) for name in ("tool", "suite", "target", "device", "summary"))
+    return report, journal(os.path.join(run.folder, "every-verdict")), matrix, diagnosis, comparison
 
 
 def whole_suite(folder):
@@ -134,14 +140,14 @@ def nothing_else(name, value):
 
 
 def main(conform, suite):
-    for name in ("run", "journal", "self-check", "diagnosis"):
+    for name in ("run", "journal", "self-check", "diagnosis", "compare"):
         jsonschema.Draft202012Validator.check_schema(schema(name))
     whole_suite(suite)
     check(schema("run")["$defs"]["line"] == schema("journal")["$defs"]["line"], "run and journal agree about an exchange")
     with tempfile.TemporaryDirectory() as folder:
         cases = os.path.join(folder, "cases")
         harness.write(os.path.join(cases, "c.lua"), CASES)
-        _, lines, matrix, diagnosis = outputs(Runner(conform, folder), cases)
+        _, lines, matrix, diagnosis, comparison = outputs(Runner(conform, folder), cases)
         report = load(folder, "repeated", "run.json")
     nothing_else("run", report)
     for line in (lines[0], max(lines, key=lambda line: len(str(line)))):
@@ -149,6 +155,8 @@ def main(conform, suite):
     matrix["switches"], matrix["cases"] = matrix["switches"][:3], matrix["cases"][:3]
     nothing_else("self-check", matrix)
     nothing_else("diagnosis", diagnosis)
+    comparison["sections"] = comparison["sections"][:2]
+    nothing_else("compare", comparison)
     for wrong in ({"schema": 2}, {"summary": {}}, {"cases": [{}]}, {"exit": "0"}):
         check(problems("run", dict(report, **wrong)), "run.schema.json refuses %s" % json.dumps(wrong))
 
