@@ -10,13 +10,14 @@
 
 #include "host/text.h"
 
-/* Returns what is wrong with a file that was read, NULL if nothing is. */
-static const char *wrong_with(const json_t *run)
+static bool is_report(const json_t *run)
 {
-    return json_is_array(json_object_get(run, "cases")) &&
-                   json_integer_value(json_object_get(run, "schema")) == IW_REPORT_SCHEMA
-               ? NULL
-               : "expected the JSON report of a run";
+    const json_t *cases = json_object_get(run, "cases"), *one;
+    size_t i;
+    bool good = json_is_array(cases) &&
+                json_integer_value(json_object_get(run, "schema")) == IW_REPORT_SCHEMA;
+    json_array_foreach(cases, i, one) good = good && json_is_object(one);
+    return good;
 }
 
 json_t *iw_saved_run_read(const char *path, char *error, size_t room)
@@ -31,8 +32,8 @@ json_t *iw_saved_run_read(const char *path, char *error, size_t room)
         snprintf(error, room, "cannot read %s: %s", file, strerror(errno));
     else if (run == NULL)
         snprintf(error, room, "%s:%d: %s", file, where.line > 0 ? where.line : 0, where.text);
-    else if (wrong_with(run) != NULL) {
-        snprintf(error, room, "%s: %s", file, wrong_with(run));
+    else if (!is_report(run)) {
+        snprintf(error, room, "%s: expected the JSON report of a run", file);
         json_decref(run);
         run = NULL;
     }

@@ -16,7 +16,7 @@ static long long number(const json_t *object, const char *name)
 
 static const char *label(const json_t *run)
 {
-    return iw_json_member(run, "label");
+    return iw_saved_run_text(run, "label");
 }
 
 /* ---- the terminal ---- */
@@ -27,10 +27,11 @@ static void print_run(FILE *out, const json_t *run)
     struct iw_device device = {{NULL}};
     iw_device_add_json(&device, json_object_get(run, "device"));
     char *known = iw_device_text(&device);
-    const char *const parts[] = {iw_json_member(target, "name"), iw_json_member(target, "version"),
-                                 known != NULL ? known : "", iw_json_member(run, "started")};
+    const char *const parts[] = {iw_saved_run_text(target, "name"),
+                                 iw_saved_run_text(target, "version"), known != NULL ? known : "",
+                                 iw_saved_run_text(run, "started")};
     const char *between = ": ";
-    fprintf(out, "%s  %s", label(run), iw_json_member(run, "path"));
+    fprintf(out, "%s  %s", label(run), iw_saved_run_text(run, "path"));
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
         if (*parts[i] == '\0')
             continue;
@@ -46,7 +47,7 @@ static void print_run(FILE *out, const json_t *run)
 /* "broken 4", "holds" ... */
 static void print_cell(FILE *out, const json_t *cell)
 {
-    const char *state = iw_json_member(cell, "state");
+    const char *state = iw_saved_run_text(cell, "state");
     char text[48];
     if (number(cell, "cases") > 0)
         snprintf(text, sizeof(text), "%s %lld", state, number(cell, "cases"));
@@ -57,12 +58,12 @@ static void print_cell(FILE *out, const json_t *cell)
 
 static void print_row(FILE *out, const json_t *row)
 {
-    const char *rule = iw_json_member(row, "rule");
+    const char *rule = iw_saved_run_text(row, "rule");
     const json_t *cell;
     size_t i;
     fprintf(out, "%-12s", *rule != '\0' ? rule : "-");
     json_array_foreach(json_object_get(row, "cells"), i, cell) print_cell(out, cell);
-    fprintf(out, "  %s\n", iw_json_member(row, "text"));
+    fprintf(out, "  %s\n", iw_saved_run_text(row, "text"));
 }
 
 static void print_list(FILE *out, const json_t *change, const char *member, const char *what)
@@ -80,8 +81,8 @@ static void print_list(FILE *out, const json_t *change, const char *member, cons
 static void print_change(FILE *out, const json_t *change)
 {
     size_t cases = json_array_size(json_object_get(change, "cases"));
-    fprintf(out, "%s to %s: %zu case%s with another verdict\n", iw_json_member(change, "from"),
-            iw_json_member(change, "to"), cases, cases == 1 ? "" : "s");
+    fprintf(out, "%s to %s: %zu case%s with another verdict\n", iw_saved_run_text(change, "from"),
+            iw_saved_run_text(change, "to"), cases, cases == 1 ? "" : "s");
     print_list(out, change, "broken", "broken");
     print_list(out, change, "mended", "mended");
     print_list(out, change, "not_seen", "not seen");
@@ -120,7 +121,7 @@ static void put_what(FILE *out, const json_t *cell)
     json_array_foreach(json_object_get(cell, "findings"), i, one)
     {
         char *more = iw_text_format("%s%s%s", text != NULL ? text : "", text != NULL ? "; " : "",
-                                    iw_json_member(one, "text"));
+                                    iw_saved_run_text(one, "text"));
         free(text);
         text = more;
     }
@@ -135,7 +136,7 @@ void iw_compare_write_csv(FILE *out, const json_t *comparison)
     fputs("rule,rfc,section,level,same,text", out);
     json_array_foreach(json_object_get(comparison, "runs"), i, one)
     {
-        char *name = iw_text_format("%s: %s", label(one), iw_json_member(one, "path"));
+        char *name = iw_text_format("%s: %s", label(one), iw_saved_run_text(one, "path"));
         putc(',', out);
         iw_csv_field(out, name);
         fprintf(out, ",%s cases,%s what", label(one), label(one));
@@ -144,15 +145,16 @@ void iw_compare_write_csv(FILE *out, const json_t *comparison)
     putc('\n', out);
     json_array_foreach(json_object_get(comparison, "findings"), i, one)
     {
-        fprintf(out, "%s,", iw_json_member(one, "rule"));
+        fprintf(out, "%s,", iw_saved_run_text(one, "rule"));
         if (number(one, "rfc") > 0)
             fprintf(out, "%lld", number(one, "rfc"));
-        fprintf(out, ",%s,%s,%s,", iw_json_member(one, "section"), iw_json_member(one, "level"),
+        fprintf(out, ",%s,%s,%s,", iw_saved_run_text(one, "section"),
+                iw_saved_run_text(one, "level"),
                 json_is_true(json_object_get(one, "same")) ? "yes" : "no");
-        iw_csv_field(out, iw_json_member(one, "text"));
+        iw_csv_field(out, iw_saved_run_text(one, "text"));
         json_array_foreach(json_object_get(one, "cells"), k, cell)
         {
-            fprintf(out, ",%s,%lld,", iw_json_member(cell, "state"), number(cell, "cases"));
+            fprintf(out, ",%s,%lld,", iw_saved_run_text(cell, "state"), number(cell, "cases"));
             put_what(out, cell);
         }
         putc('\n', out);

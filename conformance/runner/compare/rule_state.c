@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/saved_run.h"
+
 const char *iw_rule_state_name(enum iw_rule_state state)
 {
     static const char *const names[IW_RULE_STATES] = {"broken", "holds", "not decided",
@@ -29,7 +31,8 @@ void iw_rule_states(const struct iw_run_file *f, enum iw_rule_state states[IW_RU
         set(states, json_object_get(one, "rule"), IW_RULE_BROKEN);
     json_array_foreach(f->cases, i, one)
     {
-        const char *verdict = iw_json_member(one, "verdict"), *own = iw_json_member(one, "rule");
+        const char *verdict = iw_saved_run_text(one, "verdict"),
+                   *own = iw_saved_run_text(one, "rule");
         bool failed = strcmp(verdict, "FAIL") == 0 || strcmp(verdict, "NOTE") == 0;
         json_array_foreach(json_object_get(one, "rules"), k, rule)
         {

@@ -20,7 +20,5 @@ bool iw_run_file_read(struct iw_run_file *f, const char *path);
 void iw_run_file_free(struct iw_run_file *f);
 /* Returns the case with this id; NULL if the run has none. */
 const json_t *iw_run_file_case(const struct iw_run_file *f, const char *id);
-/* Returns the text of a member; "" if it is missing or no text. */
-const char *iw_json_member(const json_t *object, const char *name);
 
 #endif

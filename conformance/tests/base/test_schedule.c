@@ -152,10 +152,11 @@ static void a_report_has_durations(void **state)
     durations("{\"schema\": 1, \"cases\": [{\"id\": \"a\", \"seconds\": 0}, {\"id\": \"b\", "
               "\"seconds\": -1}]}",
               0, -1, NULL);
-    durations("{\"schema\": 1, \"cases\": [7, {\"id\": 7}, {\"id\": \"b\", \"seconds\": \"x\"}]}",
-              0, 0, " has none of these cases");
+    durations("{\"schema\": 1, \"cases\": [{\"id\": 7}, {\"id\": \"b\", \"seconds\": \"x\"}]}", 0,
+              0, " has none of these cases");
     durations("{\"schema\": 1, \"cases\": []}", 0, 0, " has none of these cases");
     durations("{}", 0, 0, no_report);
+    durations("{\"schema\": 1, \"cases\": [7]}", 0, 0, no_report);
     durations("[]", 0, 0, no_report);
     durations("{\"schema\": 2, \"cases\": []}", 0, 0, no_report);
     durations("no JSON", 0, 0, ":1: '[' or '{' expected near 'no'");

@@ -78,7 +78,9 @@ def run_json(files):
                        ("a run with octets that are no text", b"{\"\xff\":1}")):
         files.refused("diff: " + what, *compared(text), says=["bad.json"])
     files.refused("diff: no file", "diff", "good", "none.json", says=["none.json"])
-    for odd in ([None], [3, "x", []], [{}], [{"id": 3}], [{"id": "one", "exchange": [3, {"remarks": [1, [0], [0, 1]]}]}],
+    for odd in ([None], [3, "x", []]):
+        files.refused("diff: cases that are no objects", *compared(json.dumps({**run, "cases": odd})), says=["bad.json"])
+    for odd in ([{}], [{"id": 3}], [{"id": "one", "exchange": [3, {"remarks": [1, [0], [0, 1]]}]}],
                 [{"id": "one", "verdict": [], "exchange": {"a": 1}}]):
         files.run(1, *compared(json.dumps({**run, "cases": odd, "target": odd})))
     print("ok - diff: members of other types are differences")
