@@ -6,10 +6,10 @@ local field_rule = {}
 -- Words for what the target did, in all cases that see such a field, or a message whose last segment lacks L.
 field_rule.HOW, field_rule.UNFINISHED = "another answer", "unfinished"
 
-local READ = "RDMAP-4.4-01"
+local READ, ATOMIC = "RDMAP-4.4-01", "EXT-5.2.1-20"
 local RULES = {
   ["write"] = { stag = "DDP-4.2-05", to = "DDP-5.2-08" },
-  ["atomic-request"] = { remote_to = "EXT-5.2.1-06" },
+  ["atomic-request"] = { remote_stag = ATOMIC, remote_to = ATOMIC },
   ["read-request"] = { source_stag = READ, source_to = READ, size = READ },
   ["send-invalidate"] = { invalidate = "RDMAP-5.3-12" }, ["send-se-invalidate"] = { invalidate = "RDMAP-5.3-12" },
 }
@@ -18,18 +18,18 @@ local RULES = {
 local PLACES = {
   [0] = { op = "write", stag = { 2, 5 }, to = { 6, 13 } },
   [1] = { op = "read-request", size = { 30, 33 }, source_stag = { 34, 37 }, source_to = { 38, 45 } },
-  [0xa] = { op = "atomic-request", remote_to = { 30, 37 } },
+  [0xa] = { op = "atomic-request", remote_stag = { 26, 29 }, remote_to = { 30, 37 } },
   [4] = { op = "send-invalidate", invalidate = { 2, 5 } }, [6] = { op = "send-se-invalidate", invalidate = { 2, 5 } },
 }
 
--- The rule about the place of an atomic is that it is aligned.
-local function keeps(name, value) return name == "remote_to" and value & 7 == 0 end
-
--- Returns the rule about this field of a message (a Write's "stag"); nil if there is none, or if its value keeps it.
-function field_rule.of(item, name)
-  local rule = RULES[item.op] and RULES[item.op][name]
-  return rule and not keeps(name, item[name]) and rule or nil
+-- Returns the rule; there is one of its own about the place of an atomic, that it is aligned. `low`: the value's last octet.
+local function rule_of(op, name, low)
+  if name == "remote_to" and low & 7 ~= 0 then return "EXT-5.2.1-06" end
+  return RULES[op] and RULES[op][name]
 end
+
+-- Returns the rule about this field of a message (a Write's "stag"); nil if there is none.
+function field_rule.of(item, name) return rule_of(item.op, name, math.type(item[name]) == "integer" and item[name] & 0xff or 0) end
 
 local L = 0x40
 
@@ -40,11 +40,10 @@ function field_rule.of_octets(ulpdu, wanted)
   end
   local places = #ulpdu == #wanted and PLACES[(wanted:byte(2) or 0xf) & 0xf]
   if not places or ulpdu == wanted then return nil end
-  for name, rule in pairs(RULES[places.op]) do
+  for name in pairs(RULES[places.op]) do
     local first, last = table.unpack(places[name])
     if ulpdu:sub(1, first) == wanted:sub(1, first) and ulpdu:sub(last + 2) == wanted:sub(last + 2) then
-      if keeps(name, ulpdu:byte(last + 1)) then return nil end
-      return rule, field_rule.HOW
+      return rule_of(places.op, name, ulpdu:byte(last + 1)), field_rule.HOW
     end
   end
 end

@@ -156,7 +156,7 @@ size_t iw_ep_put_atomic_request(const struct iw_endpoint *ep, uint8_t *out,
     if (iw_switch_violated(s, IW_CHECK_RDMAP_READ_STAG))
         r.remote_stag ^= 0x5a5a5a5a;
     if (iw_switch_violated(s, IW_CHECK_RDMAP_READ_WRAP))
-        r.remote_to = UINT64_MAX;
+        r.remote_to = UINT64_MAX - 7; /* aligned */
     int length = iw_wire_put_atomic_request(out, IW_RDMAP_ATOMIC_REQUEST, &r);
     return (size_t)length - (iw_switch_violated(s, IW_CHECK_RDMAP_ATOMIC_LENGTH) ? 4 : 0);
 }

@@ -193,12 +193,20 @@ static bool makes_values_wrong(const struct iw_deviation *d)
     return undone(d) || did(d, "misdone") || did(d, "wrong value");
 }
 
+/* Returns whether the target's responses left in another order than their requests came. Who leaves
+ * requests without an answer sends the next response before its turn: they go "to the DDP layer, in
+ * the order that the Atomic Operation Request Messages were received" (RFC 7306 §5.2.2). */
+static bool out_of_turn(const struct iw_deviation *d)
+{
+    return d->wire && strcmp(d->how, "rdmap-atomic-response-order") == 0;
+}
+
 /* Returns whether `d` follows from what a finding shows, although it is none of its like. */
 static bool is_due_to(const struct iw_deviation *d, const struct iw_deviation *model)
 {
     return follows(d, model) || refused_first(d, model) || passed_over(d, model) ||
            (misplaced(d) && places_wrongly(model)) ||
-           (other_value(d) && makes_values_wrong(model)) ||
+           (other_value(d) && makes_values_wrong(model)) || (out_of_turn(d) && unanswered(model)) ||
            ((completes(d) || misplaced(d)) && delivers_twice(model));
 }
 
@@ -418,7 +426,8 @@ static int rank(const struct iw_deviation *d)
     if (!d->wire && d->fault != NULL && !refusal(d) && !unanswered(d) &&
         check_of(d) == IW_CHECK_NONE)
         return 2;
-    return (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d) || other_value(d);
+    return (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d) ||
+           other_value(d) || out_of_turn(d);
 }
 
 static void add_all(struct iw_findings *all, const struct iw_record *record, int of_rank)

@@ -150,9 +150,9 @@ static const struct consequence consequences[] = {
     {"violate=rdmap-terminate-headers", "RDMAP-7.1-02",
      "the Error Type and Error Code fields are included in the Terminate Message, but the "
      "Terminated DDP Header and Terminated RDMA Header fields are set to zero (RFC 5040 §7.1)"},
-    {"violate=rdmap-read-wrap", "EXT-5.2.1-06",
-     "The Remote Tagged Offset MAY start at an arbitrary offset but MUST represent a ULP Buffer "
-     "address that is 64-bit aligned (RFC 7306 §5.2.1)"},
+    {"violate=rdmap-read-*", "EXT-5.2.1-20",
+     "The Atomic Operation Request Message carries an Atomic Operation Header that describes the "
+     "ULP Buffer address in the Responder's memory (RFC 7306 §5.2.1)"},
     {"violate=rdmap-read-*", "RDMAP-4.4-01",
      "The RDMA Read Request Message carries an RDMA Read Request Header that describes the Data "
      "Sink "

@@ -321,6 +321,19 @@ static void a_kind_of_request_without_an_answer_is_one_finding(void **state)
     is(0, "EXT-5.2.1-19", IW_VERDICT_FAIL, 3, 0);
 }
 
+static void who_leaves_an_answer_out_is_early_with_the_next(void **state)
+{
+    (void)state;
+    add(on_wire("EXT-5.2.2-09", "rdmap-atomic-response-order"), 4);
+    add(by_case("EXT-5.2.1-19", "unanswered", "atomic"), 5);
+    build(1);
+    is(0, "EXT-5.2.1-19", IW_VERDICT_FAIL, 2, 1);
+    record.count = 1;
+    iw_findings_free(&record.findings);
+    build(1);
+    is(0, "EXT-5.2.2-09", IW_VERDICT_FAIL, 1, 0);
+}
+
 static void values_follow_from_an_atomic_that_was_not_done(void **state)
 {
     (void)state;
@@ -435,6 +448,7 @@ int main(void)
         TEST(what_is_due_after_an_error_follows_from_its_detection),
         TEST(an_error_is_missed_whatever_comes_of_it),
         TEST(a_kind_of_request_without_an_answer_is_one_finding),
+        TEST(who_leaves_an_answer_out_is_early_with_the_next),
         TEST(values_follow_from_an_atomic_that_was_not_done),
         TEST(what_no_check_joins_comes_last),
         TEST(what_nothing_explains_stands_for_itself),
