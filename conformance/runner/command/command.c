@@ -113,7 +113,7 @@ static const struct iw_option options[] = {
      "name the cases that passed or were skipped, too; replay: print every message as it happens",
      PLAY, FLAG(verbose)},
     {"as", 0, "SIDE", "the side that is played: initiator or responder", REPLAY, KEEP(replay.as)},
-    {"stream", 0, "N", "the connection of the capture, from 1; N,N: several that belong together",
+    {"stream", 0, "N", "the connection of the capture, from 0; N,N: several that belong together",
      REPLAY, KEEP(replay.stream)},
     {"map", 0, "MAP",
      "where the application advertises its buffers: rping, perftest, ucmatose, or a Lua "
