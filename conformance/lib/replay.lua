@@ -422,7 +422,7 @@ local function scale_of(time)
 end
 
 -- Plays the target's peer (the case's role is the target's) in a conversation of the capture, a path below pcaps/. stream:
--- the number of its connection, from 1, or several that belong together; map: where the application advertises its
+-- the number of its connection, from 0, or several that belong together; map: where the application advertises its
 -- buffers; time: "drop", "keep", or a factor; private: other private data for the start-up; differences: those that must
 -- come, "MESSAGE FIELD" each.
 local function play(t, options)

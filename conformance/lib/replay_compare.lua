@@ -149,6 +149,11 @@ local function count_octets(a, b, at)
   return n
 end
 
+local function differing(a, b, at)
+  local n = count_octets(a, b, at)
+  return n == 1 and "1 octet differs" or ("%d octets differ"):format(n)
+end
+
 local function compare_payload(r, thing, item, want)
   if #want.payload ~= #item.payload then
     return field_differs(r, thing, item, "length", #want.payload, #item.payload, { line(want), line(item) })
@@ -169,7 +174,7 @@ local function compare_payload(r, thing, item, want)
     rule = RULES.payload, item = item, reason = ("the target's %s differs from the recorded one in payload"):format(item.op),
     expected = ("%s: %s at octet %d"):format(line(want), before, at), actual = now,
     recorded = ("%s at octet %d"):format(before, at),
-    got = ("%s (%d octet(s) differ)"):format(now, count_octets(recorded, got, at)),
+    got = ("%s (%s)"):format(now, differing(recorded, got, at)),
   })
 end
 

@@ -72,16 +72,16 @@ end
 
 local function host(address) return address:match("^(.*):%d+$") end
 
--- Returns the connections of `list` that belong to the same run as connection `number`, as perftest's do.
-local function group(list, number)
-  local first = list[number]
+-- Returns the numbers, from 0, of the connections of `list` that belong to the same run as the first one, as perftest's do.
+local function group(list)
+  local first = list[1]
   local name = guess(first.things)
-  local streams = { number }
+  local streams = { 0 }
   if not name or not iw.load("map_" .. name).together then return streams end
   for i, other in ipairs(list) do
-    if i > number and other.responder == first.responder and host(other.initiator) == host(first.initiator)
+    if i > 1 and other.responder == first.responder and host(other.initiator) == host(first.initiator)
       and not guess(other.things) then
-      streams[#streams + 1] = i
+      streams[#streams + 1] = i - 1
     end
   end
   return streams
@@ -123,11 +123,11 @@ function recording.list(file)
       local key = host(conn.initiator) .. conn.responder
       local name = guess(conn.things)
       if name and iw.load("map_" .. name).together then
-        partner[key] = ("%s, connection %d"):format(name, first + i - 1)
+        partner[key] = ("%s, connection %d"):format(name, first + i - 2)
       elseif not name and partner[key] then
         name = "with " .. partner[key]
       end
-      lines[#lines + 1] = describe(first + i - 1, conn, name)
+      lines[#lines + 1] = describe(first + i - 2, conn, name)
     end
     first = first + BATCH
   until first > total
@@ -227,7 +227,7 @@ local function wanted_streams(options)
   if options.stream == nil then
     local list = iw.capture(options.capture, 1, BATCH)
     if not list[1] then error(("%s has no TCP connection"):format(options.capture), 0) end
-    return group(list, 1)
+    return group(list)
   end
   return type(options.stream) == "table" and options.stream or { options.stream }
 end
@@ -236,8 +236,8 @@ end
 function recording.read(options)
   local r = { file = options.capture, things = {}, streams = {} }
   for i, number in ipairs(wanted_streams(options)) do
-    want(math.type(number) == "integer" and number >= 1, "stream is the number of a connection, from 1, or a list of them")
-    local list, total = iw.capture(r.file, number, number)
+    want(math.type(number) == "integer" and number >= 0, "stream is the number of a connection, from 0, or a list of them")
+    local list, total = iw.capture(r.file, number + 1, number + 1)
     if not list[1] then error(("%s has no connection %d, it has %d"):format(r.file, number, total), 0) end
     r.streams[i] = { number = number, things = list[1].things, findings = list[1].findings }
     check(r, r.streams[i])

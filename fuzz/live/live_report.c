@@ -92,7 +92,8 @@ static void line(const struct iw_hunt *h)
             iw_hunt_elapsed(h), iw_hunt_total(h), rate(h), c.states, c.edges);
     if (h->o->coverage)
         fprintf(stderr, ", %zu places", c.places);
-    fprintf(stderr, ", %zu findings", iw_hunt_counted(h, true));
+    size_t counted = iw_hunt_counted(h, true);
+    fprintf(stderr, ", %zu finding%s", counted, iw_text_plural(counted));
     put_beside(h);
     fputc('\n', stderr);
 }
@@ -251,12 +252,14 @@ bool iw_hunt_report(struct iw_hunt *h)
     if (h->o->resume)
         return good; /* the watching program reports the rest */
     struct iw_hunt_counts c = iw_hunt_counts(h);
-    printf("%" PRIu64 " sequences in %.1f s (%.0f a second), %zu states, %zu edges, %zu findings",
-           h->over, iw_hunt_elapsed(h), rate(h), c.states, c.edges, all);
+    printf("%" PRIu64 " sequence%s in %.1f s (%.0f a second), %zu state%s, %zu edge%s, "
+           "%zu finding%s",
+           h->over, iw_text_plural(h->over), iw_hunt_elapsed(h), rate(h), c.states,
+           iw_text_plural(c.states), c.edges, iw_text_plural(c.edges), all, iw_text_plural(all));
     if (known)
         printf(" (%zu of them known)", known);
     if (h->outside)
-        printf(", started again %u times", h->restarts);
+        printf(", started again %u time%s", h->restarts, iw_text_plural(h->restarts));
     printf("; target %s, seed %" PRIu64 "\n", h->spec->text, h->o->seed);
     return good;
 }

@@ -19,7 +19,7 @@ enum { MEMORY = 512 * 1024 * 1024, ERROR_ROOM = 1024, OPERANDS = 3 };
 const char *golden_folder;
 
 /* The exit status if a script, or what it wants, fails. */
-static int failure = IW_EXIT_FAILURE;
+static int failure;
 
 static int is_script(const struct dirent *entry)
 {
@@ -139,6 +139,7 @@ int main(int argc, char **argv)
     options.library = argv[first];
     script.file = argv[first + 1];
     golden_folder = argv[first + 2];
+    failure = IW_EXIT_FAILURE;
     char error[ERROR_ROOM];
     signal(SIGINT, on_interrupt);
     if (iw_script_open(&script, error, sizeof(error)) < 0) {

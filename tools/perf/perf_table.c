@@ -65,12 +65,9 @@ void perf_table_row(const struct perf_plan *plan, const struct perf_result *r)
     fprintf(out, " %15s %9.3f %13s", cpu, r->cpu_gib[0] + r->cpu_gib[1], calls);
     if (plan->baseline && r->lane > 0)
         fprintf(out, " %-26s %.2f", print_spread(spread, &r->ratio), r->cpu_ratio);
-    fprintf(out, "\n");
+    /* Who divides the medians gets another ratio than that of the rounds, which counts. */
     if (plan->baseline && r->lane > 0 && perf_ratios_differ(r))
-        fprintf(
-            out,
-            "%-10s %8s the medians of both lanes give a ratio of %.3f; %.3f is the median of the "
-            "rounds' ratios, which compare what ran at the same time\n",
-            "", "", r->ratio_of_medians, r->ratio.median);
+        fprintf(out, "  (of the medians: %.3f)", r->ratio_of_medians);
+    fprintf(out, "\n");
     fflush(out);
 }

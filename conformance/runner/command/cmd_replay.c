@@ -48,7 +48,7 @@ static char *wrong(const struct iw_command *c)
     if (r->as != NULL && !one_of(r->as, "initiator", "responder"))
         return iw_text_format("--as %s: expected initiator or responder", r->as);
     if (r->stream != NULL && !is_numbers(r->stream))
-        return iw_text_format("--stream %s: expected the number of a connection, from 1, or "
+        return iw_text_format("--stream %s: expected the number of a connection, from 0, or "
                               "several, separated by commas",
                               r->stream);
     if (r->time != NULL && !is_time(r->time))

@@ -187,7 +187,7 @@ static const struct iw_option options[] = {
     {"color", 0, "WHEN", "colours: auto (default: on a terminal, unless NO_COLOR), always or never",
      REPORT, IW_OPTION_CALLS(set_colour)},
     {"as", 0, "SIDE", "the side that is played: initiator or responder", REPLAY, KEEP(replay.as)},
-    {"stream", 0, "N", "the connection of the capture, from 1; N,N: several that belong together",
+    {"stream", 0, "N", "the connection of the capture, from 0; N,N: several that belong together",
      REPLAY, KEEP(replay.stream)},
     {"map", 0, "MAP",
      "where the application advertises its buffers: rping, perftest, ucmatose, or a Lua "

@@ -240,7 +240,7 @@ static void the_real_packets_are_kept_too(void **state)
 #define CAPTURE IW_SOURCE_DIR "/pcaps/siw/siw-rdma_server-crcon.pcap"
 #define WRONG_AS "iwarp-conform: --as: expected the side to play, initiator or responder\n"
 #define WRONG_NUMBERS                                                                              \
-    ": expected the number of a connection, from 1, or several, separated by commas\n"
+    ": expected the number of a connection, from 0, or several, separated by commas\n"
 #define WRONG_TIME ": expected drop, keep or scale=X with X from 0 to 1000\n"
 #define WRONG_PRIVATE ": expected hexadecimal digits, two for each of at most 512 octets\n"
 
@@ -318,7 +318,7 @@ static void the_conversations_of_a_capture_are_listed(void **state)
 {
     (void)state;
     conform_says("replay --list " CAPTURE, 0, NULL, "");
-    begins("said.out", "1  ");
+    begins("said.out", "0  ");
     /* In the root folder, too. */
     conform_says("replay --list /dev/null", 64, "", NULL);
     conform_says("replay --list /vmlinuz-that-is-not-there", 64, "", NULL);

@@ -36,7 +36,7 @@ CLIENT_DATA = [(10, -1, 1), (10, 40, 1), (8, -1, 1), (8, 20, 1), (8, 25, 1), (8,
 MISUSE = [
     (["--as", "client"], "--as client: expected initiator or responder"),
     ([], "--as: expected the side to play"),
-    (["--as", "initiator", "--stream", "0"], "stream is the number of a connection, from 1"),
+    (["--as", "initiator", "--stream", "-1"], "--stream -1: expected the number of a connection, from 0"),
     (["--as", "initiator", "--stream", "7"], "has no connection 7, it has 1"),
     (["--as", "initiator", "--stream", "1,"], "--stream 1,: expected the number of a connection"),
     (["--as", "initiator", "--time", "soon"], "--time soon: expected drop, keep or scale=X"),
@@ -187,7 +187,7 @@ def patience(b):
 
 def others(b):
     listed = b.replay("--list", b.path("ib_write_bw-32K-crcon")).stdout
-    for part in ("1  10.9.0.2:38624 > 10.9.0.1:9106  perftest\n", "2  10.9.0.2:45726 > 10.9.0.1:9106  with perftest, connection 1\n",
+    for part in ("0  10.9.0.2:38624 > 10.9.0.1:9106  perftest\n", "1  10.9.0.2:45726 > 10.9.0.1:9106  with perftest, connection 0\n",
                  "   > 20 write, 1 fin\n"):
         if part not in listed:
             sys.exit("--list: no %r in\n%s" % (part, listed))

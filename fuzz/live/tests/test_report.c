@@ -291,7 +291,7 @@ static void the_last_line(void **state)
             "target, seed 99\n");
     hunt.findings = &two;
     reports(1, true,
-            "1001 sequences in 2.0 s (500 a second), 3 states, 3 edges, 1 findings; target the "
+            "1001 sequences in 2.0 s (500 a second), 3 states, 3 edges, 1 finding; target the "
             "target, seed 99\n");
     hunt.findings = &one;
     hunt.outside = true;

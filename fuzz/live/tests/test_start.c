@@ -420,12 +420,12 @@ static void files_that_can_be_written(void **state)
     assert_int_equal(access(path, F_OK), -1);
     starts("--json /dev/null --graph /dev/null", 0, "",
            " forget go(8 at a time, 1, initiator) report 0");
-    starts("--json {D}", IW_EXIT_TESTER, "iwarp-fuzz: cannot write {D}: Is a directory\n", "");
-    starts("--graph /dev/null/x", IW_EXIT_TESTER,
+    starts("--json {D}", IW_EXIT_OUTPUT, "iwarp-fuzz: cannot write {D}: Is a directory\n", "");
+    starts("--graph /dev/null/x", IW_EXIT_OUTPUT,
            "iwarp-fuzz: cannot write /dev/null/x: Not a directory\n", "");
     starts("--resume --json {D}", 0, "", " resume go(8 at a time, 1, initiator) report 0");
     starts("--try x --json {D}", 0, "", " try(8 at a time, 1, initiator)");
-    starts("--results /dev/null/x", IW_EXIT_TESTER,
+    starts("--results /dev/null/x", IW_EXIT_OUTPUT,
            "iwarp-fuzz: cannot make the folder /dev/null/x: Not a directory\n", "");
     free(text);
     free(path);
@@ -481,7 +481,7 @@ static void exit_statuses(void **state)
     finds(false);
     status = 0;
     bad_report = true;
-    starts("", IW_EXIT_TESTER, "", " forget go(8 at a time, 1, initiator) report 1");
+    starts("", IW_EXIT_OUTPUT, "", " forget go(8 at a time, 1, initiator) report 1");
     status = 9;
     starts("--try x", 9, "", " try(8 at a time, 1, initiator)");
 }
