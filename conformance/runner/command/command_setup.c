@@ -79,6 +79,8 @@ static int schedule(struct iw_setup *s, const struct iw_command *c)
         s->n_selected = iw_schedule_shard(s->selected, s->n_selected, seconds, c->shard, c->shards);
     else if (c->head.shard != NULL)
         s->n_chosen = c->head.chosen;
+    if (c->head.shard != NULL && c->journal != NULL && c->n_select == 0)
+        s->n_selected = 0; /* the shard was empty, and no choice is all cases elsewhere */
     free(seconds);
     const char *seed = c->head.order != NULL ? strchr(c->head.order, ',') : NULL;
     if (c->head.order != NULL && seed == NULL) /* as a journal has it */

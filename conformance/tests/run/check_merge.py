@@ -187,6 +187,8 @@ def main(conform, agent):
         refused(bench, names)
         bench.play("good", "--shard", "7/9", "mpa-pad-*", status=0, agent=agent)
         check(bench.play("none", "--shard", "999/999", "mpa-pad-*", status=0, agent=agent)["cases"] == [], "a shard may be empty")
+        bench.run(0, "run", "--resume", "none")
+        check(harness.load(bench.at("none", "run.json"))["cases"] == [], "and stays so")
 
 
 if __name__ == "__main__":
