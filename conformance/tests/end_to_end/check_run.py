@@ -61,7 +61,7 @@ def statuses(run):
     with open("/dev/full", "w", encoding="ascii") as full:
         run.run(73, "list", stdout=full, stderr=subprocess.PIPE)
     run(70, "run", "good", "--capture", "no-such-interface")
-    print("ok - exit 70 for what the tester cannot do")
+    print("ok - exit 70 for what the tester cannot do, 73 for an output that cannot be written")
 
 
 def elsewhere(run):
