@@ -249,7 +249,7 @@ function recording.read(options)
   if map == nil then map = guess(r.streams[1].things) end
   if type(map) == "string" then
     local known = strict.set(KNOWN)
-    map = iw.load("map_" .. strict.word("map", map, known))
+    map = iw.load("map_" .. strict.word("--map", map, known))
   end
   r.map = check_map(map or { name = "none" })
   return r

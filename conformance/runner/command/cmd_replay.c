@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/places.h"
@@ -85,6 +86,7 @@ static int describe(const struct iw_command *c, const char *what)
 int iw_command_replay(const struct iw_command *c)
 {
     struct iw_command with = *c;
+    struct stat at;
     char *problem = wrong(c);
     char *path = problem != NULL ? NULL : realpath(c->operands[0], NULL);
     char *slash = path != NULL ? strrchr(path, '/') : NULL;
@@ -93,6 +95,8 @@ int iw_command_replay(const struct iw_command *c)
         iw_complain("%s", problem);
     } else if (slash == NULL) {
         iw_complain("%s: %s", c->operands[0], strerror(errno));
+    } else if (stat(path, &at) == 0 && !S_ISREG(at.st_mode)) {
+        iw_complain("%s: expected a capture, pcap or pcapng", c->operands[0]);
     } else {
         *slash = 0;
         with.replay_folder = slash == path ? "/" : path;

@@ -52,8 +52,9 @@ static int read_target(struct iw_setup *s, const struct iw_command *c)
     char error[1024];
     s->target = iw_setup_target(c, c->head.target, error, sizeof(error));
     if (s->target == NULL) {
-        iw_complain("%s", error);
-        return IW_EXIT_USAGE;
+        static const char option[] = "--target ";
+        bool operand = strcmp(c->name, "probe") == 0 && strncmp(error, option, 9) == 0;
+        return iw_complain_exit(IW_EXIT_USAGE, "%s", error + (operand ? strlen(option) : 0));
     }
     if (s->target->embedded && access(s->target->program, X_OK)) {
         iw_complain("cannot start the embedded target %s: %s", s->target->program, strerror(errno));
@@ -78,10 +79,15 @@ static int schedule(struct iw_setup *s, const struct iw_command *c)
         s->n_selected = iw_schedule_shard(s->selected, s->n_selected, seconds, c->shard, c->shards);
     else if (c->head.shard != NULL)
         s->n_chosen = c->head.chosen;
+    if (c->head.shard != NULL && c->journal != NULL && c->n_select == 0)
+        s->n_selected = 0; /* the shard was empty, and no choice is all cases elsewhere */
     free(seconds);
-    if (c->head.order != NULL)
-        iw_schedule_shuffle(s->selected, s->n_selected,
-                            (uint32_t)strtoul(strchr(c->head.order, ',') + 1, NULL, 10));
+    const char *seed = c->head.order != NULL ? strchr(c->head.order, ',') : NULL;
+    if (c->head.order != NULL && seed == NULL) /* as a journal has it */
+        return iw_complain_exit(IW_EXIT_USAGE, "expected the order random,SEED, not '%s'",
+                                c->head.order);
+    if (seed != NULL)
+        iw_schedule_shuffle(s->selected, s->n_selected, (uint32_t)strtoul(seed + 1, NULL, 10));
     return 0;
 }
 

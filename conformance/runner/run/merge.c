@@ -357,6 +357,11 @@ int iw_merge_replay(const struct iw_merge *m, struct iw_record *record, const ch
         const struct iw_journal_reader own = {.context = &moving, .take = take, .charge = charge};
         status = iw_journal_replay(m->runs[i].journal, record, &own);
     }
+    for (size_t i = 0; i < record->count && status == 0; i++)
+        if (!record->entries[i].done)
+            status =
+                iw_complain_exit(IW_EXIT_USAGE, "the case %s is in a report, but in no journal",
+                                 record->entries[i].c->id);
     return status;
 }
 

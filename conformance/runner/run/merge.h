@@ -38,7 +38,8 @@ bool iw_merge_has(const struct iw_merge *m, const char *dir);
 int iw_merge_find(const struct iw_merge *m, const struct iw_suite *suite,
                   const struct iw_case ***cases, size_t *count);
 /* Hands out the results of all runs. Their captures and outputs of targets are copied, or linked,
- * to `dir`; what is not there any more is NULL. Returns as above. */
+ * to `dir`; what is not there any more is NULL. Returns as above: a journal is none, or lacks a
+ * case. */
 int iw_merge_replay(const struct iw_merge *m, struct iw_record *record, const char *dir,
                     const struct iw_journal_reader *reader);
 /* Takes what the runs know of the device that they tested. */

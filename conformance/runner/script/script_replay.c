@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The part of `iw` that `iwarp-conform replay` stands on. */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "host/text.h"
 #include "script_budget.h"
 #include "script_host.h"
 #include "script_primitives.h"
@@ -67,6 +70,23 @@ static int ask(lua_State *L)
     return 1;
 }
 
+/* Returns the message without "FILE.lua:LINE: " before it, if that is a file of ours: our user has
+ * not written it. */
+static const char *without_place(const char *message, const char *library)
+{
+    const char *end = strstr(message, ".lua:"), *name = end;
+    if (end == NULL)
+        return message;
+    while (name > message && name[-1] != '/')
+        name--;
+    char *file = iw_text_format("%s/%.*s.lua", library, (int)(end - name), name);
+    const char *rest = end + 5;
+    rest += strspn(rest, "0123456789");
+    bool ours = access(file, F_OK) == 0 && strncmp(rest, ": ", 2) == 0;
+    free(file);
+    return ours ? rest + 2 : message;
+}
+
 int iw_script_ask_replay(const struct iw_run_options *options, const char *what, char **text,
                          char *error, size_t room)
 {
@@ -81,7 +101,8 @@ int iw_script_ask_replay(const struct iw_run_options *options, const char *what,
             lua_getfield(s.L, -1, "reason");
         const char *answer = lua_tostring(s.L, -1);
         if (failed)
-            snprintf(error, room, "%s", answer != NULL ? answer : "unknown error");
+            snprintf(error, room, "%s",
+                     answer != NULL ? without_place(answer, options->library) : "unknown error");
         else
             failed = answer == NULL || (*text = strdup(answer)) == NULL;
     }

@@ -4,7 +4,7 @@
 
 usage: check_bad_files.py IWARP-CONFORM [GARBLED]
 
-Journals (--resume), runs (diff), baselines and target files: some by hand, and GARBLED (60) of each with octets changed
+Journals (--resume, merge), runs (diff, merge, --durations), baselines and target files: some by hand, and GARBLED (60) of each with octets changed
 at random, which may also be good still.
 """
 import json
@@ -87,6 +87,41 @@ def run_json(files):
     return good, lambda text: files.run((0, 1, 64), *compared(text))
 
 
+def merged(files):
+    """Merged, and the durations of shards."""
+    def used(text):
+        shutil.rmtree(files.at("bad"), ignore_errors=True)
+        shutil.copytree(files.at("good"), files.at("bad"))
+        files.write("bad/run.json", text)
+        return ("merge", "bad", "--results", "merged", "--cases", "cases")
+
+    good = files.read("good/run.json")
+    run = json.loads(good)
+    for odd in ([None], [3, "x", []], [{}], [{"id": 3, "line": 1}], [{"id": "one", "line": 1, "seconds": []}]):
+        for what in ({"cases": odd}, {"cases": odd, "suite": odd}, {"cases": odd, "target": odd}, {"cases": odd, "suite": {"cases": len(odd)}},
+                     {"facts": odd}):
+            files.run((0, 64), *used(json.dumps({**run, **what})))
+    print("ok - merge: members of other types end it, or are left out")
+
+    def use(text):
+        files.run((0, 1, 3, 64, 70), *used(text))
+        files.run((0, 64), "list", "--cases", "cases", "--shard", "1/2", "--durations", "bad")
+
+    return good, use
+
+
+def merged_journal(files):
+    good = files.read("good/journal.jsonl")
+
+    def use(text):
+        shutil.rmtree(files.at("bad"), ignore_errors=True)
+        shutil.copytree(files.at("good"), files.at("bad"))
+        files.write("bad/journal.jsonl", text)
+        files.run((0, 1, 3, 64, 70), "merge", "bad", "--results", "merged", "--cases", "cases")
+
+    return good, use
+
+
 def baseline(files):
     def used(text):
         files.write("bad.baseline", text)
@@ -144,7 +179,7 @@ def main(conform, count=60):
     rng = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         files = Files(conform, folder)
-        for kind in (journal, run_json, baseline, target):
+        for kind in (journal, run_json, merged, merged_journal, baseline, target):
             good, use = kind(files)
             for _ in range(int(count)):
                 use(garble(rng, good))

@@ -79,6 +79,8 @@ CALLS = [
     ("local x = terminat {}", "unknown name 'terminat' (did you mean 'terminate'?)"),
 ]
 
+CAPTURE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..", "pcaps", "siw", "siw-rping-64B-crcon.pcap")
+
 COMMANDS = [
     (("rnu",), "unknown command 'rnu' (did you mean 'run'?)"),
     (("reqirements",), "unknown command 'reqirements' (did you mean 'requirements'?)"),
@@ -92,6 +94,10 @@ COMMANDS = [
     (("requirements", "MPA-8-2"), "there is no rule 'MPA-8-2' (did you mean 'MPA-8-02'?)"),
     (("self-check", "--switch", "ignore=mpa-crcc"), "fits no switch (did you mean 'ignore=mpa-crc'?)"),
     (("self-check", "--switch", "nothing"), "expected KIND=CHECK, KIND one of ignore, overstrict, violate, botch"),
+    (("probe", "nosuch"), "iwarp-conform: nosuch: there is no target file "),
+    (("replay", "--list", "/dev/null"), "iwarp-conform: /dev/null: expected a capture, pcap or pcapng"),
+    (("replay", "--list", os.path.realpath(__file__)), "iwarp-conform: %s: offset 0: expected the header" % os.path.realpath(__file__)),
+    (("replay", "--as", "initiator", "--map", "rpin", CAPTURE), "iwarp-conform: --map: 'rpin' is none of "),
     (("run", "--target", "nosuch"), "there are bare-client, iwarp-peer, "),
     (("run", "--target", "tcp:127.0.0.1:7,can=foo"), "'foo' is none; there are agent, memory, crc, "),
     (("run", "--select", "tag:nothing"), "the tags are "),

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import socket
+import subprocess
 import tempfile
 import xml.etree.ElementTree
 
@@ -57,8 +58,10 @@ def statuses(run):
     print("ok - exit 64 for wrong command lines")
     run(70, "run", "good", "--agent", "/nonexistent/agent")
     run(73, "run", "good", "--junit", "/nonexistent/report")
+    with open("/dev/full", "w", encoding="ascii") as full:
+        run.run(73, "list", stdout=full, stderr=subprocess.PIPE)
     run(70, "run", "good", "--capture", "no-such-interface")
-    print("ok - exit 70 for what the tester cannot do")
+    print("ok - exit 70 for what the tester cannot do, 73 for an output that cannot be written")
 
 
 def elsewhere(run):

@@ -167,6 +167,10 @@ def refused(bench, names):
     bench.refused("no shard", "merge", "other", *names[1:], says=("its shard is '1/x'",))
     bench.write("other/journal.jsonl", journal.replace('"chosen":', '"chosen":9', 1))
     bench.refused("shards that were divided otherwise", "merge", "other", *names[1:], says=("they were not divided alike",))
+    lines = journal.splitlines(keepends=True)
+    last = json.loads(lines[-1])["id"]
+    bench.write("other/journal.jsonl", "".join(lines[:-1]))
+    bench.refused("a journal that lacks a case", "merge", "other", *names[1:], says=("the case %s is in a report, but in no journal" % last,))
     bench.write("other/journal.jsonl", "{}\n")
     bench.refused("no journal", "merge", "other", *names[1:], says=("other/journal.jsonl: expected the journal of a run",))
     bench.write("cases/one.lua", 'return case { id = "one", purpose = "p", rules = { "MPA-8-02" }, role = "responder", run = function(t) end }\n')
@@ -187,6 +191,8 @@ def main(conform, agent):
         refused(bench, names)
         bench.play("good", "--shard", "7/9", "mpa-pad-*", status=0, agent=agent)
         check(bench.play("none", "--shard", "999/999", "mpa-pad-*", status=0, agent=agent)["cases"] == [], "a shard may be empty")
+        bench.run(0, "run", "--resume", "none")
+        check(harness.load(bench.at("none", "run.json"))["cases"] == [], "and stays so")
 
 
 if __name__ == "__main__":
