@@ -3,7 +3,7 @@
 # usage: wireshark-versions.sh FOLDER [SUITE...]
 # The Wireshark plugin with the Wireshark of other Debians (trixie: 4.4, sid: 4.6): each is unpacked into
 # FOLDER/SUITE (1 GB, kept for the next time), where the committed plugin is built, with warnings as errors for
-# its own code, and its tests are run. Needs root and debootstrap.
+# its own code, and its tests are run. Needs root and mmdebstrap.
 set -euo pipefail
 
 [ $# -gt 0 ] || { sed -n '3,6s/^# //p' "$0" >&2; exit 64; }
@@ -15,13 +15,13 @@ packages=(tshark libwireshark-dev libglib2.0-dev cmake ninja-build pkg-config gc
     liblua5.4-dev libjansson-dev libisal-dev libcmocka-dev libibverbs-dev librdmacm-dev zlib1g-dev python3)
 
 inside() {
-    env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive chroot "$root" sh -ec "$1"
+    tools/debian-root.sh run "$root" sh -ec "$1"
 }
 
 status=0
 for suite in "${@:-trixie}"; do
     root=$folder/$suite
-    [ -x "$root/usr/bin/apt-get" ] || debootstrap --variant=minbase "$suite" "$root"
+    [ -x "$root/usr/bin/apt-get" ] || tools/debian-root.sh make "$root" "$suite"
     inside "command -v tshark cmake >/dev/null && pkg-config wireshark" || inside \
         "apt-get -o Acquire::Retries=3 -o Acquire::Check-Valid-Until=false update
         apt-get install -y --no-install-recommends ${packages[*]}"

@@ -28,6 +28,7 @@ foreach(name iwarp iwarp_host)
   add_dependencies(${library} iw_public_symbols)
   set_target_properties(${library} PROPERTIES
     OUTPUT_NAME ${name} VERSION ${IW_ABI}.${PROJECT_VERSION_MINOR}.${PROJECT_VERSION_PATCH} SOVERSION ${IW_ABI} LINKER_LANGUAGE C
+    BUILD_WITH_INSTALL_RPATH ON # no trace of the build folder
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib" LINK_DEPENDS "${map}")
   target_link_options(${library} PRIVATE "LINKER:--version-script=${map},-z,defs,--as-needed,-Bsymbolic-functions"
     $<$<BOOL:${IW_UNDEFINED_VERSION}>:LINKER:--undefined-version>)

@@ -94,3 +94,25 @@ for shared in '' ON; do
     done
     [ -e "$libraries/libiwarp.so" ] || break
 done
+
+# Both libraries by find_package. A shared library brings what it needs itself.
+mkdir "$work/consumer"
+cat >"$work/consumer/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES C)
+find_package(iwarp REQUIRED COMPONENTS host)
+foreach(kind host host_shared)
+  if(TARGET iwarp::${kind})
+    add_executable(consumer-${kind} ${SOURCE})
+    target_link_libraries(consumer-${kind} PRIVATE iwarp::${kind})
+  endif()
+endforeach()
+END
+"$cmake" -S "$work/consumer" -B "$work/consumer/build" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$work/prefix" \
+    -DSOURCE="$here/consumer.c" >>"$work/log"
+"$cmake" --build "$work/consumer/build" >>"$work/log"
+says "$work/consumer/build/consumer-host"
+if [ -e "$libraries/libiwarp_host.so" ]; then
+    uses_shared yes "$work/consumer/build/consumer-host_shared"
+    says "$work/consumer/build/consumer-host_shared"
+fi

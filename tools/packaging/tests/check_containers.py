@@ -64,8 +64,8 @@ def main(folder):
         words = [*configuration["Entrypoint"], *configuration["Cmd"]]
         check(words == ["/usr/bin/iwarp-agent", "--listen", "0.0.0.0:7472"], "agent: it listens on the port that the image names", words)
         harness.write(os.path.join(toolkit, "tmp", "token"), "a-token-of-the-test\n")
-        harness.write(os.path.join(agent, "token"), "a-token-of-the-test\n")
-        with harness.Peer("chroot", agent, words[0], "--listen", f"127.0.0.1:{port}", "--token-file", "/token", strict=False):
+        harness.run("chroot", agent, *words, status=64, env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"})
+        with harness.Peer("chroot", agent, words[0], "--listen", f"0.0.0.0:{port}", strict=False, env={**os.environ, "IWARP_AGENT_TOKEN": "a-token-of-the-test"}):
             harness.write(os.path.join(toolkit, "tmp", "target.lua"), f'return {{ class = "agent", agent = "127.0.0.1:{port}", token_file = "/tmp/token", address = "127.0.0.1", station = "127.0.0.1" }}\n')
             inside(toolkit, "iwarp-conform", "run", "--target", "/tmp/target.lua", "--results", "/tmp/other", "--select", "ddp-stag-*")
         check(harness.load(toolkit, "tmp", "other", "run.json")["summary"]["PASS"] > 10, "the toolkit's image tests the agent's")
