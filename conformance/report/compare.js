@@ -61,11 +61,11 @@ late.changes = () => {
       if (rules.length) list.append(make("dt", {}, name), make("dd", {}, ruleLinks(rules)));
     const moves = new Map();
     for (const one of c.cases) {
-      const key = (one.from || "–") + " → " + (one.to || "–");
+      const key = (one.from || "not played") + " → " + (one.to || "not played");
       moves.set(key, [...(moves.get(key) || []), one]);
     }
     $("changes").append(make("h2", { id: "change-" + c.from + c.to }, letter(c.from), " " + nameOf(runs[labels.indexOf(c.from)]) + " → ", letter(c.to), " " + nameOf(runs[labels.indexOf(c.to)])),
-      make("p", { class: "facts mono" }, "iwarp-conform diff " + runs[labels.indexOf(c.from)].path + " " + runs[labels.indexOf(c.to)].path), list, c.cases.length ? make("p", { class: "facts" }, plural(c.cases.length, "case") + " with another verdict") : make("p", { class: "facts" }, "Every case has the same verdict."),
+      make("p", { class: "facts mono" }, "iwarp-conform diff " + runs[labels.indexOf(c.from)].path + " " + runs[labels.indexOf(c.to)].path), list, c.cases.length ? make("p", { class: "facts" }, plural(c.cases.filter(one => one.from && one.to).length, "case") + " with another verdict") : make("p", { class: "facts" }, "Every case has the same verdict."),
       ...[...moves].map(([key, cases]) => {
         const t = make("table", {}, ...cases.map(one => make("tr", {}, make("td", { class: "mono" }, one.id), make("td", {}, one.reason || ""))));
         return make("details", { open: cases.length <= 12 ? "" : null }, make("summary", {}, key + ": " + plural(cases.length, "case")), t);

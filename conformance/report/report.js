@@ -269,7 +269,7 @@ late.rules = () => {
     const why = proof.length ? null : make("div", { class: "facts" }, r.reason || (r.how === "-" ? "" : r.how));
     const links = proof.slice(0, 4).flatMap(c => [make("a", { href: "#case-" + c }, c), " "]);
     if (proof.length > 4) links.push(make("button", { type: "button", class: "link", onclick: () => casesOf(id) }, "and " + (proof.length - 4) + " more"));
-    const tr = make("tr", { id: "rule-" + id }, make("td", { class: "mono" }, make("a", { href: "#rule-" + id }, id)), make("td", {}, rfcLink(r)),
+    const tr = make("tr", { id: "rule-" + id, class: s === BROKEN ? cls : "" }, make("td", { class: "mono" }, make("a", { href: "#rule-" + id }, id)), make("td", {}, rfcLink(r)),
       make("td", {}, r.level + (r.implied ? " (implied)" : "")), make("td", { class: cls }, make("span", { class: "badge" }, s)),
       make("td", {}, r.text, why), make("td", {}, ...links));
     return { tr, r, s, words: [id, "rfc " + r.rfc, "§" + r.section, r.level, r.text, s].join(" ").toLowerCase() };

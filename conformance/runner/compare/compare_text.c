@@ -80,9 +80,16 @@ static void print_list(FILE *out, const json_t *change, const char *member, cons
 
 static void print_change(FILE *out, const json_t *change)
 {
-    size_t cases = json_array_size(json_object_get(change, "cases"));
-    fprintf(out, "%s to %s: %zu case%s with another verdict\n", iw_saved_run_text(change, "from"),
-            iw_saved_run_text(change, "to"), cases, cases == 1 ? "" : "s");
+    const json_t *list = json_object_get(change, "cases"), *one;
+    size_t i, alone = 0;
+    json_array_foreach(list, i, one) alone +=
+        json_is_null(json_object_get(one, "from")) || json_is_null(json_object_get(one, "to"));
+    size_t other = json_array_size(list) - alone;
+    fprintf(out, "%s to %s: %zu case%s with another verdict", iw_saved_run_text(change, "from"),
+            iw_saved_run_text(change, "to"), other, other == 1 ? "" : "s");
+    if (alone > 0)
+        fprintf(out, ", %zu that one of them has not played", alone);
+    putc('\n', out);
     print_list(out, change, "broken", "broken");
     print_list(out, change, "mended", "mended");
     print_list(out, change, "not_seen", "not seen");

@@ -280,6 +280,7 @@ int iw_diagnosis_play(struct iw_diagnosis *d, const struct iw_target_spec *targe
     if (!status)
         status = play_bent(d, &pool, &hasty);
     free(pool.version);
+    iw_device_free(&pool.device);
     d->seconds = (double)(iw_transport_now() - began) / 1e9;
     return status;
 }

@@ -419,6 +419,7 @@ int iw_self_check_play(struct iw_self_check *s, const struct iw_target_spec *tar
         free(run.at[i].order);
     free(run.popular);
     free(pool.version);
+    iw_device_free(&pool.device);
     if (!status)
         count_idle(s);
     s->seconds = (double)(iw_transport_now() - began) / 1e9;

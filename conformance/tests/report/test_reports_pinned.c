@@ -478,7 +478,8 @@ static void facts_are_reported(void **state)
     begin();
     record.facts = &facts;
     iw_console_facts(out, &record);
-    is("device: n <1>, operator w\ntarget: takes #2 only\n  say revision=2\ntarget: asks for CRCs\n");
+    is("device: n <1>, operator w\ntarget: takes #2 only\n  say revision=2\ntarget: asks for "
+       "CRCs\n");
     begin();
     record.facts = &facts;
     iw_junit_write(out, &record);

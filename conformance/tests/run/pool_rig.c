@@ -177,6 +177,7 @@ int pool_tear_down(void **state)
     for (size_t i = 0; i < POOL_JOBS; i++)
         iw_result_free(&rig.results[i]);
     free(rig.pool.version);
+    iw_device_free(&rig.pool.device);
     folder_remove(&rig.folder);
     return 0;
 }

@@ -22,6 +22,7 @@ static void test_dead_target_is_a_failure_and_comes_back(void **state)
     free(expected);
     pool_assert_result(1, IW_VERDICT_PASS, "pass by embedded");
     assert_non_null(rig.pool.version);
+    assert_non_null(rig.pool.device.is[IW_DEVICE_KERNEL]);
 }
 
 static void test_sanitizer_report_is_a_failure(void **state)
