@@ -3,12 +3,12 @@
  * occurred; also what GitHub's code scanning needs: help, lines, relative paths, fingerprints. */
 #include "lint.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/files.h"
+#include "host/rule_link.h"
 #include "host/text.h"
 
 #define UNJUDGED "UNJUDGED"
@@ -143,9 +143,7 @@ static json_t *rule_json(const struct iw_rule *r)
     char full[64];
     snprintf(full, sizeof(full), "RFC %u section %s, %s%s", r->rfc, r->section,
              iw_level_name(r->level), r->implied ? " (implied)" : "");
-    bool appendix = isupper((unsigned char)r->section[0]);
-    char *link = iw_text_format("https://www.rfc-editor.org/rfc/rfc%u#%s-%s", r->rfc,
-                                appendix ? "appendix" : "section", r->section);
+    char *link = iw_rule_link(r);
     char *help = iw_text_format("%s: %s", full, r->text);
     char *marked = iw_text_format("[%s](%s): %s", full, link, r->text);
     json_t *rule =

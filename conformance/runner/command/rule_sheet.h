@@ -8,8 +8,6 @@
 
 #include "suite/proof.h"
 
-/* Returns the address of the rule's section at the RFC editor. The caller frees it. */
-char *iw_rule_link(const struct iw_rule *rule);
 /* Returns the rule of this id, in either case of letters; NULL if there is none. */
 const struct iw_rule *iw_rule_named(const char *id);
 /* Returns the first rule at or after index `from` of the catalogue whose id fits the glob, in

@@ -173,11 +173,9 @@ def statuses_of(page):
 def pages(programs, man):
     """The table of iwarp(7) and the page of each program agree."""
     table = {}
-    for line in harness.read(man, "iwarp.7").splitlines():
-        row = re.match(r"(\d+)\t(.*)\t(.*)$", line)
-        if row:
-            names = set(PROGRAMS) if row.group(3) == "all" else {"iwarp-" + name for name in row.group(3).split(", ")}
-            table[row.group(1)] = table.get(row.group(1), set()) | names
+    for status, said in re.findall(r"^(\d+)\tT\{\n.*\nT\}\tT\{\n(.*)\nT\}$", harness.read(man, "iwarp.7"), re.M):
+        names = set(PROGRAMS) if said == "all" else {"iwarp-" + name for name in said.split(", ")}
+        table[status] = table.get(status, set()) | names
     equal("iwarp(7) has the common statuses", sorted(STATUSES - set(table)), [])
     for program in PROGRAMS:
         page = harness.read(man, program + ".1")
