@@ -6,8 +6,8 @@
 #include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
+#include "host/csv.h"
 #include "iwarp/nearest.h"
-#include "report/report_csv.h"
 #include "rule_sheet.h"
 
 /* A case that self-check has not proven for the rule is claimed to judge it: the rule's words in

@@ -15,10 +15,7 @@
 #include "iwarp/transport.h"
 #include "reexec.h"
 #include "report/report_console.h"
-#include "report/report_csv.h"
-#include "report/report_html.h"
-#include "report/report_json.h"
-#include "report/report_junit.h"
+#include "report/report_files.h"
 #include "report/report_tap.h"
 #include "run/base_facts.h"
 #include "run/baseline.h"
@@ -32,9 +29,6 @@
  * ask for silence. */
 enum { PATIENCE = 12 };
 
-/* The files that the command line names, in the order in which they are made. */
-enum { JUNIT, JSON, HTML, CSV, BASELINE, OUTPUTS };
-
 struct run {
     const struct iw_command *command;
     struct iw_setup *setup;
@@ -46,9 +40,8 @@ struct run {
     struct iw_eta eta;
     struct iw_merge *merge; /* where the results come from; NULL: they are played */
     char *dir;              /* of results */
-    char *page;             /* the one that lies there unless another place is named */
-    const char *paths[OUTPUTS];
-    FILE *files[OUTPUTS];
+    struct iw_report_files reports;
+    FILE *pins;           /* the baseline to be written; NULL: none is */
     size_t printed;       /* entries that were reported */
     char *const *version; /* of the target, once it is known */
     bool chosen;          /* the baseline has its lines for it */
@@ -170,12 +163,12 @@ static bool open_outputs(struct run *run)
         iw_complain("cannot make the folder %s", c->head.pcap_dir);
         return false;
     }
-    if (run->paths[HTML] == NULL)
-        run->paths[HTML] = run->page = iw_text_format("%s/report.html", run->dir);
-    for (size_t i = 0; i < OUTPUTS; i++)
-        if (run->paths[i] != NULL && (run->files[i] = iw_open_output(run->paths[i])) == NULL)
-            return false;
-    return true;
+    run->reports.frame = run->setup->report;
+    if (!iw_report_files_open(&run->reports, run->dir))
+        return false;
+    if (c->write_baseline != NULL)
+        run->pins = iw_open_output(c->write_baseline);
+    return c->write_baseline == NULL || run->pins != NULL;
 }
 
 /* What is known of the peer, and what the page says of rules that no case judged. */
@@ -215,45 +208,14 @@ static bool close_live(struct run *run, struct iw_pool *pool)
     return !*pool->live_error;
 }
 
-static bool write_html(const struct run *run, FILE *f)
+static bool write_pins(struct run *run)
 {
-    char error[1024];
-    bool good = iw_html_write(f, &run->record, run->setup->report, error, sizeof(error));
-    if (!good)
-        iw_complain("%s", error);
-    return good;
-}
-
-/* Writes and closes one of the files. */
-static bool write_output(struct run *run, int kind)
-{
-    static void (*const writers[OUTPUTS])(FILE * out, const struct iw_record *record) = {
-        [JUNIT] = iw_junit_write, [JSON] = iw_json_write, [CSV] = iw_csv_write};
-    FILE *f = run->files[kind];
-    bool good = true;
-    if (f == NULL)
+    FILE *pins = run->pins;
+    run->pins = NULL;
+    if (pins == NULL)
         return true;
-    if (kind == HTML)
-        good = write_html(run, f);
-    else if (kind == BASELINE)
-        iw_baseline_write(f, &run->record, version_of(run), &run->baseline);
-    else
-        writers[kind](f, &run->record);
-    run->files[kind] = NULL;
-    return iw_close_output(f, run->paths[kind]) && good;
-}
-
-static bool write_all(struct run *run)
-{
-    char *path = iw_text_format("%s/run.json", run->dir);
-    FILE *summary = iw_open_output(path);
-    if (summary != NULL)
-        iw_json_write(summary, &run->record);
-    bool good = summary != NULL && iw_close_output(summary, path);
-    for (int i = 0; i < OUTPUTS; i++)
-        good = write_output(run, i) && good;
-    free(path);
-    return good;
+    iw_baseline_write(pins, &run->record, version_of(run), &run->baseline);
+    return iw_close_output(pins, run->command->write_baseline);
 }
 
 /* ---- playing ---- */
@@ -343,7 +305,8 @@ static int finish(struct run *run, bool good, bool reached, int interrupted, con
     r->status = good && !run->trouble ? iw_record_status(r, reached) : IW_EXIT_TESTER;
     if (interrupted)
         r->status = IW_EXIT_SIGNALLED + interrupted;
-    bool written = write_all(run);
+    bool written = iw_report_files_write(&run->reports, r);
+    written = write_pins(run) && written;
     if (c->tap)
         iw_tap_findings(stdout, r);
     if (c->tap && (interrupted || run->printed < r->count))
@@ -515,13 +478,13 @@ static int run_selected(struct run *run)
         .remarks = c->replay.capture != NULL,
         .dir = run->dir,
         .baseline = c->baseline,
-        .html = run->paths[HTML],
+        .html = run->reports.paths[IW_REPORT_HTML],
         .whole = &s->suite,
         .proof = &s->proof,
         .started = time(NULL),
         .repeat = c->head.repeat ? c->head.repeat : 1,
     };
-    iw_device_say(&run->record.device, IW_DEVICE_OPERATOR, c->head.operator);
+    iw_device_say(&run->record.device, IW_DEVICE_OPERATOR, c->head.run_by);
     if (run->merge != NULL)
         iw_merge_device(run->merge, &run->record.device);
     else
@@ -548,11 +511,10 @@ static int carry_out(const struct iw_command *c, struct iw_merge *merge)
         .command = c,
         .setup = &s,
         .merge = merge,
-        .paths = {[JUNIT] = c->junit,
-                  [JSON] = c->json,
-                  [HTML] = c->html,
-                  [CSV] = c->csv_file,
-                  [BASELINE] = c->write_baseline},
+        .reports = {.paths = {[IW_REPORT_JUNIT] = c->junit,
+                              [IW_REPORT_JSON] = c->json,
+                              [IW_REPORT_HTML] = c->html,
+                              [IW_REPORT_CSV] = c->csv_file}},
         .console = c->tap ? stderr : stdout,
         .progress =
             !status && merge == NULL && isatty(2) && !c->tap && !c->trace && s.target->ask == NULL,
@@ -568,10 +530,9 @@ static int carry_out(const struct iw_command *c, struct iw_merge *merge)
         status = IW_EXIT_OUTPUT;
     if (!status)
         status = run_selected(&run);
-    for (size_t i = 0; i < OUTPUTS; i++)
-        if (run.files[i] != NULL)
-            fclose(run.files[i]);
-    free(run.page);
+    iw_report_files_close(&run.reports);
+    if (run.pins != NULL)
+        fclose(run.pins);
     free(run.dir);
     iw_baseline_free(&run.baseline);
     iw_survey_free(&run.survey);

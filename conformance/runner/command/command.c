@@ -204,7 +204,7 @@ static const struct iw_option options[] = {
     {"repeat", 0, "N", "run every case N times; the gravest verdict counts", PLAY,
      COUNT(head.repeat, 100000)},
     {"operator", 0, "NAME", "who runs it, for the reports (a target file can say that, too)", PLAY,
-     KEEP(head.operator)},
+     KEEP(head.run_by)},
     {"allow-hazard", 0, NULL, "also the cases with the tag hazard, which could wedge the target",
      RUN, FLAG(hazards)},
     {"no-quirks", 0, NULL, "judge everything as it is: look through no deviation that hides others",
@@ -348,7 +348,7 @@ static bool resumable(const struct iw_command *c)
                         : c->head.shard != NULL    ? "--shard"
                         : c->head.order != NULL    ? "--order"
                         : c->head.keep_all         ? "--keep"
-                        : c->head.operator!= NULL  ? "--operator"
+                        : c->head.run_by != NULL   ? "--operator"
                                                    : NULL;
     if (c->resume == NULL || other == NULL ||
         iw_reexec_continues()) /* there, with the same words */

@@ -5,9 +5,10 @@
 
 #include "base/device.h"
 #include "compare.h"
+#include "base/saved_run.h"
+#include "host/csv.h"
 #include "host/text.h"
 #include "report/page.h"
-#include "report/report_csv.h"
 
 static long long number(const json_t *object, const char *name)
 {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/text_tools.h"
 #include "host/colour.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "run/blocked.h"
 
 enum { NAMED = 5 }; /* cases of a finding */

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "host/csv.h"
 #include "report_csv.h"
 #include "suite/proof.h"
 
@@ -35,25 +36,6 @@ static const char *verdict(const struct iw_record *record, const struct iw_rule 
                 record->entries[i].result.verdict == order[o])
                 return iw_verdict_name(order[o]);
     return NULL;
-}
-
-void iw_csv_quoted(FILE *out, const char *text)
-{
-    putc('"', out);
-    for (; *text != 0; text++) {
-        if (*text == '"')
-            putc('"', out);
-        putc(*text, out);
-    }
-    putc('"', out);
-}
-
-void iw_csv_field(FILE *out, const char *text)
-{
-    if (text != NULL && strpbrk(text, ",\"\r\n") != NULL)
-        iw_csv_quoted(out, text);
-    else if (text != NULL)
-        fputs(text, out);
 }
 
 static void cases(FILE *out, const struct iw_record *record, const struct iw_rule *rule,

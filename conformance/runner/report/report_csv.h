@@ -9,9 +9,5 @@
 /* Writes one line per rule of the catalogue: its verdict, the cases that show it, and if there is
  * none, why. The caller asks the FILE whether that worked. */
 void iw_csv_write(FILE *out, const struct iw_record *record);
-/* Writes one field of such a table in quotes. */
-void iw_csv_quoted(FILE *out, const char *text);
-/* Writes one field of such a table, in quotes if necessary. */
-void iw_csv_field(FILE *out, const char *text);
 
 #endif

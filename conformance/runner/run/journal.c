@@ -46,7 +46,7 @@ struct iw_journal *iw_journal_create(const char *dir, const struct iw_journal_he
         "cases", iw_json_text(head->cases), "agent", iw_json_text(head->agent), "pcap-dir",
         iw_json_text(head->pcap_dir), "select", select, "time-scale", head->time_scale, "repeat",
         (int)head->repeat, "no-quirks", (int)head->no_quirks, "keep-all", (int)head->keep_all,
-        "operator", iw_json_text(head->operator), "shard", head->shard, "chosen",
+        "operator", iw_json_text(head->run_by), "shard", head->shard, "chosen",
         head->shard != NULL ? json_integer((json_int_t)head->chosen) : NULL, "order", head->order));
     j->path = iw_text_format("%s/journal.jsonl", dir);
     j->file = iw_open_output(j->path);
@@ -73,7 +73,7 @@ static void take_head(struct iw_journal *j, struct iw_journal_head *head)
         .cases = member(j, "cases"),
         .agent = member(j, "agent"),
         .pcap_dir = member(j, "pcap-dir"),
-        .operator= member(j, "operator"),
+        .run_by = member(j, "operator"),
         .select = j->select,
         .time_scale = json_number_value(json_object_get(j->head, "time-scale")),
         .repeat = (unsigned)json_integer_value(json_object_get(j->head, "repeat")),

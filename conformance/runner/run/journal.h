@@ -13,7 +13,7 @@ struct iw_journal;
 
 /* How a run was begun: the words of its command line. NULL or 0: not said. */
 struct iw_journal_head {
-    const char *target, *cases, *agent, *pcap_dir, *operator;
+    const char *target, *cases, *agent, *pcap_dir, *run_by;
     const char *shard;         /* "2/3": `select` has the ids of its cases; */
     size_t chosen;             /* the shards have so many together */
     const char *order;         /* "random,SEED" */

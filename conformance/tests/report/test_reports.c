@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/csv.h"
 #include "host/text.h"
 #include "report/report_console.h"
 #include "report/report_csv.h"

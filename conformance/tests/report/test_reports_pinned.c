@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "host/csv.h"
 #include "report/report_console.h"
 #include "report/report_csv.h"
 #include "report/report_json.h"

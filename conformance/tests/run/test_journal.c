@@ -132,7 +132,7 @@ static void fill_head(void)
     head.time_scale = 2.5;
     head.repeat = 3;
     head.keep_all = true;
-    head.operator= "me";
+    head.run_by = "me";
     head.select = select;
     head.n_select = 2;
 }
@@ -232,7 +232,7 @@ static void test_taken(void **state)
     assert_true(head.time_scale == 2.5);
     assert_int_equal(head.repeat, 3);
     assert_true(head.keep_all);
-    assert_string_equal(head.operator, "me");
+    assert_string_equal(head.run_by, "me");
     assert_int_equal(head.n_select, 2);
     assert_string_equal(head.select[0], "mpa-*");
     assert_string_equal(head.select[1], "x");
