@@ -104,6 +104,12 @@ def report_text(*path):
     return json.dumps(page_data(*path)) if path[-1].endswith(".html") else read(*path)
 
 
+def installed_programs():
+    """The programs of packaging/programs.csv, in its order."""
+    table = read(os.path.dirname(os.path.abspath(__file__)), "packaging", "programs.csv")
+    return [line.split(",")[0] for line in table.splitlines()[1:]]
+
+
 def lines_of(text):
     """The JSON values of a text or of octets, one a line."""
     return [json.loads(line) for line in text.splitlines()]
