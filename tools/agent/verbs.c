@@ -210,8 +210,10 @@ static bool offered(const struct agent_client *c, enum need need)
 
 static json_t *device(const struct agent_client *c)
 {
-    json_t *object = c->backend->device != NULL ? c->backend->device(c->own) : json_object();
+    json_t *object = c->backend->device != NULL ? c->backend->device(c->own) : NULL;
     struct utsname host;
+    if (object == NULL) /* or a name that is no text */
+        object = json_object();
     if (!uname(&host))
         json_object_update_new(object,
                                json_pack("{s:s++}", "kernel", host.sysname, " ", host.release));

@@ -71,6 +71,7 @@ static void take(const char *spec, const struct iw_case *const *selected, size_t
     if (iw_survey_take(&survey, &pool, selected, count, error, sizeof(error)))
         fail_msg("%s", error);
     assert_int_equal(pool.interrupted, 0);
+    iw_device_free(&pool.device);
     iw_target_free(target);
 }
 

@@ -3,27 +3,56 @@
  * reaches the backend, and what it must not say does not. */
 #include "recorder.h"
 
+#include <sys/utsname.h>
+
+/* In place of the C library's. */
+int uname(struct utsname *host)
+{
+    *host = (struct utsname){.sysname = "Kern", .release = "1.2"};
+    return 0;
+}
+
+static json_t *r_device(void *own)
+{
+    (void)own;
+    return json_pack("{s:s}", "name", "card");
+}
+
+static json_t *r_no_device(void *own)
+{
+    (void)own;
+    return NULL;
+}
+
 static void says_hello(void **state)
 {
     (void)state;
     does("{'do':'hello','id':1}",
          "{'agent':'iwarp-agent','version':'" IW_VERSION "','schema':1,'backend':'recorder',"
-         "'features':{'wings':2,'verbs':['hello','reset','listen','unlisten','connect','accept',"
+         "'device':{'kernel':'Kern "
+         "1.2'},'features':{'wings':2,'verbs':['hello','reset','listen','unlisten','connect','"
+         "accept',"
          "'reject','close','stream_send','stream_take','start','pd','register','bind','unbind',"
          "'invalidate','release','fill','read','recv','post']}}",
          "");
     recorder.start = NULL;
+    recorder.device = r_no_device;
     does("{'do':'hello'}",
          "{'agent':'iwarp-agent','version':'" IW_VERSION "','schema':1,'backend':'recorder',"
-         "'features':{'wings':2,'verbs':['hello','reset','listen','unlisten','connect','accept',"
+         "'device':{'kernel':'Kern "
+         "1.2'},'features':{'wings':2,'verbs':['hello','reset','listen','unlisten','connect','"
+         "accept',"
          "'reject','close','pd','register','bind','unbind','invalidate','release','fill','read',"
          "'recv','post']}}",
          "");
     recorder.bind = NULL;
     recorder.start = r_start;
+    recorder.device = r_device;
     does("{'do':'hello'}",
          "{'agent':'iwarp-agent','version':'" IW_VERSION "','schema':1,'backend':'recorder',"
-         "'features':{'wings':2,'verbs':['hello','reset','listen','unlisten','connect','accept',"
+         "'device':{'name':'card','kernel':'Kern "
+         "1.2'},'features':{'wings':2,'verbs':['hello','reset','listen','unlisten','connect','"
+         "accept',"
          "'reject','close','stream_send','stream_take','start','pd','register','invalidate',"
          "'release','fill','read','recv','post']}}",
          "");
