@@ -22,14 +22,17 @@ local PLACES = {
   [4] = { op = "send-invalidate", invalidate = { 2, 5 } }, [6] = { op = "send-se-invalidate", invalidate = { 2, 5 } },
 }
 
--- Returns the rule; there is one of its own about the place of an atomic, that it is aligned. `low`: the value's last octet.
+-- Returns the rule about a field that has one; the place of an atomic has one of its own, to be aligned. `low`: the value's last octet.
 local function rule_of(op, name, low)
   if name == "remote_to" and low & 7 ~= 0 then return "EXT-5.2.1-06" end
-  return RULES[op] and RULES[op][name]
+  return RULES[op][name]
 end
 
 -- Returns the rule about this field of a message (a Write's "stag"); nil if there is none.
-function field_rule.of(item, name) return rule_of(item.op, name, math.type(item[name]) == "integer" and item[name] & 0xff or 0) end
+function field_rule.of(item, name)
+  local rules = RULES[item.op]
+  return rules and rules[name] and rule_of(item.op, name, item[name] & 0xff)
+end
 
 local L = 0x40
 
