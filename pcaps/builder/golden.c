@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "host/complain.h"
+#include "host/files.h"
 #include "host/offers.h"
 #include "host/options.h"
 
@@ -133,7 +134,7 @@ int main(int argc, char **argv)
         if (access(argv[first + i], R_OK))
             return iw_complain_exit(IW_EXIT_USAGE, "%s: cannot be read: %s", argv[first + i],
                                     strerror(errno));
-    if (access(argv[first + 2], W_OK))
+    if (iw_folder_create(argv[first + 2]) || access(argv[first + 2], W_OK))
         return iw_complain_exit(IW_EXIT_OUTPUT, "%s: cannot be written: %s", argv[first + 2],
                                 strerror(errno));
     options.library = argv[first];

@@ -138,8 +138,11 @@ static void its_scripts(void **state)
     builds(1, "iwarp-golden: attempt to load a binary chunk (mode is 't')\n", (char[]){LIBRARY},
            (char[]){"s"}, (char[]){"out"});
     put("s/x.lua", "");
-    builds(73, "iwarp-golden: none: cannot be written: No such file or directory\n",
-           (char[]){LIBRARY}, (char[]){"s"}, (char[]){"none"});
+    builds(73, "iwarp-golden: s/x.lua/none: cannot be written: Not a directory\n",
+           (char[]){LIBRARY}, (char[]){"s"}, (char[]){"s/x.lua/none"});
+    builds(0, "", (char[]){LIBRARY}, (char[]){"s"}, (char[]){"out/deep/er"});
+    assert_string_equal(text_of("out/deep/er/manifest.json"), "y");
+    assert_int_equal(remove("out/deep/er/manifest.json"), 0);
     assert_int_equal(remove("out/manifest.json"), 0);
     assert_int_equal(symlink("/dev/full", "out/manifest.json"), 0);
     builds(73, "iwarp-golden: out/manifest.json: cannot be written\n", (char[]){LIBRARY},
