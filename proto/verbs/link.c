@@ -7,8 +7,9 @@
 
 /* Time for a program to answer a request, and for a peer to ask or answer, in ns. */
 #define STARTUP UINT64_C(60000000000)
-/* What may wait for the next poll, and what a request counts beside its octets: that makes 64. */
-enum { GATHERED = 65536, EACH = 1024 };
+/* What may wait for the next poll: 64 KiB, where a request counts this more than its octets, but of
+ * requests up to that size at least four. */
+enum { GATHERED = 65536, EACH = 1024, LEAST = 4 };
 /* Time that an initiator without RTR has to speak first. */
 #define SPEAK_FIRST UINT64_C(10000000)
 
@@ -221,11 +222,13 @@ struct iw_endpoint *iw_verbs_link_endpoint(const struct iw_verbs_link *link)
 
 void iw_verbs_link_gather(struct iw_verbs_link *link, uint64_t octets)
 {
-    if (!iw_verbs_polled() || octets > GATHERED || link->gathered + octets + EACH > GATHERED) {
+    const uint64_t counted = octets + EACH;
+    const uint64_t most = LEAST * counted > GATHERED ? LEAST * counted : GATHERED;
+    if (!iw_verbs_polled() || octets > GATHERED || link->gathered + counted > most) {
         iw_verbs_link_flush(link);
         return;
     }
-    link->gathered += (uint32_t)octets + EACH;
+    link->gathered += (uint32_t)counted;
     if (link->connection != NULL)
         iw_connection_kick(link->connection);
 }
