@@ -7,6 +7,7 @@
 #include "compare/diff_messages.h"
 #include "compare/run_file.h"
 #include "host/complain.h"
+#include "host/text.h"
 
 /* Members of a case that say what the peer did; when and where it was played do not. */
 static const char *const compared[] = {"verdict",  "rule",   "reason",
@@ -90,7 +91,7 @@ int iw_command_diff(const struct iw_command *c)
             printf("%s  %s: %s %s\n", sides[i].name, sides[i].file.path,
                    iw_saved_run_text(target, "name"), iw_saved_run_text(target, "version"));
         }
-        printf("%zu cases differ\n", n);
+        printf("%zu case%s %s\n", n, iw_text_plural(n), n == 1 ? "differs" : "differ");
         status = n ? IW_EXIT_FAILURE : IW_EXIT_GOOD;
     }
     iw_run_file_free(&sides[0].file);

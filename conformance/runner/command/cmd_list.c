@@ -6,6 +6,7 @@
 #include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
+#include "host/text.h"
 #include "host/text_tools.h"
 #include "iwarp/nearest.h"
 #include "rule_sheet.h"
@@ -20,7 +21,7 @@ int iw_command_list(const struct iw_command *c)
                    iw_role_name(s.selected[i]->role), s.selected[i]->purpose);
         status = iw_setup_broken(&s);
         fflush(stdout);
-        fprintf(stderr, "%zu cases\n", s.n_selected);
+        fprintf(stderr, "%zu case%s\n", s.n_selected, iw_text_plural(s.n_selected));
     }
     iw_setup_free(&s);
     return status;

@@ -149,7 +149,8 @@ void iw_console_facts(FILE *out, const struct iw_record *record)
 void iw_console_schedule(FILE *out, const struct iw_record *record, size_t chosen)
 {
     if (record->shard != NULL)
-        fprintf(out, "shard %s: %zu of %zu cases\n", record->shard, record->count, chosen);
+        fprintf(out, "shard %s: %zu of %zu case%s\n", record->shard, record->count, chosen,
+                iw_text_plural(chosen));
     if (record->order != NULL)
         fprintf(out, "order: %s\n", record->order);
     fflush(out);
@@ -314,8 +315,8 @@ static void unstable(FILE *out, const struct iw_record *record)
         }
         putc('\n', out);
     }
-    fprintf(out, "%u rounds: %zu of %zu cases gave more than one verdict\n", record->repeat, n,
-            record->count);
+    fprintf(out, "%u rounds: %zu of %zu case%s gave more than one verdict\n", record->repeat, n,
+            record->count, iw_text_plural(record->count));
 }
 
 static void baseline(FILE *out, const struct iw_record *record)

@@ -60,7 +60,7 @@ static void each_member_that_the_peer_decides_is_compared(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char *b = iw_text_format("{\"id\":\"x\",%s}", rows[i].member);
-        char *out = iw_text_format("x\n  A  \n%s" ENDS "1 cases differ\n", rows[i].shown);
+        char *out = iw_text_format("x\n  A  \n%s" ENDS "1 case differs\n", rows[i].shown);
 
         differ("{\"id\":\"x\"}", b, 1, out);
         free(b);
@@ -103,10 +103,10 @@ static void messages_are_compared_field_by_field(void **state)
                      "        Rev                        2 | 1\n"
                      "    A       0 target  terminate 1/1/01\n"
                      "    B       0 target  terminate 1/1/02\n"
-                     "        Error code                 0x01 | 0x02\n" ENDS "1 cases differ\n");
+                     "        Error code                 0x01 | 0x02\n" ENDS "1 case differs\n");
     differ(CASE("PASS", SAYS("station", "write stag 1", "0001", "0+2 STag")),
            CASE("FAIL", SAYS("station", "write stag 2", "0002", "0+2 STag")), 1,
-           HEAD_OF_X ENDS "1 cases differ\n");
+           HEAD_OF_X ENDS "1 case differs\n");
     /* Unless the case remarks on them. */
     differ(CASE("PASS",
                 "{\"conn\":0,\"from\":\"station\",\"text\":\"write stag 1\",\"octets\":\"0001\","
@@ -115,7 +115,7 @@ static void messages_are_compared_field_by_field(void **state)
            HEAD_OF_X "    A       0 station write stag 1\n"
                      "    B       0 station write stag 2\n"
                      "        STag                       0x0001 | 0x0002\n" ENDS
-                     "1 cases differ\n");
+                     "1 case differs\n");
     /* Fields of one side only, those that Markers part, long ones, and a CRC that differs alone. */
     differ(CASE("PASS",
                 SAYS("target", "send", "00010203040506070809", "0+1 QN|1+1 MO|2+1 MO|3+7 Pad")),
@@ -124,25 +124,25 @@ static void messages_are_compared_field_by_field(void **state)
                      "    B       0 target  send\n"
                      "        MO                         2 | 255\n"
                      "        Pad                        0x03040506070809 | -\n"
-                     "        Payload                    - | -\n" ENDS "1 cases differ\n");
+                     "        Payload                    - | -\n" ENDS "1 case differs\n");
     differ(CASE("PASS", SAYS("target", "send", "000102030405060708", "0+9 Payload")),
            CASE("FAIL", SAYS("target", "send", "00010203040506070800", "0+10 Payload")), 1,
            HEAD_OF_X "    A       0 target  send\n"
                      "    B       0 target  send\n"
                      "        Payload                    0x0001020304050607... (9 octets) | "
-                     "0x0001020304050607... (10 octets)\n" ENDS "1 cases differ\n");
+                     "0x0001020304050607... (10 octets)\n" ENDS "1 case differs\n");
     differ(CASE("PASS", SAYS("target", "send", "01", "0+1 CRC")),
            CASE("FAIL", SAYS("target", "send", "02", "0+1 CRC")), 1,
            HEAD_OF_X "    A       0 target  send\n"
                      "    B       0 target  send\n"
-                     "        CRC                        0x01 | 0x02\n" ENDS "1 cases differ\n");
+                     "        CRC                        0x01 | 0x02\n" ENDS "1 case differs\n");
     /* Octets that nobody has decoded; fields that are none. */
     differ(CASE("PASS", SAYS("target", "3 octets", "0a0b0c", "")),
            CASE("FAIL", SAYS("target", "2 octets", "0a0b", "1 x")), 1,
            HEAD_OF_X "    A       0 target  3 octets\n"
                      "    B       0 target  2 octets\n"
                      "        octets                     0x0a0b0c | 0x0a0b\n" ENDS
-                     "1 cases differ\n");
+                     "1 case differs\n");
 }
 
 /* A stimulus is never laid beside an answer. */
@@ -155,26 +155,26 @@ static void messages_are_aligned_by_what_they_are(void **state)
            HEAD_OF_X "    A only  0 target  mpa reply rev 2\n"
                      "    A only  0 target  terminate 1/1/01\n"
                      "    A only  0 station fin\n"
-                     "    B only  0 station fin\n" ENDS "1 cases differ\n");
+                     "    B only  0 station fin\n" ENDS "1 case differs\n");
     /* A message that one side has twice; another connection; another kind of start-up frame. */
     differ(CASE("PASS", REPLY("1")), CASE("FAIL", REPLY("1") "," REPLY("1")), 1,
-           HEAD_OF_X "    B only  0 target  mpa reply rev 1\n" ENDS "1 cases differ\n");
+           HEAD_OF_X "    B only  0 target  mpa reply rev 1\n" ENDS "1 case differs\n");
     differ(CASE("PASS", FIN("target")),
            CASE("FAIL", "{\"conn\":1,\"from\":\"target\",\"text\":\"fin\"}"), 1,
            HEAD_OF_X "    A only  0 target  fin\n    B only  1 target  fin\n" ENDS
-                     "1 cases differ\n");
+                     "1 case differs\n");
     differ(CASE("PASS", REPLY("1")), CASE("FAIL", SAYS("target", "mpa request rev 1", "", "")), 1,
            HEAD_OF_X "    A only  0 target  mpa reply rev 1\n"
-                     "    B only  0 target  mpa request rev 1\n" ENDS "1 cases differ\n");
+                     "    B only  0 target  mpa request rev 1\n" ENDS "1 case differs\n");
     /* Nothing was exchanged, or the lists hold no messages. */
     differ(CASE("PASS", ""), CASE("FAIL", REQUEST), 1,
-           HEAD_OF_X "    B only  0 station mpa request rev 2\n" ENDS "1 cases differ\n");
+           HEAD_OF_X "    B only  0 station mpa request rev 2\n" ENDS "1 case differs\n");
     differ(CASE("PASS", "1,null"), CASE("FAIL", "[]"), 1,
-           HEAD_OF_X "    A only  0         \n" ENDS "1 cases differ\n");
+           HEAD_OF_X "    A only  0         \n" ENDS "1 case differs\n");
     differ("{\"id\":\"x\",\"verdict\":\"PASS\",\"exchange\":7}", CASE("FAIL", ""), 1,
-           HEAD_OF_X ENDS "1 cases differ\n");
+           HEAD_OF_X ENDS "1 case differs\n");
     differ(CASE("PASS", REPLY("1")), "", 1,
-           "x\n  A  PASS\n  B  (not played)\n" ENDS "1 cases differ\n");
+           "x\n  A  PASS\n  B  (not played)\n" ENDS "1 case differs\n");
 }
 
 static void what_is_no_report_is_named(void **state)

@@ -45,7 +45,7 @@ static void a_list_has_a_line_for_each_case(void **state)
                  "2 cases\n");
     conform_says("list --cases cases beta", 0,
                  "beta                                         should initiator about beta\n",
-                 "1 cases\n");
+                 "1 case\n");
     conform_says("list --cases cases -s alpha beta", 0, NULL, "2 cases\n");
     conform_says("list --cases cases gamma", 64, "",
                  "iwarp-conform: --select gamma: no case fits\n");
@@ -256,7 +256,7 @@ static void bad_tables_of_what_is_known_are_an_error(void **state)
     conform_says(
         "requirements --cases cases", 70, "",
         "iwarp-conform: cases/../proof/claims.csv:2: expected an id, a comma and a text\n");
-    conform_says("list --cases cases alpha", 0, NULL, "1 cases\n");
+    conform_says("list --cases cases alpha", 0, NULL, "1 case\n");
 }
 
 /* Without --cases they are those that come with the program. */
@@ -267,7 +267,7 @@ static void the_suite_has_its_own_cases(void **state)
     (void)state;
     conform_call(&s, "list ddp-stag-zero");
     assert_int_equal(s.status, 0);
-    assert_string_equal(s.err, "1 cases\n");
+    assert_string_equal(s.err, "1 case\n");
     assert_memory_equal(s.out, "ddp-stag-zero ", 14);
     conform_call(&s, "show ddp-stag-zero");
     assert_int_equal(s.status, 0);

@@ -443,7 +443,7 @@ static void rounds_of_the_first_case(void **state)
     record.count = 1;
     entries[0].rounds[IW_VERDICT_PASS] = entries[0].rounds[IW_VERDICT_FAIL] = 1;
     iw_console_summary(out, &record, true);
-    has("UNSTABLE known: 1 PASS, 1 FAIL\n2 rounds: 1 of 1 cases gave more than one verdict\n");
+    has("UNSTABLE known: 1 PASS, 1 FAIL\n2 rounds: 1 of 1 case gave more than one verdict\n");
     begin();
     record.count = 1;
     entries[0].result.verdict = IW_VERDICT_SKIP;
