@@ -188,8 +188,8 @@ int main(void)
         cmocka_unit_test(with_durations_they_take_equally_long),
         cmocka_unit_test(each_case_is_in_one_shard),
         cmocka_unit_test(a_seed_gives_one_order),
-        cmocka_unit_test_setup_teardown(a_report_has_durations, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_folder_has_a_report, set_up, tear_down),
+        cmocka_unit_test(a_report_has_durations),
+        cmocka_unit_test(a_folder_has_a_report),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -65,13 +65,14 @@ end) }
 class Browser:
     """One session of WebDriver's protocol."""
 
-    def __init__(self, driver):
+    def __init__(self, driver, folder):
         self.driver, self.process, self.started = driver, None, False
+        self.environment = dict(os.environ, TMPDIR=folder)  # what the browser leaves goes with it
 
     def port(self):
         """Starts the driver. The port that it picks for IPv4 may be taken for IPv6: then it ends."""
         for _ in range(10):
-            self.process = subprocess.Popen([self.driver, "--port=0"], stdout=subprocess.PIPE, text=True)
+            self.process = subprocess.Popen([self.driver, "--port=0"], stdout=subprocess.PIPE, text=True, env=self.environment)
             for line in self.process.stdout:
                 if "successfully on port" in line:
                     return line.split("on port")[1].split()[0].rstrip(".")
@@ -407,9 +408,9 @@ def look(browser, page):
 def main(conform, driver=shutil.which("chromedriver")):
     if driver is None:
         harness.skip("no chromedriver (package chromium-driver)")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         page = report(os.path.abspath(conform), folder)
-        browser = Browser(driver)
+        browser = Browser(driver, folder)
         browser.page = page
         try:
             browser.start()

@@ -45,6 +45,7 @@ static void one_file_is_refused(void **state)
     assert_int_equal(symlink("folder", scratch_path("other")), 0);
     snprintf(said, sizeof(said), "prog: --html %s: is the file of --json\n", other);
     assert_said(scratch_path("folder/new"), other, said);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static void two_files_are_taken(void **state)
