@@ -345,7 +345,7 @@ static int play_all(struct run *run)
     run->version = &pool.version;
     uint64_t began = iw_transport_now();
     if (c->tap && !iw_reexec_continues())
-        iw_tap_begin(stdout, r->count);
+        iw_tap_begin(stdout, r);
     if (!iw_reexec_continues())
         iw_console_schedule(run->console, r, run->setup->n_chosen);
     print(run);
@@ -449,7 +449,7 @@ static int merge_all(struct run *run)
     if (status)
         return status;
     if (run->command->tap) {
-        iw_tap_begin(stdout, r->count);
+        iw_tap_begin(stdout, r);
         iw_tap_facts(stdout, r);
     }
     iw_console_facts(run->console, r);

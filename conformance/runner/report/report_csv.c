@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The traceability matrix of a run (RFC 4180): every rule of the catalogue, and what became of it.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/csv.h"
+#include "host/text_tools.h"
 #include "report_csv.h"
 #include "suite/proof.h"
 
@@ -65,8 +67,10 @@ static void standing(FILE *out, const struct iw_record *record, const struct iw_
 void iw_csv_write(FILE *out, const struct iw_record *record)
 {
     fputs("rule,rfc,section,level,implied,testable,verdict,broken_by,held_by,undecided_by,standing,"
-          "reason,text\n",
+          "reason,text,target,device,suite,started\n",
           out);
+    char *device = iw_device_text(&record->device), started[32];
+    iw_text_time(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", record->started);
     for (size_t i = 0; i < IW_RULE_COUNT; i++) {
         const struct iw_rule *r = iw_rule_at(i);
 
@@ -80,6 +84,11 @@ void iw_csv_write(FILE *out, const struct iw_record *record)
         standing(out, record, r);
         putc(',', out);
         iw_csv_field(out, r->text);
-        putc('\n', out);
+        putc(',', out);
+        iw_csv_field(out, record->target);
+        putc(',', out);
+        iw_csv_field(out, device);
+        fprintf(out, ",%s,%s\n", record->suite, started);
     }
+    free(device);
 }

@@ -7,7 +7,8 @@
 #include "run/run_record.h"
 
 /* Writes one line per rule of the catalogue: its verdict, the cases that show it, and if there is
- * none, why. The caller asks the FILE whether that worked. */
+ * none, why; and in each line who was tested, with which suite, and when. The caller asks the FILE
+ * whether that worked. */
 void iw_csv_write(FILE *out, const struct iw_record *record);
 
 #endif

@@ -8,12 +8,6 @@
 
 #include "host/text_tools.h"
 
-void iw_tap_begin(FILE *out, size_t count)
-{
-    fprintf(out, "TAP version 14\n1..%zu\n", count);
-    fflush(out);
-}
-
 /* Text on one line after "# SKIP", and descriptions: '#' and '\' would mean something. */
 static void put_line(FILE *out, const char *text)
 {
@@ -47,6 +41,16 @@ static void diagnostics(FILE *out, const struct iw_entry *entry)
     pair(out, "capture", r->pcap);
     pair(out, "baseline", iw_pinned_name(entry->pinned));
     fputs("  ...\n", out);
+}
+
+void iw_tap_begin(FILE *out, const struct iw_record *record)
+{
+    char started[32];
+    iw_text_time(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", record->started);
+    fprintf(out, "TAP version 14\n1..%zu\n# target: ", record->count);
+    put_line(out, record->target);
+    fprintf(out, ", suite %s, %s\n", record->suite, started);
+    fflush(out);
 }
 
 void iw_tap_facts(FILE *out, const struct iw_record *record)

@@ -6,7 +6,8 @@
 
 #include "run/run_record.h"
 
-void iw_tap_begin(FILE *out, size_t count);
+/* The plan, and a comment: who is tested, with which suite, and when. */
+void iw_tap_begin(FILE *out, const struct iw_record *record);
 /* The facts, a comment each. */
 void iw_tap_facts(FILE *out, const struct iw_record *record);
 void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry);

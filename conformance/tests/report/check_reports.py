@@ -44,7 +44,8 @@ def parse_tap(text):
     assert lines[0] == "TAP version 14", lines[0]
     plan = re.fullmatch(r"1\.\.(\d+)", lines[1])
     assert plan, lines[1]
-    points, at = [], 2
+    assert re.fullmatch(r"# target: embedded, suite [0-9a-f]{16}, [0-9T:-]{19}Z", lines[2]), lines[2]
+    points, at = [], 3
     while at < len(lines) and not lines[at].startswith("# finding "):
         # '#' begins a directive unless a backslash stands before it, which stands for itself if it is doubled.
         m = re.fullmatch(r"(not )?ok (\d+) - ((?:[^#\\]|\\[#\\])*?)(?: # (TODO|SKIP) ((?:[^#\\]|\\[#\\])*))?", lines[at])
@@ -124,6 +125,7 @@ def matrix(run, path):
     check(len({len(row) for row in rows}) == 1 and len(rows) > 700, "CSV has the same fields in every line")
     rules = {row[0]: dict(zip(rows[0], row)) for row in rows[1:]}
     one = rules["MPA-8-02"]
+    check(one["target"] == "embedded" and re.fullmatch("[0-9a-f]{16}", one["suite"]) and one["started"].endswith("Z"), "each line says who was tested", one)
     check((one["rfc"], one["section"], one["level"], one["verdict"], one["broken_by"], one["held_by"]) ==
           ("5044", "8", "MUST", "FAIL", "b-failing c-noted g-known", "a-good h-mended"), "a rule has its verdict and its cases", one)
     check(rules["MPA-8-03"]["verdict"] == "" and rules["MPA-1.2-01"]["reason"] != "", "one without a case has none, and maybe a reason")
@@ -137,10 +139,10 @@ def interrupted(conform, folder):
                   'run = function(t) t:connect {}:next(300) end } }\n')
     process = subprocess.Popen([conform, "run", "--cases", "slow", "--tap", "-j", "1"], cwd=folder, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True)
-    lines = [process.stdout.readline() for _ in range(3)]
+    lines = [process.stdout.readline() for _ in range(4)]
     process.send_signal(signal.SIGINT)
     rest = process.communicate()[0]
-    check(lines[2].startswith("ok 1 - a") and rest.endswith("Bail out! interrupted\n"), "an interrupted run bails out", lines, rest)
+    check(lines[3].startswith("ok 1 - a") and rest.endswith("Bail out! interrupted\n"), "an interrupted run bails out", lines, rest)
 
 
 def main(conform):

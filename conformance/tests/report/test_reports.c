@@ -128,7 +128,7 @@ static void assert_text(void (*write)(FILE *out), const char *expected)
 
 static void write_tap(FILE *out)
 {
-    iw_tap_begin(out, 6);
+    iw_tap_begin(out, &record);
     for (size_t i = 0; i < 6; i++)
         iw_tap_entry(out, i + 1, &entries[i]);
 }
@@ -138,7 +138,8 @@ static void test_tap(void **state)
     (void)state;
     assert_text(write_tap,
                 "TAP version 14\n"
-                "1..6\n"
+                "1..7\n"
+                "# target: tcp:127.0.0.1:7471, suite 0123456789abcdef, 2023-11-14T22:13:20Z\n"
                 "ok 1 - crc-good\n"
                 "ok 2 - pad-odd\n"
                 "  ---\n"
@@ -214,12 +215,14 @@ static void test_csv(void **state)
     (void)state;
     assert_ptr_equal(strstr(text,
                             "rule,rfc,section,level,implied,testable,verdict,broken_by,held_by,"
-                            "undecided_by,standing,reason,text\n"),
+                            "undecided_by,standing,reason,text,target,device,suite,started\n"),
                      text);
     assert_non_null(strstr(text, "\nMPA-8-02,5044,8,MUST,no,wire-active,FAIL,crc-bad,crc-good,"
                                  "late agent-only,,,"));
     assert_non_null(strstr(text, "\nMPA-4.1-02,5044,4.1,MUST,no,wire-passive,NOTE,pad-odd,,,,,"));
     assert_non_null(strstr(text, "\nMPA-8-03,5044,8,MUST,no,wire-active,,,,,,,"));
+    assert_non_null(
+        strstr(text, ",tcp:127.0.0.1:7471,,0123456789abcdef,2023-11-14T22:13:20Z\nMPA-8-03,"));
     free(text);
 }
 

@@ -426,7 +426,7 @@ static void every_rule_has_its_line(void **state)
     for (const char *at = text; (at = strchr(at, '\n')); at++)
         lines++;
     assert_int_equal(lines, IW_RULE_COUNT + 1);
-    snprintf(first, sizeof(first), "text\n%s,%u,", iw_rule_at(0)->id, iw_rule_at(0)->rfc);
+    snprintf(first, sizeof(first), "started\n%s,%u,", iw_rule_at(0)->id, iw_rule_at(0)->rfc);
     snprintf(last, sizeof(last), "\n%s,%u,", iw_rule_at(IW_RULE_COUNT - 1)->id,
              iw_rule_at(IW_RULE_COUNT - 1)->rfc);
     assert_non_null(strstr(text, first));
@@ -474,7 +474,8 @@ static void facts_are_reported(void **state)
     begin();
     record.facts = &facts;
     iw_tap_facts(out, &record);
-    is("# device: n <1>, operator w\n# fact revision: takes \\#2 only; say revision=2\n# fact crc: "
+    is("# device: n <1>, operator w\n# fact revision: "
+       "takes \\#2 only; say revision=2\n# fact crc: "
        "asks for CRCs\n");
     begin();
     record.facts = &facts;
