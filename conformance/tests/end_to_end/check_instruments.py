@@ -62,6 +62,7 @@ CONNECTS = """return {
   connect = "bash -c 'echo {host} {port} >/dev/tcp/127.0.0.1/%d'",
 }
 """
+HASTE = ("--time-scale", "0.3")  # where much is waited for in vain
 FIRST = ("mpa-reply-and-fpdu-read", "mpa-reply-and-fpdu-write")
 
 
@@ -120,14 +121,14 @@ def check_depths(suite):
 
 class Suite(harness.Bench):
     def play(self, name, *words):
-        done = self.run((0, 1, 3), "run", "-j4", "--time-scale", "0.3", "--results", name + ".out", "--json", name + ".json",
+        done = self.run((0, 1, 3), "run", "-j4", "--results", name + ".out", "--json", name + ".json",
                         "--junit", name + ".xml", "--html", name + ".html", *words)
         self.write(name + ".console", done.stdout)
         return harness.load(self.at(name + ".json"))
 
-    def agent(self, name, agent, how="", switches=""):
+    def agent(self, name, agent, how="", switches="", more=()):
         program = harness.script(self.at(name), STARTED % (how, os.path.abspath(agent), switches))
-        return self.play(name, "--agent", program, *[word for one in SELECTED for word in ("--select", one)])
+        return self.play(name, *more, "--agent", program, *[word for one in SELECTED for word in ("--select", one)])
 
 
 def judge(suite, name, result, rules):
@@ -152,13 +153,13 @@ def main(conform, agent, stubborn):
         harness.equal("clean: verdicts", clean["summary"]["PASS"], len(clean["cases"]))
         harness.equal("clean: findings", clean["findings"], [])
         for name, how, switches, rules, most in AGENTS:
-            result = suite.agent(name, stubborn if how else agent, how, switches)
+            result = suite.agent(name, stubborn if how else agent, how, switches, HASTE)
             blocked = judge(suite, name, result, rules)
             harness.expect(f"{name}: the cases that can be judged are", (len(blocked) < len(clean["cases"]) / 2) == most,
                            f"{len(blocked)} of {len(clean['cases'])} are blocked")
             print(f"ok - {name}: {len(result['findings'])} finding, {len(blocked)} blocked of {len(result['cases'])}")
         stranger = Deaf()
-        result = suite.play("stranger", "--target", f"tcp:127.0.0.1:{stranger.port},can=read", "--select", "rdmap-read-zero*",
+        result = suite.play("stranger", *HASTE, "--target", f"tcp:127.0.0.1:{stranger.port},can=read", "--select", "rdmap-read-zero*",
                             "--select", "rdmap-rsv-*", "--select", "ddp-rsvd-*", "--select", "mpa-crc-bad*")
         blocked = judge(suite, "stranger", result, ["RDMAP-5.2.1-16"])
         harness.expect("stranger: something is blocked", blocked)
