@@ -6,7 +6,7 @@ Linux's siw, both in the kernel that tools/siw has up.
 usage: check_violations.py IWARP-RUN IWARP-PEER|siw [PATTERN]
 
 Prints for each switch and side what the judge has found about rping, and how the peer has reacted. A run that does not end, or that ends by a
-signal, fails; so does a peer that is gone. A rule that rping has no occasion to break (an atomic, say) is "not broken here".
+signal, fails; so does an iwarp-peer that is gone. What waits on for siw, which may not notice, is ended after 5 s. A rule that rping has no occasion to break (an atomic, say) is "not broken here".
 """
 import fnmatch
 import functools
