@@ -26,11 +26,12 @@ static bool write_file(const char *path, const json_t *comparison,
     return iw_close_output(f, path);
 }
 
-static bool write_page(const char *path, const json_t *comparison)
+/* Returns an exit status. */
+static int write_page(const char *path, const json_t *comparison)
 {
     FILE *f = path != NULL ? iw_open_output(path) : NULL;
     if (f == NULL)
-        return path == NULL;
+        return path == NULL ? IW_EXIT_GOOD : IW_EXIT_OUTPUT;
     char *root = iw_conformance_folder(), *folder = iw_text_format("%s/report", root);
     char error[1024];
     bool good = iw_compare_write_html(f, comparison, folder, error, sizeof(error));
@@ -38,7 +39,9 @@ static bool write_page(const char *path, const json_t *comparison)
         iw_complain("%s", error);
     free(folder);
     free(root);
-    return iw_close_output(f, path) && good;
+    if (!iw_close_output(f, path))
+        return IW_EXIT_OUTPUT;
+    return good ? IW_EXIT_GOOD : IW_EXIT_TESTER; /* its own frame cannot be read */
 }
 
 int iw_command_compare(const struct iw_command *c)
@@ -55,9 +58,9 @@ int iw_command_compare(const struct iw_command *c)
         json_t *comparison = iw_compare(runs, n, IW_VERSION);
         bool written = write_file(c->json, comparison, write_json);
         written = write_file(c->csv_file, comparison, iw_compare_write_csv) && written;
-        written = write_page(c->html, comparison) && written;
+        status = write_page(c->html, comparison);
         iw_compare_print(stdout, comparison);
-        status = written ? IW_EXIT_GOOD : IW_EXIT_TESTER;
+        status = written ? status : IW_EXIT_OUTPUT;
         json_decref(comparison);
     }
     while (n > 0)

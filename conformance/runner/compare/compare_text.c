@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/device.h"
-#include "compare.h"
 #include "base/saved_run.h"
+#include "compare.h"
 #include "host/csv.h"
 #include "host/text.h"
 #include "report/page.h"

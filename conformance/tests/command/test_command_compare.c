@@ -211,9 +211,9 @@ static void what_cannot_be_compared_is_named(void **state)
     free(folder_file(&conform_folder, "x.json", "{\"schema\":1,\"cases\":[1]}"));
     conform_says("compare good x.json", 64, "",
                  "iwarp-conform: x.json: expected the JSON report of a run\n");
-    conform_says("compare good bad.json --json no/j", 70, NULL,
+    conform_says("compare good bad.json --json no/j", 73, NULL,
                  "iwarp-conform: cannot write no/j: No such file or directory\n");
-    conform_says("compare good bad.json --html /dev/full", 70, NULL,
+    conform_says("compare good bad.json --html /dev/full", 73, NULL,
                  "iwarp-conform: cannot write /dev/full: No space left on device\n");
     conform_says("compare good bad.json --tap", 64, "",
                  "iwarp-conform: --tap: of no use with 'compare'\n");

@@ -142,7 +142,8 @@ static void test_violations(void **state)
         {"rdmap-read-stag", IW_WORK_CMP_SWAP,
          REQUEST_OF(M(1)) "00000002 00000001 4b78691e 0000000000001000" NIL NIL NIL NIL},
         {"rdmap-read-wrap", IW_WORK_CMP_SWAP,
-         REQUEST_OF(M(1)) "00000002 00000001 11223344" "fffffffffffffff8" NIL NIL NIL NIL},
+         REQUEST_OF(M(1)) "00000002 00000001 11223344"
+                          "fffffffffffffff8" NIL NIL NIL NIL},
     };
     for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
         open_lone(&l, IW_MPA_INITIATOR);

@@ -33,7 +33,8 @@ int main(int argc, char **argv)
     struct rdma_addrinfo hints = {.ai_flags = note ? 0 : RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP};
     struct ibv_qp_init_attr queues = {.cap = {4, 4, 1, 1, 0}, .sq_sig_all = 1};
     struct rdma_conn_param how = {.responder_resources = 1, .initiator_depth = 1};
-    const unsigned rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+    const unsigned rights =
+        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
     struct rdma_addrinfo *to;
     struct rdma_cm_id *listener, *id;
     struct place place;

@@ -161,8 +161,7 @@ static void test_rows(void **state)
         char expected[256];
         next.ratio.median = ratios[i].ratio;
         next.ratio_of_medians = ratios[i].medians;
-        snprintf(expected, sizeof(expected), "  (of the medians: %.3f)\n",
-                 ratios[i].medians);
+        snprintf(expected, sizeof(expected), "  (of the medians: %.3f)\n", ratios[i].medians);
         catch_from(1);
         perf_table_row(&plan, &next);
         assert_int_equal(strstr(caught(), expected) != NULL, ratios[i].explained);
