@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Interposed: reading and writing. */
+#include "descriptors.h"
+#include "libc_next.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+static ssize_t receive(struct iw_socket *s, void *octets, size_t length, int flags)
+{
+    struct iovec piece = {octets, length};
+    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+    const ssize_t got = s->ops->receive(s, &message, flags);
+    iw_socket_put(s);
+    return got;
+}
+
+static ssize_t send_octets(struct iw_socket *s, const void *octets, size_t length, int flags)
+{
+    struct iovec piece = {.iov_len = length};
+    memcpy(&piece.iov_base, &octets, sizeof(octets)); /* an iovec cannot say const */
+    const struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+    const ssize_t sent = s->ops->send(s, &message, flags);
+    iw_socket_put(s);
+    return sent;
+}
+
+static ssize_t receive_pieces(struct iw_socket *s, const struct iovec *pieces, int count)
+{
+    struct msghdr message = {.msg_iovlen = (size_t)count};
+    ssize_t got = -1;
+    memcpy(&message.msg_iov, &pieces, sizeof(pieces));
+    if (count < 0 || count > IOV_MAX)
+        errno = EINVAL;
+    else
+        got = s->ops->receive(s, &message, 0);
+    iw_socket_put(s);
+    return got;
+}
+
+static ssize_t send_pieces(struct iw_socket *s, const struct iovec *pieces, int count)
+{
+    struct msghdr message = {.msg_iovlen = (size_t)count};
+    ssize_t sent = -1;
+    memcpy(&message.msg_iov, &pieces, sizeof(pieces));
+    if (count < 0 || count > IOV_MAX)
+        errno = EINVAL;
+    else
+        sent = s->ops->send(s, &message, 0);
+    iw_socket_put(s);
+    return sent;
+}
+
+IW_INTERPOSED ssize_t read(int fd, void *octets, size_t length)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    return s == NULL ? iw_libc()->read(fd, octets, length) : receive(s, octets, length, 0);
+}
+
+IW_INTERPOSED ssize_t write(int fd, const void *octets, size_t length)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    return s == NULL ? iw_libc()->write(fd, octets, length) : send_octets(s, octets, length, 0);
+}
+
+IW_INTERPOSED ssize_t readv(int fd, const struct iovec *pieces, int count)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    return s == NULL ? iw_libc()->readv(fd, pieces, count) : receive_pieces(s, pieces, count);
+}
+
+IW_INTERPOSED ssize_t writev(int fd, const struct iovec *pieces, int count)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    return s == NULL ? iw_libc()->writev(fd, pieces, count) : send_pieces(s, pieces, count);
+}
+
+IW_INTERPOSED ssize_t recv(int fd, void *octets, size_t length, int flags)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    return s == NULL ? iw_libc()->recv(fd, octets, length, flags)
+                     : receive(s, octets, length, flags);
+}
+
+IW_INTERPOSED ssize_t send(int fd, const void *octets, size_t length, int flags)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    return s == NULL ? iw_libc()->send(fd, octets, length, flags)
+                     : send_octets(s, octets, length, flags);
+}
+
+/* As TCP does: no address is reported, and one that is given is ignored. */
+IW_INTERPOSED ssize_t recvfrom(int fd, void *octets, size_t length, int flags,
+                               struct sockaddr *from, socklen_t *from_length)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->recvfrom(fd, octets, length, flags, from, from_length);
+    if (from != NULL && from_length != NULL)
+        *from_length = 0;
+    return receive(s, octets, length, flags);
+}
+
+IW_INTERPOSED ssize_t sendto(int fd, const void *octets, size_t length, int flags,
+                             const struct sockaddr *to, socklen_t to_length)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    return s == NULL ? iw_libc()->sendto(fd, octets, length, flags, to, to_length)
+                     : send_octets(s, octets, length, flags);
+}
+
+/* A stream has no addresses and no ancillary data. */
+static void clear(struct msghdr *message)
+{
+    message->msg_namelen = 0;
+    message->msg_controllen = 0;
+    message->msg_flags = 0;
+}
+
+IW_INTERPOSED ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->recvmsg(fd, message, flags);
+    const ssize_t got = s->ops->receive(s, message, flags);
+    if (got >= 0)
+        clear(message);
+    iw_socket_put(s);
+    return got;
+}
+
+IW_INTERPOSED ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->sendmsg(fd, message, flags);
+    const ssize_t sent = s->ops->send(s, message, flags);
+    iw_socket_put(s);
+    return sent;
+}
+
+IW_INTERPOSED int recvmmsg(int fd, struct mmsghdr *list, unsigned count, int flags,
+                           struct timespec *timeout)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    unsigned done = 0;
+    if (s == NULL)
+        return iw_libc()->recvmmsg(fd, list, count, flags, timeout);
+    for (; done < count; done++) {
+        const bool wait = done == 0 || (flags & MSG_WAITFORONE) == 0;
+        const ssize_t got = s->ops->receive(s, &list[done].msg_hdr,
+                                            (flags & ~MSG_WAITFORONE) | (wait ? 0 : MSG_DONTWAIT));
+        if (got < 0)
+            break;
+        clear(&list[done].msg_hdr);
+        list[done].msg_len = (unsigned)got;
+        if (got == 0) {
+            done++;
+            break;
+        }
+    }
+    iw_socket_put(s);
+    return done > 0 || count == 0 ? (int)done : -1;
+}
+
+IW_INTERPOSED int sendmmsg(int fd, struct mmsghdr *list, unsigned count, int flags)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    unsigned done = 0;
+    if (s == NULL)
+        return iw_libc()->sendmmsg(fd, list, count, flags);
+    for (; done < count; done++) {
+        const ssize_t sent = s->ops->send(s, &list[done].msg_hdr, flags);
+        if (sent < 0)
+            break;
+        list[done].msg_len = (unsigned)sent;
+    }
+    iw_socket_put(s);
+    return done > 0 || count == 0 ? (int)done : -1;
+}
+
+/* ---- of programs that were compiled with _FORTIFY_SOURCE ---- */
+
+IW_INTERPOSED ssize_t __read_chk(int fd, void *octets, size_t length, size_t room);
+ssize_t __read_chk(int fd, void *octets, size_t length, size_t room)
+{
+    struct iw_socket *s = length <= room ? iw_socket_get(fd) : NULL;
+    return s == NULL ? iw_libc()->__read_chk(fd, octets, length, room)
+                     : receive(s, octets, length, 0);
+}
+
+IW_INTERPOSED ssize_t __recv_chk(int fd, void *octets, size_t length, size_t room, int flags);
+ssize_t __recv_chk(int fd, void *octets, size_t length, size_t room, int flags)
+{
+    struct iw_socket *s = length <= room ? iw_socket_get(fd) : NULL;
+    return s == NULL ? iw_libc()->__recv_chk(fd, octets, length, room, flags)
+                     : receive(s, octets, length, flags);
+}
+
+IW_INTERPOSED ssize_t __recvfrom_chk(int fd, void *octets, size_t length, size_t room, int flags,
+                                     struct sockaddr *from, socklen_t *from_length);
+ssize_t __recvfrom_chk(int fd, void *octets, size_t length, size_t room, int flags,
+                       struct sockaddr *from, socklen_t *from_length)
+{
+    struct iw_socket *s = length <= room ? iw_socket_get(fd) : NULL;
+    if (s == NULL)
+        return iw_libc()->__recvfrom_chk(fd, octets, length, room, flags, from, from_length);
+    if (from != NULL && from_length != NULL)
+        *from_length = 0;
+    return receive(s, octets, length, flags);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Interposed: what is done to a socket as such. */
+#include "descriptors.h"
+#include "libc_next.h"
+
+#include <errno.h>
+
+IW_INTERPOSED int connect(int fd, const struct sockaddr *to, socklen_t length)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->connect(fd, to, length);
+    const int result = s->ops->connect(s, fd, to, length);
+    iw_socket_put(s);
+    return result;
+}
+
+IW_INTERPOSED int listen(int fd, int backlog)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->listen(fd, backlog);
+    const int result = s->ops->listen(s, fd, backlog);
+    iw_socket_put(s);
+    return result;
+}
+
+IW_INTERPOSED int accept4(int fd, struct sockaddr *from, socklen_t *length, int flags)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->accept4(fd, from, length, flags);
+    int result = -1;
+    if ((flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0)
+        errno = EINVAL;
+    else
+        result = s->ops->accept(s, from, length, flags);
+    iw_socket_put(s);
+    return result;
+}
+
+IW_INTERPOSED int accept(int fd, struct sockaddr *from, socklen_t *length)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->accept(fd, from, length);
+    const int result = s->ops->accept(s, from, length, 0);
+    iw_socket_put(s);
+    return result;
+}
+
+IW_INTERPOSED int shutdown(int fd, int how)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->shutdown(fd, how);
+    const int result = s->ops->shutdown(s, how);
+    iw_socket_put(s);
+    return result;
+}
+
+IW_INTERPOSED int getsockopt(int fd, int level, int name, void *value, socklen_t *length)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->getsockopt(fd, level, name, value, length);
+    const int result = s->ops->get_option(s, fd, level, name, value, length);
+    iw_socket_put(s);
+    return result;
+}
+
+IW_INTERPOSED int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->setsockopt(fd, level, name, value, length);
+    const int result = s->ops->set_option(s, fd, level, name, value, length);
+    iw_socket_put(s);
+    return result;
+}
+
+IW_INTERPOSED int getsockname(int fd, struct sockaddr *address, socklen_t *length)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->getsockname(fd, address, length);
+    const int result = s->ops->get_name(s, fd, false, address, length);
+    iw_socket_put(s);
+    return result;
+}
+
+IW_INTERPOSED int getpeername(int fd, struct sockaddr *address, socklen_t *length)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->getpeername(fd, address, length);
+    const int result = s->ops->get_name(s, fd, true, address, length);
+    iw_socket_put(s);
+    return result;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "descriptors.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+_Atomic(struct iw_socket *) iw_socket_numbers[IW_SOCKETS_NUMBERS];
+
+/* A lookup may meet a socket that another thread has just closed. Its memory stays a socket, so
+ * that the count can be read, and another one that lives there by now is noticed. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct iw_socket *free_sockets;
+
+struct iw_socket *iw_socket_create(const struct iw_socket_ops *ops, void *state, int family)
+{
+    pthread_mutex_lock(&mutex);
+    struct iw_socket *s = free_sockets;
+    if (s != NULL)
+        free_sockets = s->next_free;
+    pthread_mutex_unlock(&mutex);
+    if (s == NULL && (s = calloc(1, sizeof(*s))) == NULL)
+        return NULL;
+    s->ops = ops;
+    s->state = state;
+    s->family = family;
+    atomic_store(&s->nonblocking, false);
+    atomic_store(&s->uses, 1);
+    return s;
+}
+
+void iw_socket_put(struct iw_socket *s)
+{
+    const int saved = errno;
+    if (atomic_fetch_sub(&s->uses, 1) != 1)
+        return;
+    s->ops->close(s);
+    pthread_mutex_lock(&mutex);
+    s->next_free = free_sockets;
+    free_sockets = s;
+    pthread_mutex_unlock(&mutex);
+    errno = saved;
+}
+
+struct iw_socket *iw_socket_use(int fd)
+{
+    for (;;) {
+        struct iw_socket *s = atomic_load(&iw_socket_numbers[fd]);
+        if (s == NULL)
+            return NULL;
+        unsigned uses = atomic_load(&s->uses);
+        while (uses != 0 && !atomic_compare_exchange_weak(&s->uses, &uses, uses + 1))
+            ;
+        if (uses == 0) /* closed since, so the number has changed */
+            continue;
+        if (atomic_load(&iw_socket_numbers[fd]) == s)
+            return s;
+        iw_socket_put(s);
+    }
+}
+
+int iw_socket_attach(int fd, struct iw_socket *s)
+{
+    if (fd < 0 || fd >= IW_SOCKETS_NUMBERS) {
+        errno = EMFILE;
+        return -1;
+    }
+    atomic_fetch_add(&s->uses, 1);
+    struct iw_socket *before = atomic_exchange(&iw_socket_numbers[fd], s);
+    if (before != NULL)
+        iw_socket_put(before);
+    return 0;
+}
+
+struct iw_socket *iw_socket_detach(int fd)
+{
+    if (fd < 0 || fd >= IW_SOCKETS_NUMBERS)
+        return NULL;
+    return atomic_exchange(&iw_socket_numbers[fd], NULL);
+}

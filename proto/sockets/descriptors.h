@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_SOCKETS_DESCRIPTORS_H
+#define IW_SOCKETS_DESCRIPTORS_H
+
+/* Which numbers of the program's are iWARP sockets. */
+
+#include "socket_ops.h"
+
+enum { IW_SOCKETS_NUMBERS = 1 << 20 }; /* higher descriptors stay plain */
+
+extern _Atomic(struct iw_socket *) iw_socket_numbers[IW_SOCKETS_NUMBERS];
+
+/* Returns the socket with a use for the caller, who ends it with iw_socket_put. */
+struct iw_socket *iw_socket_use(int fd);
+
+/* Looks a number up: one load if it is plain. Returns NULL, or the socket as above. */
+static inline struct iw_socket *iw_socket_get(int fd)
+{
+    if ((unsigned)fd >= IW_SOCKETS_NUMBERS ||
+        atomic_load_explicit(&iw_socket_numbers[fd], memory_order_acquire) == NULL)
+        return NULL;
+    return iw_socket_use(fd);
+}
+
+/* Returns a new socket with one use, the caller's, or NULL with errno ENOMEM. */
+struct iw_socket *iw_socket_create(const struct iw_socket_ops *ops, void *state, int family);
+/* Ends a use; the last one closes the socket. */
+void iw_socket_put(struct iw_socket *s);
+/* Makes `fd` a number of the socket, with a use of its own. Returns 0, or -1 with errno EMFILE. */
+int iw_socket_attach(int fd, struct iw_socket *s);
+/* Makes `fd` plain again. Returns the socket with the number's use, or NULL if it was plain. */
+struct iw_socket *iw_socket_detach(int fd);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_SOCKETS_LIBC_NEXT_H
+#define IW_SOCKETS_LIBC_NEXT_H
+
+/* The functions that the program would call without this library: libc's, or those of another
+ * preloaded library. */
+
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#define IW_INTERPOSED __attribute__((visibility("default")))
+
+/* X(result, name, parameters) */
+#define IW_LIBC_FUNCTIONS(X)                                                                       \
+    X(int, connect, (int, const struct sockaddr *, socklen_t))                                     \
+    X(int, listen, (int, int))                                                                     \
+    X(int, accept, (int, struct sockaddr *, socklen_t *))                                          \
+    X(int, accept4, (int, struct sockaddr *, socklen_t *, int))                                    \
+    X(int, shutdown, (int, int))                                                                   \
+    X(int, getsockopt, (int, int, int, void *, socklen_t *))                                       \
+    X(int, setsockopt, (int, int, int, const void *, socklen_t))                                   \
+    X(int, getsockname, (int, struct sockaddr *, socklen_t *))                                     \
+    X(int, getpeername, (int, struct sockaddr *, socklen_t *))                                     \
+    X(ssize_t, read, (int, void *, size_t))                                                        \
+    X(ssize_t, write, (int, const void *, size_t))                                                 \
+    X(ssize_t, readv, (int, const struct iovec *, int))                                            \
+    X(ssize_t, writev, (int, const struct iovec *, int))                                           \
+    X(ssize_t, recv, (int, void *, size_t, int))                                                   \
+    X(ssize_t, send, (int, const void *, size_t, int))                                             \
+    X(ssize_t, recvfrom, (int, void *, size_t, int, struct sockaddr *, socklen_t *))               \
+    X(ssize_t, sendto, (int, const void *, size_t, int, const struct sockaddr *, socklen_t))       \
+    X(ssize_t, recvmsg, (int, struct msghdr *, int))                                               \
+    X(ssize_t, sendmsg, (int, const struct msghdr *, int))                                         \
+    X(int, recvmmsg, (int, struct mmsghdr *, unsigned, int, struct timespec *))                    \
+    X(int, sendmmsg, (int, struct mmsghdr *, unsigned, int))                                       \
+    X(ssize_t, sendfile, (int, int, off_t *, size_t))                                              \
+    X(ssize_t, sendfile64, (int, int, off64_t *, size_t))                                          \
+    X(ssize_t, __read_chk, (int, void *, size_t, size_t))                                          \
+    X(ssize_t, __recv_chk, (int, void *, size_t, size_t, int))                                     \
+    X(ssize_t, __recvfrom_chk, (int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *)) \
+    X(int, close, (int))                                                                           \
+    X(int, dup, (int))                                                                             \
+    X(int, dup2, (int, int))                                                                       \
+    X(int, dup3, (int, int, int))                                                                  \
+    X(int, fcntl, (int, int, ...))                                                                 \
+    X(int, fcntl64, (int, int, ...))                                                               \
+    X(int, ioctl, (int, unsigned long, ...))
+
+struct iw_libc {
+#define IW_MEMBER(result, name, parameters) result(*name) parameters;
+    IW_LIBC_FUNCTIONS(IW_MEMBER)
+#undef IW_MEMBER
+};
+
+extern struct iw_libc iw_libc_functions;
+extern atomic_bool iw_libc_found;
+void iw_libc_find(void);
+
+/* Returns the functions. A member is NULL if the C library lacks that function. */
+static inline const struct iw_libc *iw_libc(void)
+{
+    if (!atomic_load_explicit(&iw_libc_found, memory_order_acquire))
+        iw_libc_find();
+    return &iw_libc_functions;
+}
+
+#endif
