@@ -2,6 +2,7 @@
 #include "byte_stream.h"
 
 #include "libc_next.h"
+#include "rsocket_made.h"
 #include "rsocket_wait.h"
 #include "rsockets.h"
 
@@ -22,6 +23,7 @@ enum stream_state { CONNECTING, CONNECTED, LISTENING, FAILED };
 
 struct stream {
     int rs;            /* the rsocket, which blocks unless a call says otherwise */
+    int waiting;       /* what a wait waits for: of a listener its queue, else the rsocket */
     _Atomic int state; /* enum stream_state */
     _Atomic int error; /* what SO_ERROR is to report */
     atomic_bool read_shut, write_shut;
@@ -52,7 +54,7 @@ static int fail(int error)
 static int wait_for(const struct stream *st, short events, uint64_t until)
 {
     for (;;) {
-        struct pollfd one = {.fd = st->rs, .events = events};
+        struct pollfd one = {.fd = st->waiting, .events = events};
         const int ready = iw_wait(&one, 1, until, NULL, true);
         if (ready > 0)
             return 0;
@@ -203,7 +205,7 @@ static struct iw_socket *make_stream(int fd, int rs, enum stream_state state)
         errno = ENOMEM;
         return NULL;
     }
-    st->rs = rs;
+    st->rs = st->waiting = rs;
     atomic_store(&st->state, state);
     copy_timeouts(fd, st);
     const int flags = iw_libc()->fcntl(fd, F_GETFL);
@@ -282,13 +284,18 @@ int iw_byte_stream_listen(int fd, int backlog)
     if (rs < 0)
         return -1;
     copy_options(fd, rs);
-    if (copy_address(fd, rs) != 0 || iw_rsockets()->rlisten(rs, backlog > 0 ? backlog : 1) != 0) {
+    iw_made_begin();
+    const bool listens =
+        copy_address(fd, rs) == 0 && iw_rsockets()->rlisten(rs, backlog > 0 ? backlog : 1) == 0;
+    const int queue = iw_made_end();
+    if (!listens) {
         close_rsocket(rs);
         return -1;
     }
     struct iw_socket *s = make_stream(fd, rs, LISTENING);
     if (s == NULL)
         return -1;
+    stream_of(s)->waiting = queue >= 0 ? queue : rs;
     iw_socket_put(s);
     return 0;
 }
@@ -642,7 +649,7 @@ static short stream_prepare(struct iw_socket *s, short events, struct pollfd *wa
         wanted |= POLLIN;
     if ((events & OUT) != 0)
         wanted |= POLLOUT;
-    *wait = (struct pollfd){.fd = wanted != 0 ? st->rs : -1, .events = wanted};
+    *wait = (struct pollfd){.fd = wanted != 0 ? st->waiting : -1, .events = wanted};
     return 0;
 }
 
