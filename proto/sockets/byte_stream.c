@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "byte_stream.h"
 
+#include "epoll_set.h"
 #include "libc_next.h"
 #include "rsocket_made.h"
 #include "rsocket_wait.h"
@@ -238,11 +239,13 @@ int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length)
     struct iw_socket *s = make_stream(fd, rs, CONNECTING);
     if (s == NULL)
         return -1;
+    iw_epoll_take(fd);
     const bool wait = !atomic_load(&s->nonblocking);
     int result = go_on(s, wait ? limit(&stream_of(s)->send_time) : 0);
     while (wait && result != 0 && errno == EINTR && iw_wait_restarts())
         result = go_on(s, limit(&stream_of(s)->send_time));
     if (result != 0 && errno != EINPROGRESS && errno != EINTR) { /* plain again: it may try anew */
+        iw_epoll_give(fd);
         struct iw_socket *same = iw_socket_detach(fd);
         if (same != NULL)
             iw_socket_put(same);
@@ -258,6 +261,7 @@ static int stream_connect(struct iw_socket *s, int fd, const struct sockaddr *to
     if (state == CONNECTED || state == LISTENING)
         return fail(EISCONN);
     if (state == FAILED && atomic_load(&st->error) == 0) { /* which is known: another attempt */
+        iw_epoll_give(fd);
         struct iw_socket *same = iw_socket_detach(fd);
         if (same != NULL)
             iw_socket_put(same);
@@ -296,6 +300,7 @@ int iw_byte_stream_listen(int fd, int backlog)
     if (s == NULL)
         return -1;
     stream_of(s)->waiting = queue >= 0 ? queue : rs;
+    iw_epoll_take(fd);
     iw_socket_put(s);
     return 0;
 }
