@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Interposed: what is done to a socket as such. */
+#include "byte_stream.h"
 #include "descriptors.h"
 #include "libc_next.h"
+#include "rules_given.h"
 
 #include <errno.h>
 
@@ -9,7 +11,9 @@ IW_INTERPOSED int connect(int fd, const struct sockaddr *to, socklen_t length)
 {
     struct iw_socket *s = iw_socket_get(fd);
     if (s == NULL)
-        return iw_libc()->connect(fd, to, length);
+        return iw_rule_of_connect(fd, to, length, __builtin_return_address(0)) != NULL
+                   ? iw_byte_stream_connect(fd, to, length)
+                   : iw_libc()->connect(fd, to, length);
     const int result = s->ops->connect(s, fd, to, length);
     iw_socket_put(s);
     return result;
@@ -19,7 +23,9 @@ IW_INTERPOSED int listen(int fd, int backlog)
 {
     struct iw_socket *s = iw_socket_get(fd);
     if (s == NULL)
-        return iw_libc()->listen(fd, backlog);
+        return iw_rule_of_listen(fd, __builtin_return_address(0)) != NULL
+                   ? iw_byte_stream_listen(fd, backlog)
+                   : iw_libc()->listen(fd, backlog);
     const int result = s->ops->listen(s, fd, backlog);
     iw_socket_put(s);
     return result;

@@ -21,6 +21,7 @@
 /* X(result, name, parameters) */
 #define IW_LIBC_FUNCTIONS(X)                                                                       \
     X(int, connect, (int, const struct sockaddr *, socklen_t))                                     \
+    X(int, bind, (int, const struct sockaddr *, socklen_t))                                        \
     X(int, listen, (int, int))                                                                     \
     X(int, accept, (int, struct sockaddr *, socklen_t *))                                          \
     X(int, accept4, (int, struct sockaddr *, socklen_t *, int))                                    \
@@ -46,6 +47,14 @@
     X(ssize_t, __read_chk, (int, void *, size_t, size_t))                                          \
     X(ssize_t, __recv_chk, (int, void *, size_t, size_t, int))                                     \
     X(ssize_t, __recvfrom_chk, (int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *)) \
+    X(int, poll, (struct pollfd *, nfds_t, int))                                                   \
+    X(int, select, (int, fd_set *, fd_set *, fd_set *, struct timeval *))                          \
+    X(int, pselect,                                                                                \
+      (int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *))              \
+    X(int, __poll_chk, (struct pollfd *, nfds_t, int, size_t))                                     \
+    X(int, __ppoll_chk,                                                                            \
+      (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t))                \
+    X(int, ppoll, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))            \
     X(int, close, (int))                                                                           \
     X(int, dup, (int))                                                                             \
     X(int, dup2, (int, int))                                                                       \

@@ -45,6 +45,7 @@ struct iw_socket_ops {
      * that change when one of `events` may hold; a negative descriptor if there is none. Returns
      * which hold already: the wait is then not longer than a look at the others.
      */
+    bool rsocket; /* prepare's descriptor is an rsocket */
     short (*prepare)(struct iw_socket *s, short events, struct pollfd *wait);
     /* Returns which of `events`, POLLERR and POLLHUP hold after the wait, which has set
      * wait->revents. 0 is allowed although the descriptor was ready: the wait goes on. */
