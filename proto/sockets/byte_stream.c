@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "byte_stream.h"
 
+#include "epoll_set.h"
 #include "libc_next.h"
+#include "rsocket_made.h"
 #include "rsocket_wait.h"
 #include "rsockets.h"
 
@@ -22,6 +24,7 @@ enum stream_state { CONNECTING, CONNECTED, LISTENING, FAILED };
 
 struct stream {
     int rs;            /* the rsocket, which blocks unless a call says otherwise */
+    int waiting;       /* what a wait waits for: of a listener its queue, else the rsocket */
     _Atomic int state; /* enum stream_state */
     _Atomic int error; /* what SO_ERROR is to report */
     atomic_bool read_shut, write_shut;
@@ -52,7 +55,7 @@ static int fail(int error)
 static int wait_for(const struct stream *st, short events, uint64_t until)
 {
     for (;;) {
-        struct pollfd one = {.fd = st->rs, .events = events};
+        struct pollfd one = {.fd = st->waiting, .events = events};
         const int ready = iw_wait(&one, 1, until, NULL, true);
         if (ready > 0)
             return 0;
@@ -203,7 +206,7 @@ static struct iw_socket *make_stream(int fd, int rs, enum stream_state state)
         errno = ENOMEM;
         return NULL;
     }
-    st->rs = rs;
+    st->rs = st->waiting = rs;
     atomic_store(&st->state, state);
     copy_timeouts(fd, st);
     const int flags = iw_libc()->fcntl(fd, F_GETFL);
@@ -236,11 +239,13 @@ int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length)
     struct iw_socket *s = make_stream(fd, rs, CONNECTING);
     if (s == NULL)
         return -1;
+    iw_epoll_take(fd);
     const bool wait = !atomic_load(&s->nonblocking);
     int result = go_on(s, wait ? limit(&stream_of(s)->send_time) : 0);
     while (wait && result != 0 && errno == EINTR && iw_wait_restarts())
         result = go_on(s, limit(&stream_of(s)->send_time));
     if (result != 0 && errno != EINPROGRESS && errno != EINTR) { /* plain again: it may try anew */
+        iw_epoll_give(fd);
         struct iw_socket *same = iw_socket_detach(fd);
         if (same != NULL)
             iw_socket_put(same);
@@ -256,6 +261,7 @@ static int stream_connect(struct iw_socket *s, int fd, const struct sockaddr *to
     if (state == CONNECTED || state == LISTENING)
         return fail(EISCONN);
     if (state == FAILED && atomic_load(&st->error) == 0) { /* which is known: another attempt */
+        iw_epoll_give(fd);
         struct iw_socket *same = iw_socket_detach(fd);
         if (same != NULL)
             iw_socket_put(same);
@@ -282,13 +288,19 @@ int iw_byte_stream_listen(int fd, int backlog)
     if (rs < 0)
         return -1;
     copy_options(fd, rs);
-    if (copy_address(fd, rs) != 0 || iw_rsockets()->rlisten(rs, backlog > 0 ? backlog : 1) != 0) {
+    iw_made_begin();
+    const bool listens =
+        copy_address(fd, rs) == 0 && iw_rsockets()->rlisten(rs, backlog > 0 ? backlog : 1) == 0;
+    const int queue = iw_made_end();
+    if (!listens) {
         close_rsocket(rs);
         return -1;
     }
     struct iw_socket *s = make_stream(fd, rs, LISTENING);
     if (s == NULL)
         return -1;
+    stream_of(s)->waiting = queue >= 0 ? queue : rs;
+    iw_epoll_take(fd);
     iw_socket_put(s);
     return 0;
 }
@@ -642,7 +654,7 @@ static short stream_prepare(struct iw_socket *s, short events, struct pollfd *wa
         wanted |= POLLIN;
     if ((events & OUT) != 0)
         wanted |= POLLOUT;
-    *wait = (struct pollfd){.fd = wanted != 0 ? st->rs : -1, .events = wanted};
+    *wait = (struct pollfd){.fd = wanted != 0 ? st->waiting : -1, .events = wanted};
     return 0;
 }
 

@@ -2,6 +2,7 @@
 /* Interposed: what is done to a socket as such. */
 #include "byte_stream.h"
 #include "descriptors.h"
+#include "epoll_set.h"
 #include "libc_next.h"
 #include "rules_given.h"
 
@@ -31,6 +32,15 @@ IW_INTERPOSED int listen(int fd, int backlog)
     return result;
 }
 
+static int accept_from(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags)
+{
+    const int result = s->ops->accept(s, from, length, flags);
+    atomic_fetch_add(&s->received, 1);
+    if (atomic_load_explicit(&s->edges, memory_order_relaxed))
+        iw_epoll_stir(s);
+    return result;
+}
+
 IW_INTERPOSED int accept4(int fd, struct sockaddr *from, socklen_t *length, int flags)
 {
     struct iw_socket *s = iw_socket_get(fd);
@@ -40,7 +50,7 @@ IW_INTERPOSED int accept4(int fd, struct sockaddr *from, socklen_t *length, int 
     if ((flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0)
         errno = EINVAL;
     else
-        result = s->ops->accept(s, from, length, flags);
+        result = accept_from(s, from, length, flags);
     iw_socket_put(s);
     return result;
 }
@@ -50,7 +60,7 @@ IW_INTERPOSED int accept(int fd, struct sockaddr *from, socklen_t *length)
     struct iw_socket *s = iw_socket_get(fd);
     if (s == NULL)
         return iw_libc()->accept(fd, from, length);
-    const int result = s->ops->accept(s, from, length, 0);
+    const int result = accept_from(s, from, length, 0);
     iw_socket_put(s);
     return result;
 }

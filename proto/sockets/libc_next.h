@@ -21,6 +21,7 @@
 /* X(result, name, parameters) */
 #define IW_LIBC_FUNCTIONS(X)                                                                       \
     X(int, connect, (int, const struct sockaddr *, socklen_t))                                     \
+    X(int, socketpair, (int, int, int, int[2]))                                                    \
     X(int, bind, (int, const struct sockaddr *, socklen_t))                                        \
     X(int, listen, (int, int))                                                                     \
     X(int, accept, (int, struct sockaddr *, socklen_t *))                                          \
@@ -55,6 +56,13 @@
     X(int, __ppoll_chk,                                                                            \
       (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t))                \
     X(int, ppoll, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))            \
+    X(int, epoll_create, (int))                                                                    \
+    X(int, epoll_create1, (int))                                                                   \
+    X(int, epoll_ctl, (int, int, int, struct epoll_event *))                                       \
+    X(int, epoll_wait, (int, struct epoll_event *, int, int))                                      \
+    X(int, epoll_pwait, (int, struct epoll_event *, int, int, const sigset_t *))                   \
+    X(int, epoll_pwait2,                                                                           \
+      (int, struct epoll_event *, int, const struct timespec *, const sigset_t *))                 \
     X(int, close, (int))                                                                           \
     X(int, dup, (int))                                                                             \
     X(int, dup2, (int, int))                                                                       \

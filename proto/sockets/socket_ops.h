@@ -57,7 +57,10 @@ struct iw_socket {
     void *state;             /* the operations' own */
     _Atomic unsigned uses;   /* numbers of the program's and calls under way; 0: free */
     atomic_bool nonblocking; /* O_NONBLOCK of the program's number */
-    int family;              /* AF_INET or AF_INET6 */
+    /* For edge-triggered waits: calls that received, and sends that took less than they got. */
+    _Atomic unsigned received, held;
+    atomic_bool edges; /* an edge-triggered wait knows the socket */
+    int family;        /* AF_INET or AF_INET6 */
     struct iw_socket *next_free;
 };
 
