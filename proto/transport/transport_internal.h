@@ -69,6 +69,9 @@ struct iw_connection {
     bool pending;    /* on the reactor's list of connections to serve */
     bool ending;     /* in `ended` */
     bool streaming;  /* MPA has not been started */
+    bool keep;       /* TCP outlives a start-up that is rejected: iw_connection_keep */
+    bool held;       /* nothing is received: iw_connection_hold */
+    bool parted;     /* held, and out of epoll, which would report for ever that it is broken */
     uint8_t *stream; /* octets of streaming mode that are still to be sent */
     size_t stream_length;
     uint32_t emss;          /* TCP's last value; 0: it has not been read */

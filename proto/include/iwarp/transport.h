@@ -190,6 +190,16 @@ int iw_connection_stream(struct iw_connection *c, const void *octets, size_t len
  * call-back; does nothing if the connection is not in streaming mode. */
 void iw_connection_start(struct iw_connection *c);
 
+/* The caller has a duplicate of the socket and goes on with TCP if the start-up is rejected, by
+ * either side (RFC 5044 §7.1.2: MPA is left, the TCP connection stays open). Until the start-up is
+ * over, no octet is received beyond the peer's frame, and after a rejection neither FIN nor reset
+ * is sent: `ended` follows, with iw_endpoint_rejected true. Call it before the first step. */
+void iw_connection_keep(struct iw_connection *c);
+/* Stops receiving, so that TCP makes the peer wait, or goes on. Sending goes on meanwhile, but
+ * responses of the peer stay in TCP. For a consumer without room for what may come: in one step a
+ * connection receives at most IW_TRANSPORT_READ octets. Allowed from inside any call-back. */
+void iw_connection_hold(struct iw_connection *c, bool hold);
+
 /* Return the endpoint, which the connection owns, and the caller's context. */
 struct iw_endpoint *iw_connection_endpoint(const struct iw_connection *c);
 void *iw_connection_context(const struct iw_connection *c);
