@@ -2,8 +2,10 @@
 /* Interposed: what is done to a socket as such. */
 #include "descriptors.h"
 #include "libc_next.h"
+#include "mode_option.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 
 IW_INTERPOSED int connect(int fd, const struct sockaddr *to, socklen_t length)
 {
@@ -62,6 +64,8 @@ IW_INTERPOSED int shutdown(int fd, int how)
 IW_INTERPOSED int getsockopt(int fd, int level, int name, void *value, socklen_t *length)
 {
     struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL && level == SOL_TCP && name == IWARP_MODE)
+        return iw_mode_get_plain(fd, value, length);
     if (s == NULL)
         return iw_libc()->getsockopt(fd, level, name, value, length);
     const int result = s->ops->get_option(s, fd, level, name, value, length);
@@ -72,6 +76,8 @@ IW_INTERPOSED int getsockopt(int fd, int level, int name, void *value, socklen_t
 IW_INTERPOSED int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
 {
     struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL && level == SOL_TCP && name == IWARP_MODE)
+        return iw_mode_set(fd, value, length);
     if (s == NULL)
         return iw_libc()->setsockopt(fd, level, name, value, length);
     const int result = s->ops->set_option(s, fd, level, name, value, length);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -52,6 +53,8 @@ static void destroy(struct iw_switched *s)
     close_event(&s->out);
     close_event(&s->work);
     close_event(&s->left);
+    if (s->both >= 0)
+        close(s->both);
     if (s->tcp >= 0)
         close(s->tcp);
     free(s->rx.octets);
@@ -65,7 +68,7 @@ static struct iw_switched *create(int fd)
     struct iw_switched *s = calloc(1, sizeof(*s));
     if (s == NULL)
         return NULL;
-    s->in.fd = s->out.fd = s->work.fd = s->left.fd = -1;
+    s->in.fd = s->out.fd = s->work.fd = s->left.fd = s->both = -1;
     s->tcp = duplicate(fd);
     s->rx = (struct iw_switched_ring){.octets = malloc(IW_SWITCHED_RX), .size = IW_SWITCHED_RX};
     s->tx = (struct iw_switched_ring){.octets = malloc(IW_SWITCHED_TX), .size = IW_SWITCHED_TX};
@@ -114,6 +117,16 @@ void iw_switched_update(struct iw_switched *s)
     set_event(&s->work, s->done_count > 0 || s->state >= IW_SWITCHED_PLAIN);
     if (s->left.fd >= 0)
         set_event(&s->left, left_alone(s));
+}
+
+int iw_switched_both(struct iw_switched *s)
+{
+    struct epoll_event readable = {.events = EPOLLIN};
+    if (s->both < 0 && (s->both = epoll_create1(EPOLL_CLOEXEC)) >= 0) {
+        (void)epoll_ctl(s->both, EPOLL_CTL_ADD, s->in.fd, &readable);
+        (void)epoll_ctl(s->both, EPOLL_CTL_ADD, s->out.fd, &readable);
+    }
+    return s->both >= 0 ? s->both : s->in.fd;
 }
 
 int iw_switched_error(const struct iw_switched *s)

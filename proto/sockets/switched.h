@@ -11,6 +11,7 @@
  *   switched_stream.c   octets written and read: Sends, and the rings that they leave and enter
  *   switched_work.c     memory advertised, requests posted, completions
  *   switched_ops.c      the same as operations of a socket (socket_ops.h)
+ *   mode_option.c       IWARP_MODE
  *   one_sided.c         the functions of iwarp/sockets.h, which find the socket by its number
  *
  * Functions take the engine's lock themselves unless they say otherwise. Each returns -1 with errno
@@ -76,6 +77,8 @@ struct iw_switched {
     int tcp;                          /* a duplicate of the program's number; -1: closed */
     int start_error;                  /* how the switch ended */
     int error;                        /* of the connection; 0: it goes on, or ended in order */
+    bool error_reported;              /* by SO_ERROR */
+    int both;                         /* an epoll set with `in` and `out`; -1: none yet */
     bool ask;                         /* the program answers the Request */
     bool read_shut, write_shut;       /* by the program */
     bool peer_closed;
@@ -125,6 +128,8 @@ void iw_switched_close(struct iw_switched *s);
 
 /* Both need the lock. Makes the events right, after anything that may have changed them. */
 void iw_switched_update(struct iw_switched *s);
+/* Returns a descriptor that is readable when `in` or `out` is. */
+int iw_switched_both(struct iw_switched *s);
 /* Returns the errno of what needs an open connection, or 0. */
 int iw_switched_error(const struct iw_switched *s);
 

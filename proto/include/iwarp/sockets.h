@@ -37,6 +37,9 @@
  * one ends the connection. While more than IW_SOCKETS_UNREAD octets wait to be read nothing more is
  * taken from TCP, so the answers to Reads and atomics wait, too: a program that uses both reads. A
  * connection takes up to 1.3 MiB, most of which is touched only by a peer that sends a lot.
+ * Numbers made by dup, dup2 or F_DUPFD after the switch are as good as the one that was switched;
+ * one made before it still sees TCP, and must be closed unused.
+ *
  * A program that is not the initiator may write at once: what it writes leaves after the first FPDU
  * of the initiator (RFC 5044 §7.1.2), which this library sends by itself (RFC 6581 §9.2), or after
  * 10 ms if the initiator has none to send.
@@ -46,9 +49,9 @@
  * ECONNRESET, ETIMEDOUT. iw_sockets_terminate tells which Terminate it was.
  *
  * Functions take the socket's descriptor, may be called by any thread, and return -1 with errno set
- * on failure: EBADF or ENOTSOCK as libc does, ENOTCONN for a socket that has not been switched, and
- * what is said at each. A child of fork must not use a switched socket: it reports ECONNRESET there
- * and goes on in the parent. Across exec it is gone.
+ * on failure: EBADF, ENOTCONN for a descriptor that has not been switched, and what is said at
+ * each. A child of fork must not use a switched socket: it reports ECONNRESET there and goes on in
+ * the parent. Across exec it is gone.
  */
 
 #include <stddef.h>
@@ -73,8 +76,7 @@ extern "C" {
 enum {
     IWARP_OFF,       /* getsockopt: the octets of this socket are plain TCP, or rsockets' */
     IWARP_INITIATOR, /* sends the MPA Request */
-    IWARP_RESPONDER, /* waits for it */
-    IWARP_BY_CONNECT /* initiator if the program called connect() on this number, else responder */
+    IWARP_RESPONDER  /* waits for it */
 };
 
 enum {
@@ -95,7 +97,7 @@ enum {
 
 /* More than a role. Zero-initialise it and set what differs. */
 struct iw_sockets_mode {
-    int32_t role; /* IWARP_INITIATOR, IWARP_RESPONDER or IWARP_BY_CONNECT */
+    int32_t role; /* IWARP_INITIATOR or IWARP_RESPONDER */
     uint32_t flags;
     const void *private_data; /* initiator: goes with the Request; borrowed for the call */
     size_t private_length;    /* octets, 0..IW_SOCKETS_PRIVATE */
@@ -113,7 +115,8 @@ IW_SOCKETS_CALL int iw_sockets_accept(int fd, const void *private_data, size_t l
 IW_SOCKETS_CALL int iw_sockets_reject(int fd, const void *private_data, size_t length);
 
 /* Copies the private data that came with the peer's Request or Reply, at most `room` octets of it.
- * Returns its whole length. Also after a refusal. */
+ * Returns its whole length. Also after a
+ * refusal, for the 16 sockets that were refused last. */
 IW_SOCKETS_CALL ssize_t iw_sockets_private(int fd, void *out, size_t room);
 
 /* ---- memory that the peer uses ---- */
