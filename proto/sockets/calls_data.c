@@ -1,19 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Interposed: reading and writing. */
 #include "descriptors.h"
+#include "epoll_set.h"
 #include "libc_next.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 
+/* What a call did, for those who wait for edges. */
+static ssize_t received(struct iw_socket *s, ssize_t got)
+{
+    atomic_fetch_add(&s->received, 1);
+    if (atomic_load_explicit(&s->edges, memory_order_relaxed))
+        iw_epoll_stir(s);
+    iw_socket_put(s);
+    return got;
+}
+
+static ssize_t sent(struct iw_socket *s, ssize_t sent_octets, size_t length)
+{
+    if (sent_octets < 0 || (size_t)sent_octets < length) {
+        atomic_fetch_add(&s->held, 1);
+        if (atomic_load_explicit(&s->edges, memory_order_relaxed))
+            iw_epoll_stir(s);
+    }
+    iw_socket_put(s);
+    return sent_octets;
+}
+
+static size_t length_of(const struct iovec *pieces, size_t count)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < count; i++)
+        length += pieces[i].iov_len;
+    return length;
+}
+
 static ssize_t receive(struct iw_socket *s, void *octets, size_t length, int flags)
 {
     struct iovec piece = {octets, length};
     struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
-    const ssize_t got = s->ops->receive(s, &message, flags);
-    iw_socket_put(s);
-    return got;
+    return received(s, s->ops->receive(s, &message, flags));
 }
 
 static ssize_t send_octets(struct iw_socket *s, const void *octets, size_t length, int flags)
@@ -21,9 +49,7 @@ static ssize_t send_octets(struct iw_socket *s, const void *octets, size_t lengt
     struct iovec piece = {.iov_len = length};
     memcpy(&piece.iov_base, &octets, sizeof(octets)); /* an iovec cannot say const */
     const struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
-    const ssize_t sent = s->ops->send(s, &message, flags);
-    iw_socket_put(s);
-    return sent;
+    return sent(s, s->ops->send(s, &message, flags), length);
 }
 
 static ssize_t receive_pieces(struct iw_socket *s, const struct iovec *pieces, int count)
@@ -35,21 +61,19 @@ static ssize_t receive_pieces(struct iw_socket *s, const struct iovec *pieces, i
         errno = EINVAL;
     else
         got = s->ops->receive(s, &message, 0);
-    iw_socket_put(s);
-    return got;
+    return received(s, got);
 }
 
 static ssize_t send_pieces(struct iw_socket *s, const struct iovec *pieces, int count)
 {
     struct msghdr message = {.msg_iovlen = (size_t)count};
-    ssize_t sent = -1;
+    ssize_t done = -1;
     memcpy(&message.msg_iov, &pieces, sizeof(pieces));
     if (count < 0 || count > IOV_MAX)
         errno = EINVAL;
     else
-        sent = s->ops->send(s, &message, 0);
-    iw_socket_put(s);
-    return sent;
+        done = s->ops->send(s, &message, 0);
+    return sent(s, done, done < 0 ? 0 : length_of(pieces, (size_t)count));
 }
 
 IW_INTERPOSED ssize_t read(int fd, void *octets, size_t length)
@@ -126,8 +150,7 @@ IW_INTERPOSED ssize_t recvmsg(int fd, struct msghdr *message, int flags)
     const ssize_t got = s->ops->receive(s, message, flags);
     if (got >= 0)
         clear(message);
-    iw_socket_put(s);
-    return got;
+    return received(s, got);
 }
 
 IW_INTERPOSED ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
@@ -135,9 +158,8 @@ IW_INTERPOSED ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
     struct iw_socket *s = iw_socket_get(fd);
     if (s == NULL)
         return iw_libc()->sendmsg(fd, message, flags);
-    const ssize_t sent = s->ops->send(s, message, flags);
-    iw_socket_put(s);
-    return sent;
+    const ssize_t done = s->ops->send(s, message, flags);
+    return sent(s, done, done < 0 ? 0 : length_of(message->msg_iov, message->msg_iovlen));
 }
 
 IW_INTERPOSED int recvmmsg(int fd, struct mmsghdr *list, unsigned count, int flags,
@@ -160,7 +182,7 @@ IW_INTERPOSED int recvmmsg(int fd, struct mmsghdr *list, unsigned count, int fla
             break;
         }
     }
-    iw_socket_put(s);
+    (void)received(s, 0);
     return done > 0 || count == 0 ? (int)done : -1;
 }
 
@@ -171,12 +193,12 @@ IW_INTERPOSED int sendmmsg(int fd, struct mmsghdr *list, unsigned count, int fla
     if (s == NULL)
         return iw_libc()->sendmmsg(fd, list, count, flags);
     for (; done < count; done++) {
-        const ssize_t sent = s->ops->send(s, &list[done].msg_hdr, flags);
-        if (sent < 0)
+        const ssize_t octets = s->ops->send(s, &list[done].msg_hdr, flags);
+        if (octets < 0)
             break;
-        list[done].msg_len = (unsigned)sent;
+        list[done].msg_len = (unsigned)octets;
     }
-    iw_socket_put(s);
+    (void)sent(s, -1, 0);
     return done > 0 || count == 0 ? (int)done : -1;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Interposed: what is done to a socket's number. */
 #include "descriptors.h"
+#include "epoll_set.h"
 #include "libc_next.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ static void let_go(struct iw_socket *s)
 IW_INTERPOSED int close(int fd)
 {
     struct iw_socket *s = iw_socket_detach(fd);
+    iw_epoll_forget(fd, s != NULL);
     const int result = iw_libc()->close(fd);
     let_go(s);
     return result;
@@ -40,14 +42,19 @@ IW_INTERPOSED int dup(int fd)
 {
     struct iw_socket *s = iw_socket_get(fd);
     const int to = iw_libc()->dup(fd);
+    iw_epoll_copied(fd, to);
     return s == NULL ? to : copy_number(s, to);
 }
 
 /* `to`, which may have been a socket as well, is `from` now if `result` says so. */
 static int copied_over(int from, struct iw_socket *s, int to, int result)
 {
-    if (result >= 0 && from != to)
-        let_go(iw_socket_detach(to));
+    if (result >= 0 && from != to) {
+        struct iw_socket *before = iw_socket_detach(to);
+        iw_epoll_forget(to, before != NULL);
+        let_go(before);
+        iw_epoll_copied(from, to);
+    }
     if (s == NULL)
         return result;
     return from == to ? (iw_socket_put(s), result) : copy_number(s, result);

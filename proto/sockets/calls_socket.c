@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Interposed: what is done to a socket as such. */
+#include "byte_stream.h"
 #include "descriptors.h"
+#include "epoll_set.h"
 #include "libc_next.h"
 #include "mode_option.h"
+#include "rules_given.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -11,7 +14,9 @@ IW_INTERPOSED int connect(int fd, const struct sockaddr *to, socklen_t length)
 {
     struct iw_socket *s = iw_socket_get(fd);
     if (s == NULL)
-        return iw_libc()->connect(fd, to, length);
+        return iw_rule_of_connect(fd, to, length, __builtin_return_address(0)) != NULL
+                   ? iw_byte_stream_connect(fd, to, length)
+                   : iw_libc()->connect(fd, to, length);
     const int result = s->ops->connect(s, fd, to, length);
     iw_socket_put(s);
     return result;
@@ -21,9 +26,20 @@ IW_INTERPOSED int listen(int fd, int backlog)
 {
     struct iw_socket *s = iw_socket_get(fd);
     if (s == NULL)
-        return iw_libc()->listen(fd, backlog);
+        return iw_rule_of_listen(fd, __builtin_return_address(0)) != NULL
+                   ? iw_byte_stream_listen(fd, backlog)
+                   : iw_libc()->listen(fd, backlog);
     const int result = s->ops->listen(s, fd, backlog);
     iw_socket_put(s);
+    return result;
+}
+
+static int accept_from(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags)
+{
+    const int result = s->ops->accept(s, from, length, flags);
+    atomic_fetch_add(&s->received, 1);
+    if (atomic_load_explicit(&s->edges, memory_order_relaxed))
+        iw_epoll_stir(s);
     return result;
 }
 
@@ -36,7 +52,7 @@ IW_INTERPOSED int accept4(int fd, struct sockaddr *from, socklen_t *length, int 
     if ((flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0)
         errno = EINVAL;
     else
-        result = s->ops->accept(s, from, length, flags);
+        result = accept_from(s, from, length, flags);
     iw_socket_put(s);
     return result;
 }
@@ -46,7 +62,7 @@ IW_INTERPOSED int accept(int fd, struct sockaddr *from, socklen_t *length)
     struct iw_socket *s = iw_socket_get(fd);
     if (s == NULL)
         return iw_libc()->accept(fd, from, length);
-    const int result = s->ops->accept(s, from, length, 0);
+    const int result = accept_from(s, from, length, 0);
     iw_socket_put(s);
     return result;
 }

@@ -25,6 +25,7 @@ struct iw_socket *iw_socket_create(const struct iw_socket_ops *ops, void *state,
     s->state = state;
     s->family = family;
     atomic_store(&s->nonblocking, false);
+    atomic_store(&s->edges, false);
     atomic_store(&s->uses, 1);
     return s;
 }

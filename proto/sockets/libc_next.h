@@ -21,6 +21,8 @@
 /* X(result, name, parameters) */
 #define IW_LIBC_FUNCTIONS(X)                                                                       \
     X(int, connect, (int, const struct sockaddr *, socklen_t))                                     \
+    X(int, socketpair, (int, int, int, int[2]))                                                    \
+    X(int, bind, (int, const struct sockaddr *, socklen_t))                                        \
     X(int, listen, (int, int))                                                                     \
     X(int, accept, (int, struct sockaddr *, socklen_t *))                                          \
     X(int, accept4, (int, struct sockaddr *, socklen_t *, int))                                    \
@@ -46,6 +48,21 @@
     X(ssize_t, __read_chk, (int, void *, size_t, size_t))                                          \
     X(ssize_t, __recv_chk, (int, void *, size_t, size_t, int))                                     \
     X(ssize_t, __recvfrom_chk, (int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *)) \
+    X(int, poll, (struct pollfd *, nfds_t, int))                                                   \
+    X(int, select, (int, fd_set *, fd_set *, fd_set *, struct timeval *))                          \
+    X(int, pselect,                                                                                \
+      (int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *))              \
+    X(int, __poll_chk, (struct pollfd *, nfds_t, int, size_t))                                     \
+    X(int, __ppoll_chk,                                                                            \
+      (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t))                \
+    X(int, ppoll, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))            \
+    X(int, epoll_create, (int))                                                                    \
+    X(int, epoll_create1, (int))                                                                   \
+    X(int, epoll_ctl, (int, int, int, struct epoll_event *))                                       \
+    X(int, epoll_wait, (int, struct epoll_event *, int, int))                                      \
+    X(int, epoll_pwait, (int, struct epoll_event *, int, int, const sigset_t *))                   \
+    X(int, epoll_pwait2,                                                                           \
+      (int, struct epoll_event *, int, const struct timespec *, const sigset_t *))                 \
     X(int, close, (int))                                                                           \
     X(int, dup, (int))                                                                             \
     X(int, dup2, (int, int))                                                                       \

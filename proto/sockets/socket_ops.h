@@ -45,6 +45,7 @@ struct iw_socket_ops {
      * that change when one of `events` may hold; a negative descriptor if there is none. Returns
      * which hold already: the wait is then not longer than a look at the others.
      */
+    bool rsocket; /* prepare's descriptor is an rsocket */
     short (*prepare)(struct iw_socket *s, short events, struct pollfd *wait);
     /* Returns which of `events`, POLLERR and POLLHUP hold after the wait, which has set
      * wait->revents. 0 is allowed although the descriptor was ready: the wait goes on. */
@@ -56,7 +57,10 @@ struct iw_socket {
     void *state;             /* the operations' own */
     _Atomic unsigned uses;   /* numbers of the program's and calls under way; 0: free */
     atomic_bool nonblocking; /* O_NONBLOCK of the program's number */
-    int family;              /* AF_INET or AF_INET6 */
+    /* For edge-triggered waits: calls that received, and sends that took less than they got. */
+    _Atomic unsigned received, held;
+    atomic_bool edges; /* an edge-triggered wait knows the socket */
+    int family;        /* AF_INET or AF_INET6 */
     struct iw_socket *next_free;
 };
 

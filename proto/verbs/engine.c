@@ -122,15 +122,15 @@ static void *run_thread(void *context)
     uint64_t seen = 0;
     iw_verbs_mutex_take();
     for (;;) {
-        if (e->leader) {
-            e->asleep = true;
-            sleep_thread(e, -1);
-            e->asleep = false;
-        } else if (e->activity - seen >= POLLS && !e->cover_now) {
+        if (e->activity - seen >= POLLS && !e->cover_now) {
             seen = e->activity;
             e->polled = true;
             sleep_thread(e, IW_VERBS_GRACE);
             e->polled = false;
+        } else if (e->leader) {
+            e->asleep = true;
+            sleep_thread(e, -1);
+            e->asleep = false;
         } else {
             seen = e->activity;
             e->cover_now = false;
@@ -518,7 +518,7 @@ int iw_verbs_wait_until(int fd, unsigned *waiters, bool (*done)(const void *cont
     int result = 0;
     spin(e, done, context);
     while (result == 0 && !done(context)) {
-        uint64_t handed = e->handed;
+        uint64_t handed = e->handed, activity = e->activity;
         if (ms_until(deadline) == 0) {
             errno = ETIMEDOUT;
             return -1;
@@ -531,9 +531,9 @@ int iw_verbs_wait_until(int fd, unsigned *waiters, bool (*done)(const void *cont
         if (!w.leads)
             continue;
         step(e, false);
-        /* What has come is for another who waits: let it lead when it comes back, so that what
-         * comes next needs one waking less. */
-        follow = e->handed != handed && !done(context);
+        /* What has come is for another who waits or polls: let it lead when it comes back, so that
+         * what comes next needs one waking less. */
+        follow = (e->handed != handed || e->activity != activity) && !done(context);
         stop_leading(e);
     }
     if (result != 0)
@@ -543,8 +543,8 @@ int iw_verbs_wait_until(int fd, unsigned *waiters, bool (*done)(const void *cont
 
 /* ---- poll() ---- */
 
-/* Waits once as the leader, for `ms` at most. */
-static int lead_once(struct engine *e, struct pollfd *list, nfds_t count, int ms)
+/* Waits once as the leader, for `ms` at most. Sets `others` if somebody else polled meanwhile. */
+static int lead_once(struct engine *e, struct pollfd *list, nfds_t count, int ms, bool *others)
 {
     struct pollfd all[LIST + 1];
     struct waiting w = {
@@ -553,6 +553,7 @@ static int lead_once(struct engine *e, struct pollfd *list, nfds_t count, int ms
     all[count] = (struct pollfd){.fd = iw_reactor_fd(e->reactor), .events = POLLIN};
     if (ms >= 0 && (w.ms < 0 || ms < w.ms))
         w.ms = ms;
+    const uint64_t activity = e->activity;
     e->leader = true;
     e->in_poll++;
     pthread_cleanup_push(cancelled, &w);
@@ -563,6 +564,7 @@ static int lead_once(struct engine *e, struct pollfd *list, nfds_t count, int ms
     pthread_cleanup_pop(0);
     e->in_poll--;
     step(e, false);
+    *others = e->activity != activity;
     stop_leading(e);
     errno = w.error;
     return w.result;
@@ -571,12 +573,13 @@ static int lead_once(struct engine *e, struct pollfd *list, nfds_t count, int ms
 static int poll_as_leader(struct engine *e, struct pollfd *list, nfds_t count, int ms)
 {
     const uint64_t end = ms < 0 ? UINT64_MAX : iw_transport_now() + (uint64_t)ms * 1000000u;
+    bool others = false; /* what comes is for them, so that leading would only be woken for it */
     for (;;) {
         const uint64_t now = iw_transport_now();
         const int left = ms < 0 ? -1 : now < end ? (int)((end - now + 999999) / 1000000) : 0;
         iw_verbs_mutex_take();
-        const bool follow = e->leader || left == 0;
-        const int result = follow ? 0 : lead_once(e, list, count, left);
+        const bool follow = e->leader || left == 0 || others;
+        const int result = follow ? 0 : lead_once(e, list, count, left, &others);
         const int error = errno;
         iw_verbs_unlock();
         if (follow)

@@ -3,6 +3,7 @@
 #include "run_judge.h"
 #include "run_library.h"
 #include "run_program.h"
+#include "run_sockets.h"
 
 #include "host/complain.h"
 #include "host/options.h"
@@ -75,9 +76,11 @@ int main(int argc, char **argv)
     struct run_settings run = {
         .crc = true, .rtr = true, .responder_first = true, .revision = 2, .spin = IW_VERBS_SPIN};
     struct run_judge judge = {.capture_mib = RUN_CAPTURE_MIB};
+    struct run_sockets sockets = {.wanted = false};
     const struct iw_option_table tables[] = {
         {NULL, options, sizeof(options) / sizeof(options[0]), &run},
         {"The judge at its side:", judging, sizeof(judging) / sizeof(judging[0]), &judge},
+        {"Programs of sockets:", run_socket_options, RUN_SOCKET_OPTIONS, &sockets},
         {"Deviations of this side:", iw_switch_options, IW_SWITCH_OPTIONS, &run.switches}};
     const struct iw_command_line line = {.program = "iwarp-run",
                                          .usage = usage,
@@ -98,7 +101,9 @@ int main(int argc, char **argv)
         return status;
     if (first >= argc)
         return iw_complain_exit(IW_EXIT_USAGE, "expected the name of a program");
-    if (run_preload(error, sizeof(error)) != 0)
+    if (run_pass_sockets(&sockets, error, sizeof(error)) != 0)
+        return iw_complain_exit(IW_EXIT_USAGE, "%s", error);
+    if (run_preload(sockets.wanted, error, sizeof(error)) != 0)
         return iw_complain_exit(IW_EXIT_TESTER, "%s", error);
     if (run_find_program(argv[first], path, sizeof(path), error, sizeof(error)) != 0 ||
         run_check_program(path, error, sizeof(error)) != 0)

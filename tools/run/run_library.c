@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Finds the library from where this program lies. Returns its path, which the caller frees, or NULL
+/* Finds a library from where this program lies. Returns its path, which the caller frees, or NULL
  * if it is not there. */
-static char *find_library(void)
+static char *find_library(const char *name)
 {
     static const char *const folders[] = {"../lib/iwarp", "../" IW_LIBDIR "/iwarp"};
     char *own = iw_own_folder(), *found = NULL;
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && found == NULL; i++) {
-        char *candidate = iw_text_format("%s/%s/libibverbs.so.1", own, folders[i]);
+        char *candidate = iw_text_format("%s/%s/%s", own, folders[i], name);
         found = realpath(candidate, NULL);
         free(candidate);
     }
@@ -31,31 +31,37 @@ static char *find_library(void)
 static void preload(const char *library)
 {
     const char *before = getenv("LD_PRELOAD");
-    const bool any = before != NULL && *before != '\0';
-    const bool asan = any && strstr(before, "asan") != NULL;
-    char *value = iw_text_format("%s%s%s", asan ? before : library, any ? ":" : "",
-                                 asan  ? library
-                                 : any ? before
-                                       : "");
+    const char *asan = before != NULL ? strstr(before, "asan") : NULL;
+    const size_t kept = asan != NULL ? strcspn(asan, ": ") + (size_t)(asan - before) : 0;
+    const char *rest = before != NULL ? before + kept + (asan != NULL && before[kept] != 0) : "";
+    char *value = iw_text_format("%.*s%s%s%s%s", (int)kept, before != NULL ? before : "",
+                                 kept > 0 ? ":" : "", library, *rest != '\0' ? ":" : "", rest);
     if (setenv("LD_PRELOAD", value, 1) != 0)
         iw_complain_memory();
     free(value);
 }
 
-int run_preload(char *error, size_t room)
+static int preload_named(const char *name, char *error, size_t room)
 {
-    char *library = find_library();
-    const char *wrong =
-        library == NULL ? "libibverbs.so.1 is not in ../lib/iwarp, seen from this program"
-        : strpbrk(library, " :") != NULL
-            ? "libibverbs.so.1 must lie where no path has a space or a colon, for the loader's sake"
-            : NULL;
+    char *library = find_library(name);
+    const char *wrong = library == NULL ? "is not in ../lib/iwarp, seen from this program"
+                        : strpbrk(library, " :") != NULL
+                            ? "must lie where no path has a space or a colon, for the loader's sake"
+                            : NULL;
     if (wrong == NULL)
         preload(library);
     else
-        snprintf(error, room, "%s", wrong);
+        snprintf(error, room, "%s %s", name, wrong);
     free(library);
     return wrong == NULL ? 0 : -1;
+}
+
+/* The library of sockets comes first: what it does not take it passes on to the other one. */
+int run_preload(bool sockets, char *error, size_t room)
+{
+    if (preload_named("libibverbs.so.1", error, room) != 0)
+        return -1;
+    return sockets ? preload_named("libiwarp-sockets.so", error, room) : 0;
 }
 
 static void print_switches(FILE *out, const struct iw_switches *s)

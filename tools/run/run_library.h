@@ -19,9 +19,10 @@ struct run_settings {
     struct iw_switches switches;
 };
 
-/* Has the library, which lies beside this program's folder, preloaded into what is executed from
- * now on. Returns 0, or -1 with the reason in `error`. */
-int run_preload(char *error, size_t room);
+/* Has the library, which lies beside this program's folder, and with `sockets` that of sockets as
+ * well, preloaded into what is executed from now on. Returns 0, or -1 with the reason in `error`.
+ */
+int run_preload(bool sockets, char *error, size_t room);
 /* Passes the settings on, in IWARP_VERBS and IWARP_RUN_TRACE; empties the trace. Returns as above.
  */
 int run_pass_settings(const struct run_settings *settings, char *error, size_t room);

@@ -14,8 +14,8 @@ void iw_complete_choice(const struct iw_offers *to);
 void iw_complete_switch(const struct iw_offers *to);
 /* Offers targets. */
 void iw_complete_target(const struct iw_offers *to);
-/* Sets the command whose operands are offered, a static string. */
-void iw_complete_operands_of(const char *command);
+/* Sets the command whose operands are offered: its name, a static string. */
+void iw_complete_operands_of(const char *name);
 void iw_complete_operand(const struct iw_offers *to, size_t operand);
 
 #endif

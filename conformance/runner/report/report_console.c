@@ -18,7 +18,7 @@ static void word(FILE *out, const struct iw_record *record, enum iw_verdict verd
     static const char *const colours[IW_VERDICT_COUNT] = {
         [IW_VERDICT_PASS] = IW_HOST_GREEN, [IW_VERDICT_NOTE] = IW_HOST_YELLOW,
         [IW_VERDICT_FAIL] = IW_HOST_RED,   [IW_VERDICT_INCONCLUSIVE] = IW_HOST_MAGENTA,
-        [IW_VERDICT_SKIP] = IW_HOST_DIM,   [IW_VERDICT_ERROR] = IW_HOST_BOLD IW_HOST_RED,
+        [IW_VERDICT_SKIP] = IW_HOST_DIM,   [IW_VERDICT_ERROR] = (IW_HOST_BOLD IW_HOST_RED),
     };
 
     if (record->colour)

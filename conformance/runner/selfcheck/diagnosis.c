@@ -246,6 +246,7 @@ static int play(struct iw_diagnosis *d, struct iw_pool *pool, struct iw_run_opti
         iw_complain("interrupted");
     iw_survey_free(&survey);
     options->instruments = NULL;
+    pool->context = NULL;
     return !good ? IW_EXIT_TESTER : pool->interrupted ? IW_EXIT_SIGNALLED + pool->interrupted : 0;
 }
 

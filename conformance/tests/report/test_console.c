@@ -298,7 +298,7 @@ static void test_undecided(void **state)
 /* A line that no longer holds names the command that mends it. */
 static void test_mend(void **state)
 {
-    char *unknown[] = {(char[]){"gone"}, (char[]){"too"}};
+    static char gone[] = "gone", too[] = "too", *unknown[] = {gone, too};
     (void)state;
     begin();
     record.baseline = "a b";

@@ -1,0 +1,711 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "byte_stream.h"
+
+#include "epoll_set.h"
+#include "libc_next.h"
+#include "rsocket_made.h"
+#include "rsocket_wait.h"
+#include "rsockets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What one call moves at most, as in Linux. */
+#define MOST ((size_t)0x7ffff000)
+
+enum stream_state { CONNECTING, CONNECTED, LISTENING, FAILED };
+
+struct stream {
+    int rs;            /* the rsocket, which blocks unless a call says otherwise */
+    int waiting;       /* what a wait waits for: of a listener its queue, else the rsocket */
+    _Atomic int state; /* enum stream_state */
+    _Atomic int error; /* what SO_ERROR is to report */
+    atomic_bool read_shut, write_shut;
+    atomic_bool broken;                      /* a send has failed: the next one raises SIGPIPE */
+    _Atomic int64_t receive_time, send_time; /* SO_RCVTIMEO, SO_SNDTIMEO in ns; 0: no limit */
+};
+
+static struct stream *stream_of(const struct iw_socket *s)
+{
+    return s->state;
+}
+
+static bool waits(const struct iw_socket *s, int flags)
+{
+    return (flags & MSG_DONTWAIT) == 0 && !atomic_load(&s->nonblocking);
+}
+
+static int fail(int error)
+{
+    errno = error;
+    return -1;
+}
+
+/* ---- waiting ---- */
+
+/* Waits for one event of the rsocket. Returns 0, or -1 with errno EAGAIN at the end of the time, or
+ * EINTR. */
+static int wait_for(const struct stream *st, short events, uint64_t until)
+{
+    for (;;) {
+        struct pollfd one = {.fd = st->waiting, .events = events};
+        const int ready = iw_wait(&one, 1, until, NULL, true);
+        if (ready > 0)
+            return 0;
+        if (ready == 0)
+            return fail(EAGAIN);
+        /* A time-out would begin anew: with one, poll and its like are never restarted. */
+        if (errno != EINTR || until != IW_WAIT_FOREVER || !iw_wait_restarts())
+            return -1;
+    }
+}
+
+static uint64_t limit(const _Atomic int64_t *time)
+{
+    const int64_t ns = atomic_load(time);
+    return ns == 0 ? IW_WAIT_FOREVER : iw_wait_now() + (uint64_t)ns;
+}
+
+/* ---- connecting ---- */
+
+static bool finish_connect(struct stream *st, short revents)
+{
+    int error = 0, state = CONNECTING;
+    socklen_t length = sizeof(error);
+    if (iw_rsockets()->rgetsockopt(st->rs, SOL_SOCKET, SO_ERROR, &error, &length) != 0)
+        error = errno;
+    if (error == 0 && (revents & POLLERR) != 0)
+        error = ECONNREFUSED;
+    if (error == ENOTSUP) /* the peer speaks MPA, but is no rsocket */
+        error = EPROTO;
+    if (!atomic_compare_exchange_strong(&st->state, &state, error == 0 ? CONNECTED : FAILED))
+        return state == CONNECTED;
+    atomic_store(&st->error, error);
+    if (error == 0)
+        (void)iw_rsockets()->rfcntl(st->rs, F_SETFL, 0);
+    return error == 0;
+}
+
+/* Goes on with a connect. Returns 0 when it is done; else -1 with errno EINPROGRESS or its error.
+ */
+static int go_on(struct iw_socket *s, uint64_t until)
+{
+    struct stream *st = stream_of(s);
+    struct pollfd one = {.fd = st->rs, .events = POLLOUT};
+    if (atomic_load(&st->state) == CONNECTING) {
+        const int ready = iw_wait(&one, 1, until, NULL, true);
+        if (ready == 0)
+            return fail(EINPROGRESS);
+        if (ready < 0)
+            return -1;
+        (void)finish_connect(st, one.revents);
+    }
+    if (atomic_load(&st->state) != FAILED)
+        return 0;
+    const int error = atomic_exchange(&st->error, 0);
+    return fail(error != 0 ? error : ECONNABORTED);
+}
+
+static int open_rsocket(int family)
+{
+    const struct iw_rsockets *r = iw_rsockets();
+    const int rs = r != NULL ? r->rsocket(family, SOCK_STREAM, 0) : -1;
+    if (rs >= 0)
+        (void)r->rfcntl(rs, F_SETFL, O_NONBLOCK);
+    return rs;
+}
+
+/* Only what the program has asked for: rsockets has defaults of its own. */
+static void copy_options(int fd, int rs)
+{
+    static const struct {
+        int bit, name;
+    } buffers[] = {{1, SO_SNDBUF}, {2, SO_RCVBUF}};
+    const struct iw_libc *c = iw_libc();
+    int set = 0, value;
+    socklen_t length = sizeof(set);
+#ifdef SO_BUF_LOCK
+    if (c->getsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &set, &length) != 0)
+        set = 0;
+#endif
+    for (unsigned i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++) {
+        length = sizeof(value);
+        if ((set & buffers[i].bit) == 0 ||
+            c->getsockopt(fd, SOL_SOCKET, buffers[i].name, &value, &length) != 0)
+            continue;
+        value /= 2; /* both double what is asked for */
+        (void)iw_rsockets()->rsetsockopt(rs, SOL_SOCKET, buffers[i].name, &value, sizeof(value));
+    }
+    length = sizeof(value);
+    if (c->getsockopt(fd, IPPROTO_IP, IP_TOS, &value, &length) == 0 && value != 0)
+        (void)iw_rsockets()->rsetsockopt(rs, IPPROTO_IP, IP_TOS, &value, sizeof(value));
+}
+
+static void copy_timeouts(int fd, struct stream *st)
+{
+    struct timeval t;
+    socklen_t length = sizeof(t);
+    if (iw_libc()->getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, &length) == 0)
+        atomic_store(&st->receive_time, (int64_t)t.tv_sec * 1000000000 + t.tv_usec * 1000);
+    length = sizeof(t);
+    if (iw_libc()->getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, &length) == 0)
+        atomic_store(&st->send_time, (int64_t)t.tv_sec * 1000000000 + t.tv_usec * 1000);
+}
+
+static bool has_port(const struct sockaddr_storage *a)
+{
+    return (a->ss_family == AF_INET && ((const struct sockaddr_in *)a)->sin_port != 0) ||
+           (a->ss_family == AF_INET6 && ((const struct sockaddr_in6 *)a)->sin6_port != 0);
+}
+
+/* Has the rsocket at the address that the program's socket is bound to. That one stays bound, so
+ * that the port is not free before the program closes it; SO_REUSEADDR lets both have it. */
+static int copy_address(int fd, int rs)
+{
+    struct sockaddr_storage at = {.ss_family = AF_UNSPEC};
+    socklen_t length = sizeof(at);
+    const struct iw_libc *c = iw_libc();
+    int only = 0;
+    socklen_t size = sizeof(only);
+    if (c->getsockname(fd, (struct sockaddr *)&at, &length) != 0)
+        return -1;
+    if (!has_port(&at))
+        return 0;
+    if (at.ss_family == AF_INET6 && c->getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, &size) == 0)
+        (void)iw_rsockets()->rsetsockopt(rs, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only));
+    (void)c->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    return iw_rsockets()->rbind(rs, (struct sockaddr *)&at, length);
+}
+
+static int family_of(int fd)
+{
+    int family = AF_INET;
+    socklen_t length = sizeof(family);
+    (void)iw_libc()->getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &length);
+    return family;
+}
+
+static const struct iw_socket_ops stream_ops;
+
+/* Makes `fd` a stream over `rs`. Returns it with one use, or NULL with errno set and `rs` closed.
+ */
+static struct iw_socket *make_stream(int fd, int rs, enum stream_state state)
+{
+    struct stream *st = calloc(1, sizeof(*st));
+    struct iw_socket *s = st != NULL ? iw_socket_create(&stream_ops, st, family_of(fd)) : NULL;
+    if (s == NULL) {
+        free(st);
+        iw_rsockets()->rclose(rs);
+        errno = ENOMEM;
+        return NULL;
+    }
+    st->rs = st->waiting = rs;
+    atomic_store(&st->state, state);
+    copy_timeouts(fd, st);
+    const int flags = iw_libc()->fcntl(fd, F_GETFL);
+    atomic_store(&s->nonblocking, flags >= 0 && (flags & O_NONBLOCK) != 0);
+    if (iw_socket_attach(fd, s) == 0)
+        return s;
+    iw_socket_put(s);
+    return NULL;
+}
+
+static void close_rsocket(int rs)
+{
+    const int saved = errno;
+    iw_rsockets()->rclose(rs);
+    errno = saved;
+}
+
+int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length)
+{
+    const int rs = open_rsocket(to->sa_family);
+    if (rs < 0)
+        return -1;
+    copy_options(fd, rs);
+    /* Never a blocking one: rsockets 44 would not notice the death of its peer. */
+    if (copy_address(fd, rs) != 0 ||
+        (iw_rsockets()->rconnect(rs, to, length) != 0 && errno != EINPROGRESS)) {
+        close_rsocket(rs);
+        return -1;
+    }
+    struct iw_socket *s = make_stream(fd, rs, CONNECTING);
+    if (s == NULL)
+        return -1;
+    iw_epoll_take(fd);
+    const bool wait = !atomic_load(&s->nonblocking);
+    int result = go_on(s, wait ? limit(&stream_of(s)->send_time) : 0);
+    while (wait && result != 0 && errno == EINTR && iw_wait_restarts())
+        result = go_on(s, limit(&stream_of(s)->send_time));
+    if (result != 0 && errno != EINPROGRESS && errno != EINTR) { /* plain again: it may try anew */
+        iw_epoll_give(fd);
+        struct iw_socket *same = iw_socket_detach(fd);
+        if (same != NULL)
+            iw_socket_put(same);
+    }
+    iw_socket_put(s);
+    return result;
+}
+
+static int stream_connect(struct iw_socket *s, int fd, const struct sockaddr *to, socklen_t length)
+{
+    struct stream *st = stream_of(s);
+    const int state = atomic_load(&st->state);
+    if (state == CONNECTED || state == LISTENING)
+        return fail(EISCONN);
+    if (state == FAILED && atomic_load(&st->error) == 0) { /* which is known: another attempt */
+        iw_epoll_give(fd);
+        struct iw_socket *same = iw_socket_detach(fd);
+        if (same != NULL)
+            iw_socket_put(same);
+        return iw_byte_stream_connect(fd, to, length);
+    }
+    if (go_on(s, atomic_load(&s->nonblocking) ? 0 : limit(&st->send_time)) == 0)
+        return 0;
+    return fail(errno == EINPROGRESS ? EALREADY : errno);
+}
+
+/* ---- listening ---- */
+
+int iw_byte_stream_listen(int fd, int backlog)
+{
+    struct sockaddr_storage at = {.ss_family = AF_UNSPEC};
+    socklen_t length = sizeof(at);
+    const struct iw_libc *c = iw_libc();
+    if (c->getsockname(fd, (struct sockaddr *)&at, &length) != 0)
+        return -1;
+    /* As listen does: without a port the system chooses one. */
+    if (!has_port(&at) && c->bind(fd, (struct sockaddr *)&at, length) != 0)
+        return -1;
+    const int rs = open_rsocket(at.ss_family);
+    if (rs < 0)
+        return -1;
+    copy_options(fd, rs);
+    iw_made_begin();
+    const bool listens =
+        copy_address(fd, rs) == 0 && iw_rsockets()->rlisten(rs, backlog > 0 ? backlog : 1) == 0;
+    const int queue = iw_made_end();
+    if (!listens) {
+        close_rsocket(rs);
+        return -1;
+    }
+    struct iw_socket *s = make_stream(fd, rs, LISTENING);
+    if (s == NULL)
+        return -1;
+    stream_of(s)->waiting = queue >= 0 ? queue : rs;
+    iw_epoll_take(fd);
+    iw_socket_put(s);
+    return 0;
+}
+
+static int stream_listen(struct iw_socket *s, int fd, int backlog)
+{
+    (void)fd;
+    (void)backlog;
+    return atomic_load(&stream_of(s)->state) == LISTENING ? 0 : fail(EINVAL);
+}
+
+/* The number of the program's that stands for a connection that has come. */
+static int accept_as(int rs, int family, int flags)
+{
+    (void)iw_rsockets()->rfcntl(rs, F_SETFL, 0);
+    const int fd = socket(family, SOCK_STREAM | flags, 0);
+    if (fd < 0) {
+        close_rsocket(rs);
+        return -1;
+    }
+    struct iw_socket *s = make_stream(fd, rs, CONNECTED);
+    if (s == NULL) {
+        iw_libc()->close(fd);
+        return -1;
+    }
+    iw_socket_put(s);
+    return fd;
+}
+
+static int stream_accept(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags)
+{
+    struct stream *st = stream_of(s);
+    if (atomic_load(&st->state) != LISTENING)
+        return fail(EINVAL);
+    const uint64_t until = waits(s, 0) ? limit(&st->receive_time) : 0;
+    for (;;) {
+        const int rs = iw_rsockets()->raccept(st->rs, NULL, NULL);
+        if (rs >= 0) {
+            const int fd = accept_as(rs, s->family, flags);
+            if (fd >= 0 && from != NULL && length != NULL)
+                (void)iw_rsockets()->rgetpeername(rs, from, length);
+            return fd;
+        }
+        if (errno != EAGAIN || until == 0)
+            return -1;
+        if (wait_for(st, POLLIN, until) != 0)
+            return -1;
+    }
+}
+
+/* ---- data ---- */
+
+/* Whether the socket is connected, having waited for that if it may. */
+static int be_connected(struct iw_socket *s, int flags)
+{
+    struct stream *st = stream_of(s);
+    switch (atomic_load(&st->state)) {
+    case CONNECTED:
+        return 0;
+    case CONNECTING:
+        if (go_on(s, waits(s, flags) ? IW_WAIT_FOREVER : 0) == 0)
+            return 0;
+        return errno == EINPROGRESS ? fail(EAGAIN) : -1;
+    default:
+        return fail(ENOTCONN);
+    }
+}
+
+/* At what looks like the end: whether the connection has failed. Reported once. */
+static bool is_lost(struct stream *st)
+{
+    struct pollfd one = {.fd = st->rs, .events = POLLIN};
+    return iw_wait(&one, 1, 0, NULL, true) > 0 && (one.revents & POLLERR) != 0 &&
+           !atomic_exchange(&st->broken, true);
+}
+
+static ssize_t receive_into(struct iw_socket *s, void *octets, size_t length, int flags)
+{
+    struct stream *st = stream_of(s);
+    const bool wait = waits(s, flags);
+    const int own = (flags & (MSG_PEEK | MSG_WAITALL)) | (wait ? 0 : MSG_DONTWAIT);
+    const uint64_t until = wait ? limit(&st->receive_time) : 0;
+    for (;;) {
+        const bool timed = wait && until != IW_WAIT_FOREVER;
+        const ssize_t got = iw_rsockets()->rrecv(st->rs, octets, length,
+                                                 timed ? (own & MSG_PEEK) | MSG_DONTWAIT : own);
+        if (got > 0)
+            return got;
+        if (got == 0)
+            return is_lost(st) ? fail(ECONNRESET) : 0;
+        if (timed && errno == EAGAIN) {
+            if (wait_for(st, POLLIN, until) != 0)
+                return -1;
+        } else if (errno != EINTR || timed || !iw_wait_restarts()) {
+            return -1;
+        }
+    }
+}
+
+/* MSG_TRUNC: TCP drops the octets. */
+static ssize_t drop(struct iw_socket *s, size_t length, int flags)
+{
+    char octets[4096];
+    return receive_into(s, octets, length < sizeof(octets) ? length : sizeof(octets), flags);
+}
+
+static ssize_t receive_piece(struct iw_socket *s, const struct iovec *piece, int flags)
+{
+    const size_t length = piece->iov_len < MOST ? piece->iov_len : MOST;
+    return (flags & MSG_TRUNC) != 0 ? drop(s, length, flags)
+                                    : receive_into(s, piece->iov_base, length, flags);
+}
+
+static ssize_t peek_pieces(struct iw_socket *s, const struct msghdr *m, size_t total, int flags)
+{
+    const size_t most = total < (1 << 20) ? total : 1 << 20;
+    char *all = malloc(most);
+    if (all == NULL)
+        return fail(ENOMEM);
+    const ssize_t got = receive_into(s, all, most, flags);
+    size_t done = 0;
+    for (size_t i = 0; i < m->msg_iovlen && got > 0 && done < (size_t)got; i++) {
+        size_t part = m->msg_iov[i].iov_len;
+        if (part > (size_t)got - done)
+            part = (size_t)got - done;
+        if (part > 0)
+            memcpy(m->msg_iov[i].iov_base, all + done, part);
+        done += part;
+    }
+    free(all);
+    return got;
+}
+
+static ssize_t total_of(const struct msghdr *m)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < m->msg_iovlen; i++) {
+        if (m->msg_iov[i].iov_len > (size_t)SSIZE_MAX - total)
+            return fail(EINVAL);
+        total += m->msg_iov[i].iov_len;
+    }
+    return (ssize_t)total;
+}
+
+static ssize_t stream_receive(struct iw_socket *s, struct msghdr *m, int flags)
+{
+    const ssize_t total = total_of(m);
+    ssize_t done = 0;
+    if (total < 0)
+        return -1;
+    if ((flags & (MSG_OOB | MSG_ERRQUEUE)) != 0)
+        return fail((flags & MSG_OOB) != 0 ? EINVAL : EAGAIN);
+    if (be_connected(s, flags) != 0)
+        return -1;
+    if (total == 0 || atomic_load(&stream_of(s)->read_shut))
+        return 0;
+    if ((flags & MSG_PEEK) != 0 && m->msg_iovlen > 1)
+        return peek_pieces(s, m, (size_t)total, flags);
+    for (size_t i = 0; i < m->msg_iovlen; i++) {
+        /* Of several pieces the first that gets something may have waited. */
+        const bool more = done > 0 && (flags & MSG_WAITALL) == 0;
+        if (m->msg_iov[i].iov_len == 0)
+            continue;
+        const ssize_t got = receive_piece(s, &m->msg_iov[i], flags | (more ? MSG_DONTWAIT : 0));
+        if (got <= 0)
+            return done > 0 ? done : got;
+        done += got;
+        if ((size_t)got < m->msg_iov[i].iov_len)
+            break;
+    }
+    return done;
+}
+
+static ssize_t cannot_send(struct stream *st, int flags)
+{
+    const bool first = !atomic_exchange(&st->broken, true);
+    if (first && !atomic_load(&st->write_shut))
+        return fail(ECONNRESET);
+    if ((flags & MSG_NOSIGNAL) == 0)
+        (void)raise(SIGPIPE);
+    return fail(EPIPE);
+}
+
+static ssize_t send_piece(struct iw_socket *s, const char *octets, size_t length, int flags)
+{
+    struct stream *st = stream_of(s);
+    const bool wait = waits(s, flags);
+    const uint64_t until = wait ? limit(&st->send_time) : 0;
+    const bool timed = wait && until != IW_WAIT_FOREVER;
+    size_t done = 0;
+    while (done < length) {
+        const ssize_t sent = iw_rsockets()->rsend(st->rs, octets + done, length - done,
+                                                  wait && !timed ? 0 : MSG_DONTWAIT);
+        if (sent >= 0) {
+            done += (size_t)sent;
+            if (!wait)
+                break;
+        } else if (timed && errno == EAGAIN) {
+            if (wait_for(st, POLLOUT, until) != 0)
+                break;
+        } else if (errno != EINTR || timed || done > 0 || !iw_wait_restarts()) {
+            break;
+        }
+    }
+    if (done > 0)
+        return (ssize_t)done;
+    return errno == ECONNRESET || errno == EPIPE ? cannot_send(st, flags) : -1;
+}
+
+static ssize_t stream_send(struct iw_socket *s, const struct msghdr *m, int flags)
+{
+    const ssize_t total = total_of(m);
+    ssize_t done = 0;
+    if (total < 0)
+        return -1;
+    if ((flags & MSG_OOB) != 0)
+        return fail(EOPNOTSUPP);
+    if (be_connected(s, flags) != 0)
+        return -1;
+    if (atomic_load(&stream_of(s)->write_shut))
+        return cannot_send(stream_of(s), flags);
+    for (size_t i = 0; i < m->msg_iovlen; i++) {
+        size_t length = m->msg_iov[i].iov_len;
+        if (length > MOST - (size_t)done)
+            length = MOST - (size_t)done;
+        if (length == 0)
+            continue;
+        const ssize_t sent =
+            send_piece(s, m->msg_iov[i].iov_base, length, flags | (done > 0 ? MSG_NOSIGNAL : 0));
+        if (sent < 0)
+            return done > 0 ? done : -1;
+        done += sent;
+        if ((size_t)sent < length)
+            break;
+    }
+    return done;
+}
+
+static int stream_shutdown(struct iw_socket *s, int how)
+{
+    struct stream *st = stream_of(s);
+    if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
+        return fail(EINVAL);
+    if (atomic_load(&st->state) != CONNECTED)
+        return fail(ENOTCONN);
+    if (how != SHUT_WR)
+        atomic_store(&st->read_shut, true);
+    if (how != SHUT_RD)
+        atomic_store(&st->write_shut, true);
+    if (iw_rsockets()->rshutdown(st->rs, how) != 0 && errno == EINTR)
+        return 0; /* it has been sent; only the wait for its leaving ended */
+    return 0;
+}
+
+static void stream_close(struct iw_socket *s)
+{
+    struct stream *st = stream_of(s);
+    close_rsocket(st->rs);
+    free(st);
+}
+
+/* ---- options and names ---- */
+
+static int give(void *value, socklen_t *length, int number)
+{
+    const socklen_t size = *length < sizeof(number) ? *length : (socklen_t)sizeof(number);
+    memcpy(value, &number, size);
+    *length = size;
+    return 0;
+}
+
+/* A connect in the background that is over, as far as anyone has asked. */
+static void look_at_connect(struct iw_socket *s)
+{
+    struct stream *st = stream_of(s);
+    struct pollfd one = {.fd = st->rs, .events = POLLOUT};
+    if (atomic_load(&st->state) == CONNECTING && iw_wait(&one, 1, 0, NULL, true) > 0)
+        (void)finish_connect(st, one.revents);
+}
+
+static int stream_get_option(struct iw_socket *s, int fd, int level, int name, void *value,
+                             socklen_t *length)
+{
+    struct stream *st = stream_of(s);
+    if (level == SOL_SOCKET && value != NULL && length != NULL && *length > 0) {
+        if (name == SO_ACCEPTCONN)
+            return give(value, length, atomic_load(&st->state) == LISTENING);
+        if (name == SO_ERROR) {
+            look_at_connect(s);
+            return give(value, length, atomic_exchange(&st->error, 0));
+        }
+    }
+    return iw_libc()->getsockopt(fd, level, name, value, length);
+}
+
+static int stream_set_option(struct iw_socket *s, int fd, int level, int name, const void *value,
+                             socklen_t length)
+{
+    const int result = iw_libc()->setsockopt(fd, level, name, value, length);
+    if (result == 0 && level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
+        copy_timeouts(fd, stream_of(s));
+    return result;
+}
+
+static int stream_get_name(struct iw_socket *s, int fd, bool peer, struct sockaddr *address,
+                           socklen_t *length)
+{
+    struct stream *st = stream_of(s);
+    const int state = atomic_load(&st->state);
+    look_at_connect(s);
+    if (state == LISTENING || state == FAILED)
+        return peer ? fail(ENOTCONN) : iw_libc()->getsockname(fd, address, length);
+    if (peer && atomic_load(&st->state) == CONNECTING)
+        return fail(ENOTCONN);
+    return peer ? iw_rsockets()->rgetpeername(st->rs, address, length)
+                : iw_rsockets()->rgetsockname(st->rs, address, length);
+}
+
+static int stream_available(struct iw_socket *s, int *octets)
+{
+    enum { ALL = 1 << 20 };
+    struct stream *st = stream_of(s);
+    *octets = 0;
+    if (atomic_load(&st->state) == LISTENING)
+        return fail(EINVAL);
+    if (be_connected(s, MSG_DONTWAIT) != 0)
+        return 0;
+    char *all = malloc(ALL);
+    if (all == NULL)
+        return fail(ENOMEM);
+    const ssize_t got = iw_rsockets()->rrecv(st->rs, all, ALL, MSG_PEEK | MSG_DONTWAIT);
+    free(all);
+    *octets = got > 0 ? (int)got : 0;
+    return 0;
+}
+
+static void stream_set_nonblocking(struct iw_socket *s)
+{
+    (void)s; /* each call of rsockets says whether it waits */
+}
+
+/* ---- polling ---- */
+
+enum { IN = POLLIN | POLLRDNORM, OUT = POLLOUT | POLLWRNORM };
+
+static short stream_prepare(struct iw_socket *s, short events, struct pollfd *wait)
+{
+    const struct stream *st = stream_of(s);
+    short wanted = 0;
+    if ((events & (IN | POLLRDHUP)) != 0)
+        wanted |= POLLIN;
+    if ((events & OUT) != 0)
+        wanted |= POLLOUT;
+    *wait = (struct pollfd){.fd = wanted != 0 ? st->waiting : -1, .events = wanted};
+    return 0;
+}
+
+/* Whether the peer has ended its direction and all octets before that are read. */
+static bool at_end(const struct stream *st)
+{
+    char octet;
+    return iw_rsockets()->rrecv(st->rs, &octet, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* rsockets report POLLHUP as soon as the peer has closed; TCP does not before this side has, too:
+ * until then octets can be read, and a write learns it by itself. */
+static short stream_finish(struct iw_socket *s, short events, const struct pollfd *wait)
+{
+    struct stream *st = stream_of(s);
+    short found = 0;
+    if (wait->revents == 0)
+        return 0;
+    if (atomic_load(&st->state) == LISTENING)
+        return (short)(wait->revents & (events | POLLERR | POLLHUP));
+    if (atomic_load(&st->state) == CONNECTING)
+        (void)finish_connect(st, wait->revents);
+    if (atomic_load(&st->state) == FAILED)
+        return (short)((events & (IN | OUT | POLLRDHUP)) | POLLERR | POLLHUP);
+    if ((wait->revents & (POLLIN | POLLHUP | POLLERR)) != 0)
+        found |= (short)(events & IN);
+    if ((wait->revents & (POLLOUT | POLLHUP | POLLERR)) != 0)
+        found |= (short)(events & OUT);
+    if ((events & POLLRDHUP) != 0 && (wait->revents & (POLLIN | POLLHUP)) != 0 && at_end(st))
+        found |= POLLRDHUP;
+    if ((wait->revents & POLLERR) != 0)
+        found |= POLLERR | POLLHUP;
+    if ((wait->revents & POLLHUP) != 0 && atomic_load(&st->write_shut))
+        found |= POLLHUP;
+    return found;
+}
+
+static const struct iw_socket_ops stream_ops = {
+    .rsocket = true,
+    .receive = stream_receive,
+    .send = stream_send,
+    .connect = stream_connect,
+    .listen = stream_listen,
+    .accept = stream_accept,
+    .shutdown = stream_shutdown,
+    .close = stream_close,
+    .get_option = stream_get_option,
+    .set_option = stream_set_option,
+    .get_name = stream_get_name,
+    .available = stream_available,
+    .set_nonblocking = stream_set_nonblocking,
+    .prepare = stream_prepare,
+    .finish = stream_finish,
+};

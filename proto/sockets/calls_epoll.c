@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Interposed: epoll. */
+#include "epoll_set.h"
+#include "libc_next.h"
+#include "rsocket_wait.h"
+
+#include <errno.h>
+
+IW_INTERPOSED int epoll_create(int size)
+{
+    const int fd = iw_libc()->epoll_create(size);
+    iw_epoll_made(fd);
+    return fd;
+}
+
+IW_INTERPOSED int epoll_create1(int flags)
+{
+    const int fd = iw_libc()->epoll_create1(flags);
+    iw_epoll_made(fd);
+    return fd;
+}
+
+IW_INTERPOSED int epoll_ctl(int set, int operation, int fd, struct epoll_event *event)
+{
+    struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL)
+        return iw_libc()->epoll_ctl(set, operation, fd, event);
+    const int result = iw_epoll_control(set, operation, fd, s, event);
+    iw_socket_put(s);
+    return result;
+}
+
+IW_INTERPOSED int epoll_wait(int set, struct epoll_event *events, int most, int ms)
+{
+    return iw_epoll_is_ours(set) ? iw_epoll_wait_in(set, events, most, iw_wait_until_ms(ms), NULL)
+                                 : iw_libc()->epoll_wait(set, events, most, ms);
+}
+
+IW_INTERPOSED int epoll_pwait(int set, struct epoll_event *events, int most, int ms,
+                              const sigset_t *mask)
+{
+    return iw_epoll_is_ours(set) ? iw_epoll_wait_in(set, events, most, iw_wait_until_ms(ms), mask)
+                                 : iw_libc()->epoll_pwait(set, events, most, ms, mask);
+}
+
+IW_INTERPOSED int epoll_pwait2(int set, struct epoll_event *events, int most,
+                               const struct timespec *t, const sigset_t *mask)
+{
+    return iw_epoll_is_ours(set) ? iw_epoll_wait_in(set, events, most, iw_wait_until(t), mask)
+                                 : iw_libc()->epoll_pwait2(set, events, most, t, mask);
+}

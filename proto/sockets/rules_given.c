@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rules_given.h"
+
+#include "libc_next.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct iw_socket_rules rules;
+
+static void read_rules(void)
+{
+    char error[200];
+    const char *text = getenv("IWARP_SOCKETS");
+    if (text == NULL ||
+        iw_socket_rules_add(&rules, "IWARP_SOCKETS", text, error, sizeof(error)) == 0)
+        return;
+    fprintf(stderr, "iwarp-sockets: %s\n", error);
+    rules.count = 0; /* half of what was meant would be worse than none of it */
+}
+
+static const struct iw_socket_rules *given(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_rules);
+    return rules.count > 0 ? &rules : NULL;
+}
+
+static bool is_tcp(int fd)
+{
+    int type = 0, protocol = 0;
+    socklen_t length = sizeof(type);
+    const struct iw_libc *c = iw_libc();
+    if (c->getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM)
+        return false;
+    length = sizeof(protocol);
+    return c->getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 &&
+           protocol == IPPROTO_TCP;
+}
+
+/* Whether code belongs to this library, to the verbs or to librdmacm. */
+static bool is_of_stack(const void *code)
+{
+    static const char *const names[] = {"libiwarp-sockets.so", "libibverbs.so", "librdmacm.so"};
+    Dl_info of;
+    if (dladdr(code, &of) == 0 || of.dli_fname == NULL)
+        return false;
+    const char *slash = strrchr(of.dli_fname, '/');
+    const char *name = slash != NULL ? slash + 1 : of.dli_fname;
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static const struct iw_socket_rule *find(int fd, bool listens, const struct sockaddr *address,
+                                         const void *caller)
+{
+    const int saved = errno;
+    const struct iw_socket_rule *rule = iw_socket_rules_find(&rules, listens, address);
+    if (rule != NULL && (is_of_stack(caller) || !is_tcp(fd)))
+        rule = NULL;
+    errno = saved;
+    return rule;
+}
+
+const struct iw_socket_rule *iw_rule_of_connect(int fd, const struct sockaddr *to, socklen_t length,
+                                                const void *caller)
+{
+    if (given() == NULL || to == NULL || length < sizeof(struct sockaddr_in))
+        return NULL;
+    if (to->sa_family == AF_INET6 && length < sizeof(struct sockaddr_in6))
+        return NULL;
+    return find(fd, false, to, caller);
+}
+
+const struct iw_socket_rule *iw_rule_of_listen(int fd, const void *caller)
+{
+    struct sockaddr_storage at;
+    socklen_t length = sizeof(at);
+    const int saved = errno;
+    if (given() == NULL)
+        return NULL;
+    if (iw_libc()->getsockname(fd, (struct sockaddr *)&at, &length) != 0 ||
+        length < sizeof(struct sockaddr_in)) {
+        errno = saved;
+        return NULL;
+    }
+    return find(fd, true, (struct sockaddr *)&at, caller);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Posts of a program that polls are gathered, also beside a thread that waits. */
+#include "verbs_world.h"
+
+#include <linux/tcp.h> /* whose struct tcp_info has data segments */
+#include <poll.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATIENCE = 120 /* s */, POLLS = 2000, POSTS = 4, FDS = 200 };
+
+/* Returns the data segments that this process has sent. */
+static uint64_t segments(void)
+{
+    uint64_t count = 0;
+    for (int fd = 3; fd < FDS; fd++) {
+        struct tcp_info info = {.tcpi_data_segs_out = 0};
+        socklen_t length = sizeof(info);
+        if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0)
+            count += info.tcpi_data_segs_out;
+    }
+    return count;
+}
+
+/* Polls a queue, and posts: again and again, until nothing has left at once. */
+static void expect_gathering(struct world *w)
+{
+    struct ibv_sge sge = sge_of(&w->a, 0, 8);
+    struct ibv_send_wr wr = request(IBV_WR_RDMA_WRITE, &sge, &w->b, 0);
+    const time_t end = time(NULL) + PATIENCE;
+    bool gathered = false;
+    while (!gathered) {
+        struct ibv_wc wc[8];
+        assert_true(time(NULL) < end);
+        for (unsigned i = 0; i < POLLS; i++)
+            assert_true(ibv_poll_cq(w->a.cq, 8, wc) >= 0);
+        const uint64_t before = segments();
+        for (unsigned i = 0; i < POSTS; i++)
+            assert_int_equal(post(&w->a, &wr), 0);
+        gathered = segments() == before;
+    }
+}
+
+static void posts_of_who_polls_are_gathered(void **state)
+{
+    expect_gathering(*state);
+}
+
+static void *wait_in_poll(void *context)
+{
+    struct rdma_event_channel *channel = context;
+    struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
+    (void)poll(&fd, 1, -1);
+    return NULL;
+}
+
+static void *wait_for_event(void *context)
+{
+    struct rdma_cm_event *event;
+    (void)rdma_get_cm_event(context, &event);
+    return NULL;
+}
+
+static void beside(struct world *w, void *(*wait)(void *))
+{
+    struct rdma_event_channel *channel = rdma_create_event_channel();
+    pthread_t thread;
+    assert_non_null(channel);
+    assert_int_equal(pthread_create(&thread, NULL, wait, channel), 0);
+    usleep(20000); /* it leads by then, most likely */
+    expect_gathering(w);
+    assert_int_equal(pthread_cancel(thread), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    rdma_destroy_event_channel(channel);
+}
+
+/* As the thread of rsockets that waits for connections. */
+static void also_beside_a_thread_in_poll(void **state)
+{
+    beside(*state, wait_in_poll);
+}
+
+static void also_beside_a_thread_that_waits_for_an_event(void **state)
+{
+    beside(*state, wait_for_event);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(posts_of_who_polls_are_gathered),
+        TEST(also_beside_a_thread_in_poll),
+        TEST(also_beside_a_thread_that_waits_for_an_event),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
