@@ -183,6 +183,18 @@ static int start_thread(struct engine *e)
 enum { FDS = 65536, LIST = 64, HOOKS = 4, NOT_OURS = 0, OURS, DRIVEN };
 static _Atomic uint8_t descriptors[FDS];
 static void (*hooks[HOOKS])(void);
+static _Atomic(void (*)(void)) hook_before;
+static bool keep_counts;
+
+void iw_verbs_before_fork(void (*hook)(void))
+{
+    atomic_store(&hook_before, hook);
+}
+
+void iw_verbs_keep_counts(bool keep)
+{
+    keep_counts = keep;
+}
 
 void iw_verbs_at_fork(void (*hook)(void))
 {
@@ -194,7 +206,11 @@ void iw_verbs_at_fork(void (*hook)(void))
 
 static void before_fork(void)
 {
+    void (*hook)(void) = atomic_load(&hook_before);
     iw_verbs_mutex_take();
+    keep_counts = false;
+    if (hook != NULL && engine.started)
+        hook();
     if (engine.judge != NULL)
         iw_judge_settle(engine.judge);
 }
@@ -204,11 +220,26 @@ static void after_fork(void)
     iw_verbs_mutex_release();
 }
 
+/* Reads an eventfd's count, which stays as it is: the parent has it, too. */
+static unsigned count_of(int fd)
+{
+    char path[64], line[128];
+    unsigned long long count = 0;
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+    FILE *f = fopen(path, "re");
+    while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+        if (sscanf(line, "eventfd-count: %llx", &count) == 1)
+            break;
+    if (f != NULL)
+        fclose(f);
+    return (unsigned)count;
+}
+
 /* Gives a descriptor a count of its own, which is no longer the parent's. */
 static void part_event(int fd)
 {
     const int status = fcntl(fd, F_GETFL), flags = fcntl(fd, F_GETFD);
-    int made = eventfd(0, EFD_SEMAPHORE | (status & O_NONBLOCK));
+    int made = eventfd(keep_counts ? count_of(fd) : 0, EFD_SEMAPHORE | (status & O_NONBLOCK));
     if (made < 0 || flags < 0)
         return;
     (void)dup3(made, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
