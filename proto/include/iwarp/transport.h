@@ -53,6 +53,7 @@ enum {
     IW_TRANSPORT_EMSS = 1000000,     /* ns between two reads of the EMSS */
     IW_TRANSPORT_READ = 256 * 1024,  /* octets read from one connection in one step */
     IW_TRANSPORT_WRITE = 256 * 1024, /* octets after which a connection's sending yields */
+    IW_TRANSPORT_SNIFFED = 1024,     /* connections of a reactor that may be MPA or not */
     IW_TRANSPORT_TEXT = 80           /* room for any address as text */
 };
 
@@ -254,6 +255,16 @@ struct iw_listener_config {
      * (TCP_DEFER_ACCEPT), so that clients that only come and go cost nothing here. Not for a side
      * that speaks first. */
     bool defer;
+    /* Not 0: takes plain TCP on the same port (RFC 5044 §7.1.5, "dual stack"). A connection is MPA's
+     * if its first octets are the key of an MPA Request. `plain` gets the descriptor of one whose
+     * first octets are others, that has ended, or that sends nothing for `sniff` ms, so that
+     * protocols in which the server speaks first work; no octet has been taken from it. One that
+     * has sent the beginning of the key is waited for ten times as long. IW_TRANSPORT_SNIFFED
+     * connections of a reactor are undecided at most; more wait in TCP's backlog. */
+    unsigned sniff;
+    /* Takes over a connected, blocking socket. Returns false if there is no room for it now: it is
+     * offered again a little later. Must not destroy the listener. */
+    bool (*plain)(void *context, int fd);
 };
 
 /* Listens; port 0 lets the system choose. Returns NULL with text in `error` ("cannot listen on
