@@ -185,6 +185,9 @@ static _Atomic uint8_t descriptors[FDS];
 static void (*hooks[HOOKS])(void);
 static _Atomic(void (*)(void)) hook_before;
 static bool keep_counts;
+/* What the eventfds have been given: at a fork they are the parent's as well, which may be faster.
+ */
+static uint32_t counts[FDS];
 
 void iw_verbs_before_fork(void (*hook)(void))
 {
@@ -220,26 +223,12 @@ static void after_fork(void)
     iw_verbs_mutex_release();
 }
 
-/* Reads an eventfd's count, which stays as it is: the parent has it, too. */
-static unsigned count_of(int fd)
-{
-    char path[64], line[128];
-    unsigned long long count = 0;
-    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-    FILE *f = fopen(path, "re");
-    while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-        if (sscanf(line, "eventfd-count: %llx", &count) == 1)
-            break;
-    if (f != NULL)
-        fclose(f);
-    return (unsigned)count;
-}
-
 /* Gives a descriptor a count of its own, which is no longer the parent's. */
 static void part_event(int fd)
 {
     const int status = fcntl(fd, F_GETFL), flags = fcntl(fd, F_GETFD);
-    int made = eventfd(keep_counts ? count_of(fd) : 0, EFD_SEMAPHORE | (status & O_NONBLOCK));
+    counts[fd] = keep_counts ? counts[fd] : 0;
+    int made = eventfd(counts[fd], EFD_SEMAPHORE | (status & O_NONBLOCK));
     if (made < 0 || flags < 0)
         return;
     (void)dup3(made, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
@@ -414,8 +403,10 @@ FILE *iw_verbs_trace(void)
 
 void iw_verbs_own(int fd, bool ours)
 {
-    if (fd >= 0 && fd < FDS)
-        atomic_store(&descriptors[fd], ours ? OURS : NOT_OURS);
+    if (fd < 0 || fd >= FDS)
+        return;
+    counts[fd] = 0;
+    atomic_store(&descriptors[fd], ours ? OURS : NOT_OURS);
 }
 
 bool iw_verbs_driven(int fd)
@@ -648,6 +639,8 @@ void iw_verbs_signal(int fd, unsigned waiters)
 {
     if (waiters > 0)
         engine.handed++;
+    if (fd >= 0 && fd < FDS)
+        counts[fd]++;
     write_event(fd);
 }
 
@@ -656,6 +649,8 @@ void iw_verbs_unsignal(int fd)
     struct pollfd readable = {.fd = fd, .events = POLLIN};
     if (!engine.forked || real_poll(&readable, 1, 0) == 1)
         read_event(fd);
+    if (fd >= 0 && fd < FDS && counts[fd] > 0)
+        counts[fd]--;
 }
 
 void iw_verbs_cover(void)
