@@ -14,10 +14,12 @@
 IW_INTERPOSED int connect(int fd, const struct sockaddr *to, socklen_t length)
 {
     struct iw_socket *s = iw_socket_get(fd);
-    if (s == NULL)
-        return iw_rule_of_connect(fd, to, length, __builtin_return_address(0)) != NULL
-                   ? iw_byte_stream_connect(fd, to, length)
-                   : iw_libc()->connect(fd, to, length);
+    if (s == NULL) {
+        const struct iw_socket_rule *rule =
+            iw_rule_of_connect(fd, to, length, __builtin_return_address(0));
+        return rule != NULL ? iw_byte_stream_connect(fd, to, length, rule->fallback)
+                            : iw_libc()->connect(fd, to, length);
+    }
     const int result = iw_claim(s) ? s->ops->connect(s, fd, to, length) : -1;
     iw_socket_put(s);
     return result;
@@ -26,10 +28,11 @@ IW_INTERPOSED int connect(int fd, const struct sockaddr *to, socklen_t length)
 IW_INTERPOSED int listen(int fd, int backlog)
 {
     struct iw_socket *s = iw_socket_get(fd);
-    if (s == NULL)
-        return iw_rule_of_listen(fd, __builtin_return_address(0)) != NULL
-                   ? iw_byte_stream_listen(fd, backlog)
-                   : iw_libc()->listen(fd, backlog);
+    if (s == NULL) {
+        const struct iw_socket_rule *rule = iw_rule_of_listen(fd, __builtin_return_address(0));
+        return rule != NULL ? iw_byte_stream_listen(fd, backlog, rule->mixed ? rule->wait : 0)
+                            : iw_libc()->listen(fd, backlog);
+    }
     const int result = iw_claim(s) ? s->ops->listen(s, fd, backlog) : -1;
     iw_socket_put(s);
     return result;

@@ -105,8 +105,8 @@ struct iw_mpa_startup {
 
 /* What the first octets of a connection say about it, to one who listens for MPA and others. */
 enum iw_mpa_sniffed {
-    IW_MPA_SNIFFED_MORE,   /* they are the beginning of the key of a Request, or none */
-    IW_MPA_SNIFFED_MPA,    /* the whole key (RFC 5044 §7.1.1) */
+    IW_MPA_SNIFFED_MORE, /* they are the beginning of the key of a Request, or none */
+    IW_MPA_SNIFFED_MPA,  /* the whole key (RFC 5044 §7.1.1) */
     IW_MPA_SNIFFED_OTHER
 };
 enum iw_mpa_sniffed iw_mpa_sniff(const uint8_t *octets, size_t length);

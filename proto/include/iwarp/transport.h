@@ -255,9 +255,9 @@ struct iw_listener_config {
      * (TCP_DEFER_ACCEPT), so that clients that only come and go cost nothing here. Not for a side
      * that speaks first. */
     bool defer;
-    /* Not 0: takes plain TCP on the same port (RFC 5044 §7.1.5, "dual stack"). A connection is MPA's
-     * if its first octets are the key of an MPA Request. `plain` gets the descriptor of one whose
-     * first octets are others, that has ended, or that sends nothing for `sniff` ms, so that
+    /* Not 0: takes plain TCP on the same port (RFC 5044 §7.1.5, "dual stack"). A connection is
+     * MPA's if its first octets are the key of an MPA Request. `plain` gets the descriptor of one
+     * whose first octets are others, that has ended, or that sends nothing for `sniff` ms, so that
      * protocols in which the server speaks first work; no octet has been taken from it. One that
      * has sent the beginning of the key is waited for ten times as long. IW_TRANSPORT_SNIFFED
      * connections of a reactor are undecided at most; more wait in TCP's backlog. */
