@@ -131,7 +131,7 @@ return family {
       conn:sanity()
       conn:send(send { payload = bytes(8) }, { crc = "bad" })
       -- MPA may drop the segment instead (RFC 5044 §8).
-      local item = conn:expect(fault.crc, { dropped = true })
+      local item = conn:expect(fault.crc, { dropped = true, rule = "MPA-4.4-17" })
       if not item then return end
       form(t, item)
       nothing(t, item, "RDMAP-4.8-05")
