@@ -3,9 +3,11 @@
 
 #include "epoll_set.h"
 #include "libc_next.h"
+#include "mixed_listener.h"
 #include "rsocket_made.h"
 #include "rsocket_wait.h"
 #include "rsockets.h"
+#include "verbs_extra.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,10 +22,14 @@
 /* What one call moves at most, as in Linux. */
 #define MOST ((size_t)0x7ffff000)
 
+enum { FALL_BACK = 3000 }; /* ms */
+
 enum stream_state { CONNECTING, CONNECTED, LISTENING, FAILED };
 
 struct stream {
     int rs;            /* the rsocket, which blocks unless a call says otherwise */
+    int plain, both;   /* of a mixed listener: its TCP connections; wakes for these or the queue */
+    int queue[2];      /* of a listener; -1: not known */
     int waiting;       /* what a wait waits for: of a listener its queue, else the rsocket */
     _Atomic int state; /* enum stream_state */
     _Atomic int error; /* what SO_ERROR is to report */
@@ -116,6 +122,7 @@ static int go_on(struct iw_socket *s, uint64_t until)
 static int open_rsocket(int family)
 {
     const struct iw_rsockets *r = iw_rsockets();
+    iw_made_again();
     const int rs = r != NULL ? r->rsocket(family, SOCK_STREAM, 0) : -1;
     if (rs >= 0)
         (void)r->rfcntl(rs, F_SETFL, O_NONBLOCK);
@@ -207,6 +214,7 @@ static struct iw_socket *make_stream(int fd, int rs, enum stream_state state)
         return NULL;
     }
     st->rs = st->waiting = rs;
+    st->queue[0] = st->queue[1] = st->plain = st->both = -1;
     atomic_store(&st->state, state);
     copy_timeouts(fd, st);
     const int flags = iw_libc()->fcntl(fd, F_GETFL);
@@ -224,22 +232,42 @@ static void close_rsocket(int rs)
     errno = saved;
 }
 
-int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length)
+/* The attempt by iWARP is over, and the socket still what it was. Of the many reasons why a peer
+ * may take no iWARP connection TCP shows those that concern it, too. */
+static int connect_plainly(int fd, const struct sockaddr *to, socklen_t length)
+{
+    iw_epoll_give(fd);
+    struct iw_socket *same = iw_socket_detach(fd);
+    if (same != NULL)
+        iw_socket_put(same);
+    return iw_libc()->connect(fd, to, length);
+}
+
+int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length, bool fallback)
 {
     const int rs = open_rsocket(to->sa_family);
     if (rs < 0)
         return -1;
     copy_options(fd, rs);
     /* Never a blocking one: rsockets 44 would not notice the death of its peer. */
-    if (copy_address(fd, rs) != 0 ||
-        (iw_rsockets()->rconnect(rs, to, length) != 0 && errno != EINPROGRESS)) {
+    int pair[2];
+    iw_made_begin();
+    const bool begun = copy_address(fd, rs) == 0 &&
+                       (iw_rsockets()->rconnect(rs, to, length) == 0 || errno == EINPROGRESS);
+    iw_made_end(pair);
+    if (!begun) {
         close_rsocket(rs);
-        return -1;
+        return fallback ? connect_plainly(fd, to, length) : -1;
     }
     struct iw_socket *s = make_stream(fd, rs, CONNECTING);
     if (s == NULL)
         return -1;
     iw_epoll_take(fd);
+    if (fallback) {
+        const bool connected = go_on(s, iw_wait_until_ms(FALL_BACK)) == 0;
+        iw_socket_put(s);
+        return connected ? 0 : connect_plainly(fd, to, length);
+    }
     const bool wait = !atomic_load(&s->nonblocking);
     int result = go_on(s, wait ? limit(&stream_of(s)->send_time) : 0);
     while (wait && result != 0 && errno == EINTR && iw_wait_restarts())
@@ -265,7 +293,7 @@ static int stream_connect(struct iw_socket *s, int fd, const struct sockaddr *to
         struct iw_socket *same = iw_socket_detach(fd);
         if (same != NULL)
             iw_socket_put(same);
-        return iw_byte_stream_connect(fd, to, length);
+        return iw_byte_stream_connect(fd, to, length, false);
     }
     if (go_on(s, atomic_load(&s->nonblocking) ? 0 : limit(&st->send_time)) == 0)
         return 0;
@@ -274,7 +302,17 @@ static int stream_connect(struct iw_socket *s, int fd, const struct sockaddr *to
 
 /* ---- listening ---- */
 
-int iw_byte_stream_listen(int fd, int backlog)
+/* Waits for plain TCP, too. Returns 0, or -1 with errno set. */
+static int mix(struct stream *st, int plain)
+{
+    if (plain < 0 || st->queue[0] < 0)
+        return -1;
+    st->plain = plain;
+    st->waiting = st->both = iw_mixed_wait(st->queue[0], plain);
+    return st->both >= 0 ? 0 : -1;
+}
+
+int iw_byte_stream_listen(int fd, int backlog, unsigned mixed)
 {
     struct sockaddr_storage at = {.ss_family = AF_UNSPEC};
     socklen_t length = sizeof(at);
@@ -288,21 +326,35 @@ int iw_byte_stream_listen(int fd, int backlog)
     if (rs < 0)
         return -1;
     copy_options(fd, rs);
-    iw_made_begin();
-    const bool listens =
-        copy_address(fd, rs) == 0 && iw_rsockets()->rlisten(rs, backlog > 0 ? backlog : 1) == 0;
-    const int queue = iw_made_end();
-    if (!listens) {
+    if (mixed != 0 && iw_mixed_begin(mixed) != 0) {
         close_rsocket(rs);
         return -1;
     }
-    struct iw_socket *s = make_stream(fd, rs, LISTENING);
-    if (s == NULL)
-        return -1;
-    stream_of(s)->waiting = queue >= 0 ? queue : rs;
-    iw_epoll_take(fd);
+    int queue[2];
+    iw_made_begin();
+    const bool listens =
+        copy_address(fd, rs) == 0 && iw_rsockets()->rlisten(rs, backlog > 0 ? backlog : 1) == 0;
+    iw_made_end(queue);
+    const int error = errno, plain = mixed != 0 ? iw_mixed_end() : -1;
+    struct iw_socket *s = NULL;
+    if (listens)
+        s = make_stream(fd, rs, LISTENING);
+    else
+        close_rsocket(rs);
+    if (s == NULL) {
+        if (plain >= 0)
+            iw_libc()->close(plain);
+        return listens ? -1 : fail(error);
+    }
+    stream_of(s)->waiting = queue[0] >= 0 ? queue[0] : rs;
+    memcpy(stream_of(s)->queue, queue, sizeof(queue));
+    const int result = mixed != 0 ? mix(stream_of(s), plain) : 0;
+    if (result == 0)
+        iw_epoll_take(fd);
+    else
+        iw_socket_put(iw_socket_detach(fd));
     iw_socket_put(s);
-    return 0;
+    return result;
 }
 
 static int stream_listen(struct iw_socket *s, int fd, int backlog)
@@ -337,7 +389,13 @@ static int stream_accept(struct iw_socket *s, struct sockaddr *from, socklen_t *
         return fail(EINVAL);
     const uint64_t until = waits(s, 0) ? limit(&st->receive_time) : 0;
     for (;;) {
+        const int plain = st->plain >= 0 ? iw_mixed_accept(st->plain, from, length, flags) : -1;
+        if (plain >= 0)
+            return plain;
+        int pair[2];
+        iw_made_begin();
         const int rs = iw_rsockets()->raccept(st->rs, NULL, NULL);
+        iw_made_end(pair);
         if (rs >= 0) {
             const int fd = accept_as(rs, s->family, flags);
             if (fd >= 0 && from != NULL && length != NULL)
@@ -558,7 +616,14 @@ static int stream_shutdown(struct iw_socket *s, int how)
 static void stream_close(struct iw_socket *s)
 {
     struct stream *st = stream_of(s);
-    close_rsocket(st->rs);
+    /* What a child of fork does not go on with stays where it is: librdmacm's threads know of it.
+     */
+    if (atomic_load(&s->hold) == IW_HOLD_OURS || !s->inherited)
+        close_rsocket(st->rs);
+    if (st->plain >= 0)
+        iw_libc()->close(st->plain);
+    if (st->both >= 0)
+        iw_libc()->close(st->both);
     free(st);
 }
 
@@ -692,7 +757,54 @@ static short stream_finish(struct iw_socket *s, short events, const struct pollf
     return found;
 }
 
+/* ---- fork and exit ---- */
+
+static enum iw_fork stream_before_fork(struct iw_socket *s, int *file)
+{
+    const struct stream *st = stream_of(s);
+    *file = st->rs;
+    switch (atomic_load(&st->state)) {
+    case CONNECTED:
+        return IW_FORK_ONE;
+    case LISTENING:
+        return st->queue[0] >= 0 ? IW_FORK_BOTH : IW_FORK_PARENTS;
+    default:
+        return IW_FORK_PARENTS;
+    }
+}
+
+/* Connections that wait in the queue are the parent's. */
+static void stream_in_child(struct iw_socket *s)
+{
+    const struct stream *st = stream_of(s);
+    iw_made_own_pair(st->queue);
+    if (st->both >= 0)
+        iw_mixed_wait_again(st->both, st->queue[0], st->plain);
+}
+
+static void stream_take(struct iw_socket *s)
+{
+    (void)iw_verbs_fork()->take(stream_of(s)->rs);
+}
+
+static void stream_lose(struct iw_socket *s)
+{
+    (void)iw_verbs_fork()->leave(stream_of(s)->rs);
+}
+
+static void stream_end(struct iw_socket *s)
+{
+    struct stream *st = stream_of(s);
+    if (atomic_load(&st->state) == CONNECTED)
+        (void)iw_rsockets()->rshutdown(st->rs, SHUT_RDWR);
+}
+
 static const struct iw_socket_ops stream_ops = {
+    .before_fork = stream_before_fork,
+    .in_child = stream_in_child,
+    .take = stream_take,
+    .lose = stream_lose,
+    .end = stream_end,
     .rsocket = true,
     .receive = stream_receive,
     .send = stream_send,

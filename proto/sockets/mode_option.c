@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "epoll_set.h"
+
 /* ---- refusals: of numbers that are plain again ---- */
 
 enum { REFUSALS = 16 };
@@ -58,6 +60,7 @@ void iw_mode_undo(int fd, struct iw_switched *s)
 {
     if (iw_switched_result(s) == ECONNREFUSED)
         remember_refusal(fd, s);
+    iw_epoll_give(fd);
     struct iw_socket *number = iw_socket_detach(fd);
     if (number != NULL)
         iw_socket_put(number);
@@ -67,8 +70,8 @@ void iw_mode_undo(int fd, struct iw_switched *s)
 
 static int read_mode(const void *value, socklen_t length, struct iw_sockets_mode *mode)
 {
-    const unsigned known = IW_SOCKETS_ASK | IW_SOCKETS_NO_CRC | IW_SOCKETS_MARKERS |
-                           IW_SOCKETS_PLAIN;
+    const unsigned known =
+        IW_SOCKETS_ASK | IW_SOCKETS_NO_CRC | IW_SOCKETS_MARKERS | IW_SOCKETS_PLAIN;
     memset(mode, 0, sizeof(*mode));
     if (value == NULL)
         return EFAULT;
@@ -94,8 +97,10 @@ static struct iw_socket *enter(int fd, struct iw_switched *s)
     if (socket == NULL)
         return NULL;
     atomic_store(&socket->nonblocking, (s->before.flags & O_NONBLOCK) != 0);
-    if (iw_socket_attach(fd, socket) == 0)
+    if (iw_socket_attach(fd, socket) == 0) {
+        iw_epoll_take(fd);
         return socket;
+    }
     const int saved = errno;
     iw_socket_put(socket);
     errno = saved;

@@ -32,8 +32,7 @@ static int finish(struct iw_socket *s, int result)
 int iw_sockets_accept(int fd, const void *private_data, size_t length)
 {
     struct iw_socket *s = find(fd);
-    return s == NULL ? -1
-                     : finish(s, iw_switched_accept(s->state, false, private_data, length));
+    return s == NULL ? -1 : finish(s, iw_switched_accept(s->state, false, private_data, length));
 }
 
 int iw_sockets_reject(int fd, const void *private_data, size_t length)

@@ -294,6 +294,24 @@ static void ended(void *context, struct iw_connection *c)
 
 static const struct iw_connection_ops connection_ops = {.ready = ready, .ended = ended};
 
+/* In a child of fork, which has neither the engine's thread nor the connections. */
+static void part_with_parent(void)
+{
+    struct iw_switched *s;
+    LIST_FOREACH(s, &sockets, entry)
+    {
+        s->connection = NULL;
+        struct iw_switched_event *events[] = {&s->in, &s->out, &s->work, &s->left};
+        for (unsigned i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+            events[i]->waiters = 0;
+            events[i]->set = false; /* the engine has made its count anew */
+        }
+        fail(s, ECONNRESET);
+        s->peer_closed = true;
+        iw_switched_update(s);
+    }
+}
+
 /* ---- beginning ---- */
 
 /* A region of one connection is reached by no other: each has a protection domain of its own. */
@@ -389,6 +407,7 @@ static bool adopt(struct iw_switched *s, const struct iw_sockets_mode *mode)
         iw_endpoint_input(iw_connection_endpoint(s->connection), &ahead, 1, iw_transport_now());
     }
     LIST_INSERT_HEAD(&sockets, s, entry);
+    iw_verbs_at_fork(part_with_parent);
     return true;
 }
 

@@ -92,7 +92,7 @@ static int do_get_option(struct iw_socket *s, int fd, int level, int name, void 
     struct iw_switched *state = s->state;
     struct timeval *timeout = timeout_of(state, level, name);
     if (level == SOL_TCP && name == IWARP_MODE)
-        return iw_mode_get(state->state == IW_SWITCHED_PLAIN     ? IWARP_OFF
+        return iw_mode_get(state->state == IW_SWITCHED_PLAIN ? IWARP_OFF
                            : state->role == IW_MPA_INITIATOR ? IWARP_INITIATOR
                                                              : IWARP_RESPONDER,
                            value, length);
@@ -225,8 +225,10 @@ static short do_prepare(struct iw_socket *socket, short events, struct pollfd *w
     }
     iw_switched_update(s);
     iw_verbs_cover();
-    *wait = (struct pollfd){
-        .fd = in && out ? iw_switched_both(s) : out ? s->out.fd : s->in.fd, .events = POLLIN};
+    *wait = (struct pollfd){.fd = in && out ? iw_switched_both(s)
+                                  : out     ? s->out.fd
+                                            : s->in.fd,
+                            .events = POLLIN};
     iw_verbs_unlock();
     return now;
 }

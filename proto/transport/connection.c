@@ -546,7 +546,7 @@ static bool wait_alone(struct iw_source *s, int timeout_ms)
 void iw_connection_flush(struct iw_connection *c)
 {
     struct iw_reactor *r = c->source.reactor;
-    if (r->stepping) {
+    if (c->parked || r->stepping) {
         iw_connection_kick(c);
         return;
     }
@@ -561,6 +561,12 @@ void iw_connection_destroy(struct iw_connection *c)
     if (c == NULL || c->ending || c->source.dead)
         return;
     struct iw_reactor *r = c->source.reactor;
+    if (c->parked) { /* it may be another process's: not a word */
+        close(c->fd);
+        c->fd = -1;
+        iw_tap_closed(c, false);
+        (void)iw_source_add(r, &c->source, -1, 0);
+    }
     iw_connection_close(c, true);
     iw_heap_remove(r, c);
     iw_pending_remove(r, c);

@@ -29,6 +29,8 @@ void iw_connection_set_context(struct iw_connection *c, void *context)
 
 void iw_connection_kick(struct iw_connection *c)
 {
+    if (c->parked)
+        return;
     iw_pending_add(c->source.reactor, c);
 }
 

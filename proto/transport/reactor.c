@@ -93,6 +93,12 @@ int iw_source_add(struct iw_reactor *r, struct iw_source *s, int fd, uint32_t ev
     return 0;
 }
 
+void iw_source_remove(struct iw_source *s)
+{
+    s->reactor->live_count--;
+    LIST_REMOVE(s, entry);
+}
+
 void iw_source_kill(struct iw_source *s)
 {
     struct iw_reactor *r = s->reactor;
@@ -175,6 +181,9 @@ static uint64_t next_deadline(const struct iw_reactor *r)
          l = LIST_NEXT(l, entry))
         if (l->paused && l->resume_at < next)
             next = l->resume_at;
+    for (const struct iw_sniff *s = LIST_FIRST(&r->sniffs); s != NULL; s = LIST_NEXT(s, entry))
+        if (s->deadline < next)
+            next = s->deadline;
     return next;
 }
 
@@ -240,6 +249,7 @@ static void serve_deadlines(struct iw_reactor *r)
     for (struct iw_listener *l = LIST_FIRST(&r->listeners); l != NULL; l = LIST_NEXT(l, entry))
         if (l->paused && l->resume_at <= now)
             iw_listener_resume(l);
+    iw_sniff_tick(r, now);
 }
 
 static void ask_busily(struct iw_reactor *r)

@@ -43,9 +43,21 @@ struct iw_listener {
     struct iw_listener_config config;
     unsigned live; /* connections */
     bool paused;
+    bool parked;        /* off its reactor */
     uint64_t resume_at; /* paused for want of descriptors: when to try again; else UINT64_MAX */
     LIST_ENTRY(iw_listener) entry;
     LIST_HEAD(, iw_connection) connections;
+};
+
+/* A connection of a listener that takes others than MPA, too, and that has not said which it is. */
+struct iw_sniff {
+    struct iw_source source;
+    int fd;
+    struct iw_listener *listener;
+    uint64_t deadline;
+    bool begun; /* the beginning of the key is here */
+    bool plain; /* it is not MPA's: to be offered again at the deadline */
+    LIST_ENTRY(iw_sniff) entry;
 };
 
 union iw_socket_name {
@@ -72,6 +84,7 @@ struct iw_connection {
     bool keep;       /* TCP outlives a start-up that is rejected: iw_connection_keep */
     bool held;       /* nothing is received: iw_connection_hold */
     bool parted;     /* held, and out of epoll, which would report for ever that it is broken */
+    bool parked;     /* off its reactor: no octets pass */
     uint8_t *stream; /* octets of streaming mode that are still to be sent */
     size_t stream_length;
     uint32_t emss;          /* TCP's last value; 0: it has not been read */
@@ -101,6 +114,8 @@ struct iw_reactor {
     LIST_HEAD(, iw_source) live, dead;
     size_t live_count;
     LIST_HEAD(, iw_listener) listeners;
+    LIST_HEAD(, iw_sniff) sniffs;
+    unsigned sniffed; /* in that list */
     TAILQ_HEAD(, iw_connection) pending;
     size_t pending_count;
     struct iw_connection **heap; /* by deadline, earliest at [1] */
@@ -111,6 +126,8 @@ struct iw_reactor {
 
 /* reactor.c */
 int iw_source_add(struct iw_reactor *r, struct iw_source *s, int fd, uint32_t events);
+/* Takes it off its reactor's list, as iw_source_add put it there; epoll is the caller's. */
+void iw_source_remove(struct iw_source *s);
 void iw_source_kill(struct iw_source *s);
 int iw_heap_reserve(struct iw_reactor *r);
 void iw_heap_set(struct iw_reactor *r, struct iw_connection *c, uint64_t deadline);
@@ -160,7 +177,18 @@ int iw_connection_send_stream(struct iw_connection *c);
 
 /* listener.c */
 void iw_listener_resume(struct iw_listener *l);
-/* Called when a connection is going: one more may come. */
+/* Makes a connection of MPA of an accepted socket, which it takes over. */
+void iw_listener_admit(struct iw_listener *l, int fd);
+
+/* sniff.c: looks at an accepted socket, which it takes over, until it is known what it is. Returns
+ * false, with nothing done, if too many are undecided or there is no memory. */
+bool iw_sniff_begin(struct iw_listener *l, int fd);
+/* Decides those whose time is over. */
+void iw_sniff_tick(struct iw_reactor *r, uint64_t now);
+/* The listener goes: resets those that it has not decided. */
+void iw_sniff_drop(struct iw_listener *l);
+
+/* listener.c: called when a connection is going: one more may come. */
 void iw_listener_forget(struct iw_connection *c);
 
 /* host_port.c */

@@ -15,11 +15,15 @@ enum { GATHERED = 65536, EACH = 1024, LEAST = 4 };
 
 static LIST_HEAD(, iw_verbs_link) links = LIST_HEAD_INITIALIZER(links);
 
-/* The connections are the parent's. */
+/* The connections are the parent's, but for those that outlive the fork. */
 static void forked(void)
 {
     struct iw_verbs_link *link;
     for (link = LIST_FIRST(&links); link != NULL; link = LIST_NEXT(link, entry)) {
+        if (link->parked) {
+            iw_connection_forked(link->connection);
+            continue;
+        }
         if (link->qp != NULL) {
             link->qp->link = NULL;
             link->qp->base.qp_base.state = IBV_QPS_ERR;
@@ -283,7 +287,13 @@ static bool accepted(void *context, struct iw_connection *c)
     return true;
 }
 
-struct iw_listener *iw_verbs_link_listen(int fd, unsigned limit,
+static bool plain(void *context, int fd)
+{
+    const struct listening *l = context;
+    return l->ops->plain(l->owner, fd);
+}
+
+struct iw_listener *iw_verbs_link_listen(int fd, unsigned limit, unsigned sniff,
                                          const struct iw_verbs_link_ops *ops, void *owner,
                                          void **keep)
 {
@@ -295,7 +305,9 @@ struct iw_listener *iw_verbs_link_listen(int fd, unsigned limit,
                                         .ops = connection_ops,
                                         .accepted = accepted,
                                         .context = l,
-                                        .limit = limit};
+                                        .limit = limit,
+                                        .sniff = sniff,
+                                        .plain = plain};
     /* Reads the Request and no more: the endpoint proper is made when it is accepted. */
     configure(&config.endpoint, NULL);
     config.endpoint.want_recv = NULL;
@@ -388,4 +400,31 @@ void iw_verbs_link_destroy(struct iw_verbs_link *link)
     link->owner = NULL;
     iw_connection_destroy(c);
     discard(link);
+}
+
+/* ---- fork ---- */
+
+void iw_verbs_link_park(struct iw_verbs_link *link)
+{
+    link->parked = link->connection != NULL && iw_connection_park(link->connection);
+}
+
+bool iw_verbs_link_unpark(struct iw_verbs_link *link)
+{
+    if (!link->parked)
+        return true;
+    if (!iw_connection_unpark(link->connection, iw_verbs_reactor()))
+        return false;
+    link->parked = false;
+    return true;
+}
+
+bool iw_verbs_link_part(struct iw_verbs_link *link)
+{
+    if (!link->parked)
+        return true;
+    if (!iw_connection_part(link->connection, iw_verbs_reactor()))
+        return false;
+    link->parked = false;
+    return true;
 }

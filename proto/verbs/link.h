@@ -18,6 +18,9 @@ struct iw_verbs_link_ops {
     void (*rejected)(struct iw_verbs_link *link, void *owner);
     /* The connection is over; `error` is the socket's, or 0. The link is freed after it returns. */
     void (*ended)(struct iw_verbs_link *link, void *owner, int error);
+    /* Of a listener that sniffs: takes over a connection of plain TCP. Returns false if it cannot
+     * now. */
+    bool (*plain)(void *owner, int fd);
 };
 
 struct iw_verbs_link {
@@ -27,6 +30,7 @@ struct iw_verbs_link {
     const struct iw_verbs_link_ops *ops;
     uint32_t gathered; /* octets, and some for each request, that wait for the next poll */
     bool established;
+    bool parked;     /* over a fork, until one of the processes goes on */
     bool terminated; /* terminate is the peer's */
     struct iw_rdmap_terminate terminate;
     struct iw_tracer tracer;
@@ -47,9 +51,10 @@ struct iw_verbs_link *iw_verbs_link_connect(struct iw_verbs_qp *qp, int fd,
                                             const struct iw_verbs_parameters *p,
                                             const struct iw_verbs_link_ops *ops, void *owner);
 /* Listens on a socket that listens already and is taken over; each link that asks is passed to
- * ops->request with `owner`. At most `limit` connections at a time. *keep is memory that the caller
- * frees once the listener is destroyed. */
-struct iw_listener *iw_verbs_link_listen(int fd, unsigned limit,
+ * ops->request with `owner`. At most `limit` connections at a time. `sniff` (ms; 0: no) is as in
+ * struct iw_listener_config. *keep is memory that the caller frees once the listener is destroyed.
+ */
+struct iw_listener *iw_verbs_link_listen(int fd, unsigned limit, unsigned sniff,
                                          const struct iw_verbs_link_ops *ops, void *owner,
                                          void **keep);
 /* Ends listening. Links that have not reached ops->request yet are dropped. */
@@ -64,6 +69,12 @@ void iw_verbs_link_disconnect(struct iw_verbs_link *link);
 void iw_verbs_link_leave(struct iw_verbs_link *link);
 /* Drops the connection at once, with a reset. The link is freed. */
 void iw_verbs_link_destroy(struct iw_verbs_link *link);
+/* Over a fork: the connection waits, in both processes, for one that goes on with it (unpark); the
+ * other one parts from it without a word. The latter two return false without memory, and true if
+ * it is not parked. */
+void iw_verbs_link_park(struct iw_verbs_link *link);
+bool iw_verbs_link_unpark(struct iw_verbs_link *link);
+bool iw_verbs_link_part(struct iw_verbs_link *link);
 /* Returns the endpoint, NULL if the connection is gone. */
 struct iw_endpoint *iw_verbs_link_endpoint(const struct iw_verbs_link *link);
 /* Sends what has been posted. */

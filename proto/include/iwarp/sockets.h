@@ -41,8 +41,9 @@
  * one made before it still sees TCP, and must be closed unused.
  *
  * A program that is not the initiator may write at once: what it writes leaves after the first FPDU
- * of the initiator (RFC 5044 §7.1.2), which this library sends by itself (RFC 6581 §9.2), or after
- * 10 ms if the initiator has none to send.
+ * of the initiator (RFC 5044 §7.1.2), which this library sends by itself (RFC 6581 §9.2). An
+ * initiator of revision 1 has none to send before it writes: what the responder writes then leaves
+ * after 10 ms, which breaks that rule (iwarp-run --responder-first off keeps it).
  *
  * Errors of the connection are errno of every call after it, read and write included: EPROTO (this
  * end found the peer at fault and sent a Terminate), EREMOTEIO (the peer sent a Terminate),

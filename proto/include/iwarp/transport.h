@@ -53,6 +53,7 @@ enum {
     IW_TRANSPORT_EMSS = 1000000,     /* ns between two reads of the EMSS */
     IW_TRANSPORT_READ = 256 * 1024,  /* octets read from one connection in one step */
     IW_TRANSPORT_WRITE = 256 * 1024, /* octets after which a connection's sending yields */
+    IW_TRANSPORT_SNIFFED = 1024,     /* connections of a reactor that may be MPA or not */
     IW_TRANSPORT_TEXT = 80           /* room for any address as text */
 };
 
@@ -254,6 +255,16 @@ struct iw_listener_config {
      * (TCP_DEFER_ACCEPT), so that clients that only come and go cost nothing here. Not for a side
      * that speaks first. */
     bool defer;
+    /* Not 0: takes plain TCP on the same port (RFC 5044 §7.1.5, "dual stack"). A connection is
+     * MPA's if its first octets are the key of an MPA Request. `plain` gets the descriptor of one
+     * whose first octets are others, that has ended, or that sends nothing for `sniff` ms, so that
+     * protocols in which the server speaks first work; no octet has been taken from it. One that
+     * has sent the beginning of the key is waited for ten times as long. IW_TRANSPORT_SNIFFED
+     * connections of a reactor are undecided at most; more wait in TCP's backlog. */
+    unsigned sniff;
+    /* Takes over a connected, blocking socket. Returns false if there is no room for it now: it is
+     * offered again a little later. Must not destroy the listener. */
+    bool (*plain)(void *context, int fd);
 };
 
 /* Listens; port 0 lets the system choose. Returns NULL with text in `error` ("cannot listen on
@@ -270,6 +281,27 @@ uint16_t iw_listener_port(const struct iw_listener *l);
 void iw_listener_address(const struct iw_listener *l, char *text);
 /* Ends listening; its connections live on. Allowed from inside any call-back. NULL is ignored. */
 void iw_listener_destroy(struct iw_listener *l);
+
+/* ---- fork ---- */
+
+/* Before a fork that both processes may go on from: takes a connection off its reactor. Until
+ * iw_connection_unpark no octet passes and no call-back comes; the connection may be destroyed,
+ * which closes the descriptor of this process and sends nothing. Returns false, with nothing
+ * changed, for one that is connecting, in streaming mode or over. Not inside of a step. */
+bool iw_connection_park(struct iw_connection *c);
+/* In the child, for a parked connection: its tap is the parent's and looks on no more. */
+void iw_connection_forked(struct iw_connection *c);
+/* Goes on with a parked connection on `r`, in the child a reactor of its own. Only one of the
+ * processes may. Returns false with errno ENOMEM; it stays parked. */
+bool iw_connection_unpark(struct iw_connection *c, struct iw_reactor *r);
+/* Gives a parked connection up because another process goes on with it: closes the descriptor,
+ * sends nothing, and has the next step of `r` end it with the error ECONNABORTED. Returns as above.
+ */
+bool iw_connection_part(struct iw_connection *c, struct iw_reactor *r);
+/* The same for a listener, whose connections stay on the reactor; several processes may go on with
+ * it, as each has the listening socket. */
+void iw_listener_park(struct iw_listener *l);
+bool iw_listener_unpark(struct iw_listener *l, struct iw_reactor *r);
 
 #ifdef __cplusplus
 }
