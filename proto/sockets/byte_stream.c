@@ -6,6 +6,7 @@
 #include "rsocket_made.h"
 #include "rsocket_wait.h"
 #include "rsockets.h"
+#include "verbs_extra.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,7 @@ enum stream_state { CONNECTING, CONNECTED, LISTENING, FAILED };
 
 struct stream {
     int rs;            /* the rsocket, which blocks unless a call says otherwise */
+    int queue[2];      /* of a listener; -1: not known */
     int waiting;       /* what a wait waits for: of a listener its queue, else the rsocket */
     _Atomic int state; /* enum stream_state */
     _Atomic int error; /* what SO_ERROR is to report */
@@ -116,6 +118,7 @@ static int go_on(struct iw_socket *s, uint64_t until)
 static int open_rsocket(int family)
 {
     const struct iw_rsockets *r = iw_rsockets();
+    iw_made_again();
     const int rs = r != NULL ? r->rsocket(family, SOCK_STREAM, 0) : -1;
     if (rs >= 0)
         (void)r->rfcntl(rs, F_SETFL, O_NONBLOCK);
@@ -207,6 +210,7 @@ static struct iw_socket *make_stream(int fd, int rs, enum stream_state state)
         return NULL;
     }
     st->rs = st->waiting = rs;
+    st->queue[0] = st->queue[1] = -1;
     atomic_store(&st->state, state);
     copy_timeouts(fd, st);
     const int flags = iw_libc()->fcntl(fd, F_GETFL);
@@ -231,8 +235,12 @@ int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length)
         return -1;
     copy_options(fd, rs);
     /* Never a blocking one: rsockets 44 would not notice the death of its peer. */
-    if (copy_address(fd, rs) != 0 ||
-        (iw_rsockets()->rconnect(rs, to, length) != 0 && errno != EINPROGRESS)) {
+    int pair[2];
+    iw_made_begin();
+    const bool begun = copy_address(fd, rs) == 0 &&
+                       (iw_rsockets()->rconnect(rs, to, length) == 0 || errno == EINPROGRESS);
+    iw_made_end(pair);
+    if (!begun) {
         close_rsocket(rs);
         return -1;
     }
@@ -288,10 +296,11 @@ int iw_byte_stream_listen(int fd, int backlog)
     if (rs < 0)
         return -1;
     copy_options(fd, rs);
+    int queue[2];
     iw_made_begin();
     const bool listens =
         copy_address(fd, rs) == 0 && iw_rsockets()->rlisten(rs, backlog > 0 ? backlog : 1) == 0;
-    const int queue = iw_made_end();
+    iw_made_end(queue);
     if (!listens) {
         close_rsocket(rs);
         return -1;
@@ -299,7 +308,8 @@ int iw_byte_stream_listen(int fd, int backlog)
     struct iw_socket *s = make_stream(fd, rs, LISTENING);
     if (s == NULL)
         return -1;
-    stream_of(s)->waiting = queue >= 0 ? queue : rs;
+    stream_of(s)->waiting = queue[0] >= 0 ? queue[0] : rs;
+    memcpy(stream_of(s)->queue, queue, sizeof(queue));
     iw_epoll_take(fd);
     iw_socket_put(s);
     return 0;
@@ -337,7 +347,10 @@ static int stream_accept(struct iw_socket *s, struct sockaddr *from, socklen_t *
         return fail(EINVAL);
     const uint64_t until = waits(s, 0) ? limit(&st->receive_time) : 0;
     for (;;) {
+        int pair[2];
+        iw_made_begin();
         const int rs = iw_rsockets()->raccept(st->rs, NULL, NULL);
+        iw_made_end(pair);
         if (rs >= 0) {
             const int fd = accept_as(rs, s->family, flags);
             if (fd >= 0 && from != NULL && length != NULL)
@@ -558,7 +571,10 @@ static int stream_shutdown(struct iw_socket *s, int how)
 static void stream_close(struct iw_socket *s)
 {
     struct stream *st = stream_of(s);
-    close_rsocket(st->rs);
+    /* What a child of fork does not go on with stays where it is: librdmacm's threads know of it.
+     */
+    if (atomic_load(&s->hold) == IW_HOLD_OURS || !s->inherited)
+        close_rsocket(st->rs);
     free(st);
 }
 
@@ -692,7 +708,51 @@ static short stream_finish(struct iw_socket *s, short events, const struct pollf
     return found;
 }
 
+/* ---- fork and exit ---- */
+
+static enum iw_fork stream_before_fork(struct iw_socket *s, int *file)
+{
+    const struct stream *st = stream_of(s);
+    *file = st->rs;
+    switch (atomic_load(&st->state)) {
+    case CONNECTED:
+        return IW_FORK_ONE;
+    case LISTENING:
+        return st->queue[0] >= 0 ? IW_FORK_BOTH : IW_FORK_PARENTS;
+    default:
+        return IW_FORK_PARENTS;
+    }
+}
+
+/* Connections that wait in the queue are the parent's. */
+static void stream_in_child(struct iw_socket *s)
+{
+    iw_made_own_pair(stream_of(s)->queue);
+}
+
+static void stream_take(struct iw_socket *s)
+{
+    (void)iw_verbs_fork()->take(stream_of(s)->rs);
+}
+
+static void stream_lose(struct iw_socket *s)
+{
+    (void)iw_verbs_fork()->leave(stream_of(s)->rs);
+}
+
+static void stream_end(struct iw_socket *s)
+{
+    struct stream *st = stream_of(s);
+    if (atomic_load(&st->state) == CONNECTED)
+        (void)iw_rsockets()->rshutdown(st->rs, SHUT_RDWR);
+}
+
 static const struct iw_socket_ops stream_ops = {
+    .before_fork = stream_before_fork,
+    .in_child = stream_in_child,
+    .take = stream_take,
+    .lose = stream_lose,
+    .end = stream_end,
     .rsocket = true,
     .receive = stream_receive,
     .send = stream_send,

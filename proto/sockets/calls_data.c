@@ -2,11 +2,22 @@
 /* Interposed: reading and writing. */
 #include "descriptors.h"
 #include "epoll_set.h"
+#include "fork_claim.h"
 #include "libc_next.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+
+static ssize_t receive_by(struct iw_socket *s, struct msghdr *message, int flags)
+{
+    return iw_claim(s) ? s->ops->receive(s, message, flags) : -1;
+}
+
+static ssize_t send_by(struct iw_socket *s, const struct msghdr *message, int flags)
+{
+    return iw_claim(s) ? s->ops->send(s, message, flags) : -1;
+}
 
 /* What a call did, for those who wait for edges. */
 static ssize_t received(struct iw_socket *s, ssize_t got)
@@ -41,7 +52,7 @@ static ssize_t receive(struct iw_socket *s, void *octets, size_t length, int fla
 {
     struct iovec piece = {octets, length};
     struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
-    return received(s, s->ops->receive(s, &message, flags));
+    return received(s, receive_by(s, &message, flags));
 }
 
 static ssize_t send_octets(struct iw_socket *s, const void *octets, size_t length, int flags)
@@ -49,7 +60,7 @@ static ssize_t send_octets(struct iw_socket *s, const void *octets, size_t lengt
     struct iovec piece = {.iov_len = length};
     memcpy(&piece.iov_base, &octets, sizeof(octets)); /* an iovec cannot say const */
     const struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
-    return sent(s, s->ops->send(s, &message, flags), length);
+    return sent(s, send_by(s, &message, flags), length);
 }
 
 static ssize_t receive_pieces(struct iw_socket *s, const struct iovec *pieces, int count)
@@ -60,7 +71,7 @@ static ssize_t receive_pieces(struct iw_socket *s, const struct iovec *pieces, i
     if (count < 0 || count > IOV_MAX)
         errno = EINVAL;
     else
-        got = s->ops->receive(s, &message, 0);
+        got = receive_by(s, &message, 0);
     return received(s, got);
 }
 
@@ -72,7 +83,7 @@ static ssize_t send_pieces(struct iw_socket *s, const struct iovec *pieces, int 
     if (count < 0 || count > IOV_MAX)
         errno = EINVAL;
     else
-        done = s->ops->send(s, &message, 0);
+        done = send_by(s, &message, 0);
     return sent(s, done, done < 0 ? 0 : length_of(pieces, (size_t)count));
 }
 
@@ -147,7 +158,7 @@ IW_INTERPOSED ssize_t recvmsg(int fd, struct msghdr *message, int flags)
     struct iw_socket *s = iw_socket_get(fd);
     if (s == NULL)
         return iw_libc()->recvmsg(fd, message, flags);
-    const ssize_t got = s->ops->receive(s, message, flags);
+    const ssize_t got = receive_by(s, message, flags);
     if (got >= 0)
         clear(message);
     return received(s, got);
@@ -158,7 +169,7 @@ IW_INTERPOSED ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
     struct iw_socket *s = iw_socket_get(fd);
     if (s == NULL)
         return iw_libc()->sendmsg(fd, message, flags);
-    const ssize_t done = s->ops->send(s, message, flags);
+    const ssize_t done = send_by(s, message, flags);
     return sent(s, done, done < 0 ? 0 : length_of(message->msg_iov, message->msg_iovlen));
 }
 
@@ -171,8 +182,8 @@ IW_INTERPOSED int recvmmsg(int fd, struct mmsghdr *list, unsigned count, int fla
         return iw_libc()->recvmmsg(fd, list, count, flags, timeout);
     for (; done < count; done++) {
         const bool wait = done == 0 || (flags & MSG_WAITFORONE) == 0;
-        const ssize_t got = s->ops->receive(s, &list[done].msg_hdr,
-                                            (flags & ~MSG_WAITFORONE) | (wait ? 0 : MSG_DONTWAIT));
+        const ssize_t got = receive_by(s, &list[done].msg_hdr,
+                                       (flags & ~MSG_WAITFORONE) | (wait ? 0 : MSG_DONTWAIT));
         if (got < 0)
             break;
         clear(&list[done].msg_hdr);
@@ -193,7 +204,7 @@ IW_INTERPOSED int sendmmsg(int fd, struct mmsghdr *list, unsigned count, int fla
     if (s == NULL)
         return iw_libc()->sendmmsg(fd, list, count, flags);
     for (; done < count; done++) {
-        const ssize_t octets = s->ops->send(s, &list[done].msg_hdr, flags);
+        const ssize_t octets = send_by(s, &list[done].msg_hdr, flags);
         if (octets < 0)
             break;
         list[done].msg_len = (unsigned)octets;

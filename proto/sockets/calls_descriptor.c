@@ -2,6 +2,7 @@
 /* Interposed: what is done to a socket's number. */
 #include "descriptors.h"
 #include "epoll_set.h"
+#include "fork_claim.h"
 #include "libc_next.h"
 
 #include <errno.h>
@@ -112,7 +113,7 @@ IW_INTERPOSED int ioctl(int fd, unsigned long request, ...)
         return iw_libc()->ioctl(fd, request, argument);
     int result;
     if (request == FIONREAD) {
-        result = s->ops->available(s, argument);
+        result = iw_claim(s) ? s->ops->available(s, argument) : -1;
     } else {
         result = iw_libc()->ioctl(fd, request, argument);
         if (result == 0 && request == FIONBIO) {

@@ -3,20 +3,25 @@
 #include "epoll_set.h"
 #include "libc_next.h"
 #include "rsocket_wait.h"
+#include "rules_given.h"
 
 #include <errno.h>
 
 IW_INTERPOSED int epoll_create(int size)
 {
     const int fd = iw_libc()->epoll_create(size);
-    iw_epoll_made(fd);
+    if (!iw_is_of_stack(
+            __builtin_return_address(0))) /* which no socket of the program's is put into */
+        iw_epoll_made(fd);
     return fd;
 }
 
 IW_INTERPOSED int epoll_create1(int flags)
 {
     const int fd = iw_libc()->epoll_create1(flags);
-    iw_epoll_made(fd);
+    if (!iw_is_of_stack(
+            __builtin_return_address(0))) /* which no socket of the program's is put into */
+        iw_epoll_made(fd);
     return fd;
 }
 

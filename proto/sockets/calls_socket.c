@@ -3,6 +3,7 @@
 #include "byte_stream.h"
 #include "descriptors.h"
 #include "epoll_set.h"
+#include "fork_claim.h"
 #include "libc_next.h"
 #include "rules_given.h"
 
@@ -15,7 +16,7 @@ IW_INTERPOSED int connect(int fd, const struct sockaddr *to, socklen_t length)
         return iw_rule_of_connect(fd, to, length, __builtin_return_address(0)) != NULL
                    ? iw_byte_stream_connect(fd, to, length)
                    : iw_libc()->connect(fd, to, length);
-    const int result = s->ops->connect(s, fd, to, length);
+    const int result = iw_claim(s) ? s->ops->connect(s, fd, to, length) : -1;
     iw_socket_put(s);
     return result;
 }
@@ -27,14 +28,14 @@ IW_INTERPOSED int listen(int fd, int backlog)
         return iw_rule_of_listen(fd, __builtin_return_address(0)) != NULL
                    ? iw_byte_stream_listen(fd, backlog)
                    : iw_libc()->listen(fd, backlog);
-    const int result = s->ops->listen(s, fd, backlog);
+    const int result = iw_claim(s) ? s->ops->listen(s, fd, backlog) : -1;
     iw_socket_put(s);
     return result;
 }
 
 static int accept_from(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags)
 {
-    const int result = s->ops->accept(s, from, length, flags);
+    const int result = iw_claim(s) ? s->ops->accept(s, from, length, flags) : -1;
     atomic_fetch_add(&s->received, 1);
     if (atomic_load_explicit(&s->edges, memory_order_relaxed))
         iw_epoll_stir(s);
@@ -70,7 +71,7 @@ IW_INTERPOSED int shutdown(int fd, int how)
     struct iw_socket *s = iw_socket_get(fd);
     if (s == NULL)
         return iw_libc()->shutdown(fd, how);
-    const int result = s->ops->shutdown(s, how);
+    const int result = iw_claim(s) ? s->ops->shutdown(s, how) : -1;
     iw_socket_put(s);
     return result;
 }

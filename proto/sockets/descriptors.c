@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "descriptors.h"
 
+#include "fork_claim.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,6 +13,34 @@ _Atomic(struct iw_socket *) iw_socket_numbers[IW_SOCKETS_NUMBERS];
  * that the count can be read, and another one that lives there by now is noticed. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct iw_socket *free_sockets;
+static _Atomic int highest = -1; /* of the numbers that have been iWARP */
+
+void iw_sockets_lock(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+void iw_sockets_unlock(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
+
+void iw_sockets_each(void (*visit)(struct iw_socket *s))
+{
+    const int last = atomic_load(&highest);
+    for (int fd = 0; fd <= last; fd++) {
+        struct iw_socket *s = atomic_load(&iw_socket_numbers[fd]);
+        if (s != NULL)
+            s->visited = false;
+    }
+    for (int fd = 0; fd <= last; fd++) {
+        struct iw_socket *s = atomic_load(&iw_socket_numbers[fd]);
+        if (s != NULL && !s->visited) {
+            s->visited = true;
+            visit(s);
+        }
+    }
+}
 
 struct iw_socket *iw_socket_create(const struct iw_socket_ops *ops, void *state, int family)
 {
@@ -26,6 +56,10 @@ struct iw_socket *iw_socket_create(const struct iw_socket_ops *ops, void *state,
     s->family = family;
     atomic_store(&s->nonblocking, false);
     atomic_store(&s->edges, false);
+    atomic_store(&s->numbers, 0);
+    atomic_store(&s->hold, IW_HOLD_OURS);
+    s->claim = NULL;
+    s->inherited = false;
     atomic_store(&s->uses, 1);
     return s;
 }
@@ -35,7 +69,9 @@ void iw_socket_put(struct iw_socket *s)
     const int saved = errno;
     if (atomic_fetch_sub(&s->uses, 1) != 1)
         return;
+    iw_claim_before_close(s);
     s->ops->close(s);
+    iw_claim_drop(s);
     pthread_mutex_lock(&mutex);
     s->next_free = free_sockets;
     free_sockets = s;
@@ -67,9 +103,15 @@ int iw_socket_attach(int fd, struct iw_socket *s)
         return -1;
     }
     atomic_fetch_add(&s->uses, 1);
+    atomic_fetch_add(&s->numbers, 1);
+    int known = atomic_load(&highest);
+    while (known < fd && !atomic_compare_exchange_weak(&highest, &known, fd))
+        ;
     struct iw_socket *before = atomic_exchange(&iw_socket_numbers[fd], s);
-    if (before != NULL)
+    if (before != NULL) {
+        atomic_fetch_sub(&before->numbers, 1);
         iw_socket_put(before);
+    }
     return 0;
 }
 
@@ -77,5 +119,10 @@ struct iw_socket *iw_socket_detach(int fd)
 {
     if (fd < 0 || fd >= IW_SOCKETS_NUMBERS)
         return NULL;
-    return atomic_exchange(&iw_socket_numbers[fd], NULL);
+    struct iw_socket *s = atomic_load_explicit(&iw_socket_numbers[fd], memory_order_relaxed) != NULL
+                              ? atomic_exchange(&iw_socket_numbers[fd], NULL)
+                              : NULL;
+    if (s != NULL)
+        atomic_fetch_sub(&s->numbers, 1);
+    return s;
 }

@@ -31,4 +31,11 @@ int iw_socket_attach(int fd, struct iw_socket *s);
 /* Makes `fd` plain again. Returns the socket with the number's use, or NULL if it was plain. */
 struct iw_socket *iw_socket_detach(int fd);
 
+/* Calls `visit` for each socket once. Between iw_sockets_lock and iw_sockets_unlock, or
+ * while the process has one thread. */
+void iw_sockets_each(void (*visit)(struct iw_socket *s));
+/* Keeps sockets from being made and freed, over a fork. */
+void iw_sockets_lock(void);
+void iw_sockets_unlock(void);
+
 #endif

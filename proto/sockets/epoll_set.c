@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "epoll_set.h"
 
+#include "fork_claim.h"
 #include "libc_next.h"
 #include "rsocket_wait.h"
 
@@ -386,6 +387,13 @@ static void prepare(struct look *looks, struct pollfd *polls, size_t count, bool
 {
     for (size_t i = 0; i < count; i++) {
         struct iw_socket *s = looks[i].socket;
+        if (!iw_claim(s)) {
+            polls[i] = (struct pollfd){.fd = -1};
+            looks[i].found =
+                (short)((looks[i].events & (EPOLLIN | EPOLLOUT)) | EPOLLERR | EPOLLHUP);
+            *at_once = true;
+            continue;
+        }
         looks[i].found = s->ops->prepare(s, (short)(looks[i].events & 0xffff), &polls[i]);
         *at_once = *at_once || looks[i].found != 0;
         *rsockets = *rsockets || s->ops->rsocket;
@@ -397,7 +405,8 @@ static void finish(struct look *looks, const struct pollfd *polls, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct iw_socket *s = looks[i].socket;
-        looks[i].found |= s->ops->finish(s, (short)(looks[i].events & 0xffff), &polls[i]);
+        if (atomic_load(&s->hold) == IW_HOLD_OURS)
+            looks[i].found |= s->ops->finish(s, (short)(looks[i].events & 0xffff), &polls[i]);
         iw_socket_put(s);
     }
 }
@@ -518,4 +527,31 @@ void iw_epoll_stir(struct iw_socket *s)
     }
     pthread_mutex_unlock(&mutex);
     errno = saved;
+}
+
+/* ---- fork ---- */
+
+void iw_epoll_lock(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+void iw_epoll_unlock(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
+
+void iw_epoll_in_child(void)
+{
+    for (int at = 0; at <= atomic_load(&highest); at++) {
+        struct iw_epoll_set *set = atomic_load(&sets[at]);
+        if (set != NULL)
+            set->waiters = NULL;
+    }
+    if (thread_fd >= 0) { /* the parent's */
+        (void)iw_libc()->close(thread_fd);
+        thread_fd = -1;
+        (void)pthread_setspecific(key, NULL);
+    }
+    pthread_mutex_unlock(&mutex);
 }

@@ -44,4 +44,9 @@ int iw_epoll_wait_in(int set, struct epoll_event *events, int most, uint64_t unt
 /* Something that an edge-triggered entry has to know of happened to the socket. */
 void iw_epoll_stir(struct iw_socket *s);
 
+/* Over a fork; the child begins without anybody who waits. */
+void iw_epoll_lock(void);
+void iw_epoll_unlock(void);
+void iw_epoll_in_child(void);
+
 #endif

@@ -6,6 +6,7 @@
  * preloaded library. */
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,6 +22,10 @@
 /* X(result, name, parameters) */
 #define IW_LIBC_FUNCTIONS(X)                                                                       \
     X(int, connect, (int, const struct sockaddr *, socklen_t))                                     \
+    X(void, _exit, (int))                                                                          \
+    X(int, eventfd, (unsigned, int))                                                               \
+    X(int, pthread_create, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))       \
+    X(int, pthread_join, (pthread_t, void **))                                                     \
     X(int, socketpair, (int, int, int, int[2]))                                                    \
     X(int, bind, (int, const struct sockaddr *, socklen_t))                                        \
     X(int, listen, (int, int))                                                                     \

@@ -2,6 +2,7 @@
 #include "poll_list.h"
 
 #include "descriptors.h"
+#include "fork_claim.h"
 #include "rsocket_wait.h"
 
 #include <errno.h>
@@ -31,7 +32,12 @@ static int prepare(struct pollfd *list, struct iw_socket **sockets, struct pollf
             waits[i] = list[i];
             continue;
         }
-        list[i].revents = s->ops->prepare(s, list[i].events, &waits[i]);
+        if (iw_claim(s)) {
+            list[i].revents = s->ops->prepare(s, list[i].events, &waits[i]);
+        } else {
+            waits[i] = (struct pollfd){.fd = -1};
+            list[i].revents = (short)((list[i].events & (POLLIN | POLLOUT)) | POLLERR | POLLHUP);
+        }
         ready += list[i].revents != 0;
     }
     return ready;
@@ -46,7 +52,7 @@ static int finish(struct pollfd *list, struct iw_socket **sockets, const struct 
         struct iw_socket *s = sockets[i];
         if (s == NULL)
             list[i].revents = waits[i].revents;
-        else
+        else if (atomic_load(&s->hold) == IW_HOLD_OURS)
             list[i].revents |= s->ops->finish(s, list[i].events, &waits[i]);
         ready += list[i].revents != 0;
     }

@@ -2,13 +2,25 @@
 #ifndef IW_SOCKETS_RSOCKET_MADE_H
 #define IW_SOCKETS_RSOCKET_MADE_H
 
-/* What librdmacm makes for itself beside an rsocket, and does not say: socket pairs. */
+/* What librdmacm makes for itself beside rsockets, and does not say: socket pairs, and threads that
+ * accept connections and watch for their ends. A child of fork has no threads: they are made again
+ * there, with socket pairs of its own. */
 
-/* From now on, and until iw_made_end, this thread is in a call of rsockets. */
+/* From now on, and until iw_made_end, this thread is in a call of rsockets that may make such
+ * things. */
 void iw_made_begin(void);
-/* Returns the reading end of the first pair that was made since iw_made_begin, or -1. In rlisten
- * that is the queue of connections to accept: rpoll waits for something else, and so up to five
- * seconds too long (librdmacm 44). */
-int iw_made_end(void);
+/* Stores the first pair that was made since iw_made_begin, or -1 twice. In rlisten that is the
+ * queue of connections to accept: rpoll waits for something else, and so up to five seconds too
+ * long (librdmacm 44). */
+void iw_made_end(int pair[2]);
+/* rpoll makes an eventfd, by which its threads wake each other. */
+void iw_made_in_rpoll(int on);
+
+/* Gives a child a socket pair of its own, with the same numbers and flags. */
+void iw_made_own_pair(const int pair[2]);
+/* In a child of fork, before anything of rsockets is called. */
+void iw_made_in_child(void);
+/* In a child that goes on with its parent's sockets, or makes some: starts the threads again. */
+void iw_made_again(void);
 
 #endif

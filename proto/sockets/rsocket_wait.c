@@ -6,13 +6,18 @@
 #include "rsocket_wait.h"
 
 #include "libc_next.h"
+#include "rsocket_made.h"
 #include "rsockets.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
 
-enum { TIME_OVER = ENOMSG }; /* poll never fails so */
+enum { TIME_OVER = ENOMSG, GATE_CLOSED = ENODATA, LIST = 128 }; /* poll never fails so */
 
 struct wait {
     uint64_t until;
@@ -57,6 +62,91 @@ static int wait_plainly(struct pollfd *list, nfds_t count, uint64_t until, const
     return iw_libc()->poll(list, count, limit != NULL ? (int)ms : -1);
 }
 
+/* ---- the gate ---- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool closed;
+static unsigned inside;
+static int gate_fd = -1; /* an eventfd, readable while the gate is closed */
+
+/* Returns false if there is no descriptor for the gate. */
+static bool enter(void)
+{
+    pthread_mutex_lock(&mutex);
+    while (closed)
+        pthread_cond_wait(&changed, &mutex);
+    if (gate_fd < 0)
+        gate_fd = iw_libc()->eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const bool good = gate_fd >= 0;
+    inside += good;
+    pthread_mutex_unlock(&mutex);
+    return good;
+}
+
+static void leave(void)
+{
+    pthread_mutex_lock(&mutex);
+    inside--;
+    if (closed)
+        pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+}
+
+void iw_wait_close_gate(void)
+{
+    const unsigned self = waiting != NULL; /* a fork in a handler of a signal */
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 2; /* whoever is elsewhere in librdmacm then */
+    pthread_mutex_lock(&mutex);
+    closed = true;
+    if (gate_fd >= 0)
+        (void)eventfd_write(gate_fd, 1);
+    while (inside > self && pthread_cond_timedwait(&changed, &mutex, &until) == 0)
+        ;
+}
+
+void iw_wait_open_gate(bool in_child)
+{
+    eventfd_t value;
+    if (in_child) {
+        if (gate_fd >= 0)
+            (void)iw_libc()->close(gate_fd);
+        gate_fd = -1;
+        inside = 0;
+        pthread_cond_init(&changed, NULL);
+    } else if (gate_fd >= 0) {
+        (void)eventfd_read(gate_fd, &value);
+    }
+    closed = false;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+}
+
+/* Waits as wait_plainly, but not longer than the gate is open. */
+static int wait_at_gate(struct pollfd *list, nfds_t count, uint64_t until, const sigset_t *mask)
+{
+    struct pollfd few[LIST], *all = few;
+    if (count >= LIST && (all = malloc((count + 1) * sizeof(*all))) == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    memcpy(all, list, count * sizeof(*all));
+    all[count] = (struct pollfd){.fd = gate_fd, .events = POLLIN};
+    int result = wait_plainly(all, count + 1, until, mask);
+    const int error = errno;
+    memcpy(list, all, count * sizeof(*all));
+    if (result > 0 && all[count].revents != 0)
+        result = result > 1 ? result - 1 : -1;
+    errno = result < 0 && all[count].revents != 0 ? GATE_CLOSED : error;
+    if (all != few)
+        free(all);
+    return result;
+}
+
+/* ---- rpoll ---- */
+
 /* With a limit in which rpoll wants to look again. */
 bool iw_wait_in_rpoll(struct pollfd *list, nfds_t count, int ms, int *result)
 {
@@ -64,7 +154,7 @@ bool iw_wait_in_rpoll(struct pollfd *list, nfds_t count, int ms, int *result)
     if (w == NULL || ms == 0)
         return false;
     const uint64_t again = iw_wait_until_ms(ms);
-    *result = wait_plainly(list, count, again < w->until ? again : w->until, w->mask);
+    *result = wait_at_gate(list, count, again < w->until ? again : w->until, w->mask);
     if (*result == 0 && iw_wait_now() >= w->until) {
         errno = TIME_OVER;
         *result = -1;
@@ -77,10 +167,18 @@ int iw_wait(struct pollfd *list, nfds_t count, uint64_t until, const sigset_t *m
     const struct wait w = {until, mask};
     if (!rsockets)
         return wait_plainly(list, count, until, mask);
-    const bool look = until <= iw_wait_now();
-    waiting = &w;
-    int result = iw_rsockets()->rpoll(list, count, look ? 0 : -1);
-    waiting = NULL;
+    int result;
+    do {
+        const bool look = until <= iw_wait_now();
+        if (!enter())
+            return -1;
+        waiting = &w;
+        iw_made_in_rpoll(true);
+        result = iw_rsockets()->rpoll(list, count, look ? 0 : -1);
+        iw_made_in_rpoll(false);
+        waiting = NULL;
+        leave();
+    } while (result < 0 && errno == GATE_CLOSED);
     return result < 0 && errno == TIME_OVER ? 0 : result;
 }
 

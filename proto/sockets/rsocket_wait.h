@@ -24,6 +24,10 @@ uint64_t iw_wait_until(const struct timespec *t);
 int iw_wait(struct pollfd *list, nfds_t count, uint64_t until, const sigset_t *mask, bool rsockets);
 /* The sleep inside of rpoll, which calls poll(). Returns false if this poll() is another one. */
 bool iw_wait_in_rpoll(struct pollfd *list, nfds_t count, int ms, int *result);
+/* Before a fork: has all threads leave rpoll, which counts them, and waits until they have. After
+ * it they go on; the child begins without any. */
+void iw_wait_close_gate(void);
+void iw_wait_open_gate(bool in_child);
 /* Returns whether a wait that a signal ended goes on, because the program has asked for that for
  * every signal that it handles (SA_RESTART). errno stays. */
 bool iw_wait_restarts(void);

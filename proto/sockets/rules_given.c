@@ -42,8 +42,7 @@ static bool is_tcp(int fd)
            protocol == IPPROTO_TCP;
 }
 
-/* Whether code belongs to this library, to the verbs or to librdmacm. */
-static bool is_of_stack(const void *code)
+bool iw_is_of_stack(const void *code)
 {
     static const char *const names[] = {"libiwarp-sockets.so", "libibverbs.so", "librdmacm.so"};
     Dl_info of;
@@ -62,7 +61,7 @@ static const struct iw_socket_rule *find(int fd, bool listens, const struct sock
 {
     const int saved = errno;
     const struct iw_socket_rule *rule = iw_socket_rules_find(&rules, listens, address);
-    if (rule != NULL && (is_of_stack(caller) || !is_tcp(fd)))
+    if (rule != NULL && (iw_is_of_stack(caller) || !is_tcp(fd)))
         rule = NULL;
     errno = saved;
     return rule;

@@ -13,4 +13,7 @@ const struct iw_socket_rule *iw_rule_of_connect(int fd, const struct sockaddr *t
 /* Returns the rule for `fd`, if it is a TCP socket, about to listen where it is bound, or NULL. */
 const struct iw_socket_rule *iw_rule_of_listen(int fd, const void *caller);
 
+/* Returns whether code belongs to this library, to the verbs or to librdmacm. */
+bool iw_is_of_stack(const void *code);
+
 #endif

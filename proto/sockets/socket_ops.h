@@ -50,7 +50,36 @@ struct iw_socket_ops {
     /* Returns which of `events`, POLLERR and POLLHUP hold after the wait, which has set
      * wait->revents. 0 is allowed although the descriptor was ready: the wait goes on. */
     short (*finish)(struct iw_socket *s, short events, const struct pollfd *wait);
+    /*
+     * Fork; all may be NULL: then the socket stays the parent's. Before a fork, says what becomes
+     * of the socket, and for IW_FORK_ONE and IW_FORK_BOTH the descriptor of /dev/infiniband/rdma_cm
+     * that our verbs are to park in both processes.
+     */
+    enum iw_fork (*before_fork)(struct iw_socket *s, int *file);
+    /* In the child, at once: gives it copies of its own of what must not be shared. */
+    void (*in_child)(struct iw_socket *s);
+    /* This process goes on with it; gives it up. s->inherited says whether it is the child. */
+    void (*take)(struct iw_socket *s);
+    void (*lose)(struct iw_socket *s);
+    /* The process ends: sends what is to be sent. */
+    void (*end)(struct iw_socket *s);
 };
+
+/* What becomes of a socket at a fork. */
+enum iw_fork {
+    IW_FORK_PARENTS, /* it stays the parent's; in the child it is lost */
+    IW_FORK_ONE,     /* the first of the two processes that uses it goes on with it */
+    IW_FORK_BOTH     /* a listener: both can */
+};
+
+/* Whose it is since the last fork. */
+enum iw_hold {
+    IW_HOLD_OURS,
+    IW_HOLD_PARKED, /* nobody's yet */
+    IW_HOLD_LOST    /* another process's: calls fail with ECONNRESET */
+};
+
+struct iw_claim;
 
 struct iw_socket {
     const struct iw_socket_ops *ops;
@@ -59,8 +88,14 @@ struct iw_socket {
     atomic_bool nonblocking; /* O_NONBLOCK of the program's number */
     /* For edge-triggered waits: calls that received, and sends that took less than they got. */
     _Atomic unsigned received, held;
-    atomic_bool edges; /* an edge-triggered wait knows the socket */
-    int family;        /* AF_INET or AF_INET6 */
+    atomic_bool edges;        /* an edge-triggered wait knows the socket */
+    _Atomic unsigned numbers; /* of the program's, of `uses` */
+    _Atomic int hold;         /* enum iw_hold */
+    enum iw_fork fork;        /* at the last fork */
+    struct iw_claim *claim;   /* shared by the processes; NULL: never forked */
+    bool inherited;           /* made by a parent of this process */
+    bool visited;             /* by a walk over all sockets */
+    int family;               /* AF_INET or AF_INET6 */
     struct iw_socket *next_free;
 };
 

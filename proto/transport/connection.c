@@ -508,13 +508,15 @@ void iw_connection_set_context(struct iw_connection *c, void *context)
 
 void iw_connection_kick(struct iw_connection *c)
 {
+    if (c->parked)
+        return;
     iw_pending_add(c->source.reactor, c);
 }
 
 void iw_connection_flush(struct iw_connection *c)
 {
     struct iw_reactor *r = c->source.reactor;
-    if (r->stepping) {
+    if (c->parked || r->stepping) {
         iw_connection_kick(c);
         return;
     }
@@ -567,6 +569,12 @@ void iw_connection_destroy(struct iw_connection *c)
     if (c == NULL || c->ending || c->source.dead)
         return;
     struct iw_reactor *r = c->source.reactor;
+    if (c->parked) { /* it may be another process's: not a word */
+        close(c->fd);
+        c->fd = -1;
+        iw_tap_closed(c, false);
+        (void)iw_source_add(r, &c->source, -1, 0);
+    }
     iw_connection_close(c, true);
     iw_heap_remove(r, c);
     iw_pending_remove(r, c);

@@ -205,6 +205,11 @@ void iw_listener_destroy(struct iw_listener *l)
 {
     if (l == NULL || l->source.dead)
         return;
+    if (l->parked) {
+        close(l->fd);
+        free(l);
+        return;
+    }
     for (struct iw_connection *c = LIST_FIRST(&l->connections); c != NULL;
          c = LIST_NEXT(c, listener_entry))
         c->listener = NULL;

@@ -93,6 +93,12 @@ int iw_source_add(struct iw_reactor *r, struct iw_source *s, int fd, uint32_t ev
     return 0;
 }
 
+void iw_source_remove(struct iw_source *s)
+{
+    s->reactor->live_count--;
+    LIST_REMOVE(s, entry);
+}
+
 void iw_source_kill(struct iw_source *s)
 {
     struct iw_reactor *r = s->reactor;

@@ -43,6 +43,7 @@ struct iw_listener {
     struct iw_listener_config config;
     unsigned live; /* connections */
     bool paused;
+    bool parked;        /* off its reactor */
     uint64_t resume_at; /* paused for want of descriptors: when to try again; else UINT64_MAX */
     LIST_ENTRY(iw_listener) entry;
     LIST_HEAD(, iw_connection) connections;
@@ -69,6 +70,7 @@ struct iw_connection {
     bool pending;    /* on the reactor's list of connections to serve */
     bool ending;     /* in `ended` */
     bool streaming;  /* MPA has not been started */
+    bool parked;     /* off its reactor: no octets pass */
     uint8_t *stream; /* octets of streaming mode that are still to be sent */
     size_t stream_length;
     uint32_t emss;          /* TCP's last value; 0: it has not been read */
@@ -108,6 +110,8 @@ struct iw_reactor {
 
 /* reactor.c */
 int iw_source_add(struct iw_reactor *r, struct iw_source *s, int fd, uint32_t events);
+/* Takes it off its reactor's list, as iw_source_add put it there; epoll is the caller's. */
+void iw_source_remove(struct iw_source *s);
 void iw_source_kill(struct iw_source *s);
 int iw_heap_reserve(struct iw_reactor *r);
 void iw_heap_set(struct iw_reactor *r, struct iw_connection *c, uint64_t deadline);

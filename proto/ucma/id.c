@@ -24,12 +24,14 @@ struct iw_ucma_id *iw_ucma_id_find(struct iw_ucma_file *file, uint32_t handle)
     return id != NULL && id->file == file ? id : NULL;
 }
 
-/* The ports are the parent's. */
+/* The ports are the parent's, but for those that outlive the fork. */
 static void forked(void)
 {
     struct iw_ucma_id *id;
     for (unsigned i = 0; i < BUCKETS; i++)
         for (id = LIST_FIRST(&table[i]); id != NULL; id = LIST_NEXT(id, table_entry)) {
+            if (id->parked)
+                continue;
             if (id->fd >= 0)
                 iw_ucma_real_close(id->fd);
             id->fd = -1;

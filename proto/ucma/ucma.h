@@ -74,7 +74,8 @@ struct iw_ucma_id {
     int fd;       /* the bound socket, until a connection takes it; else -1 */
     bool listens; /* fd listens already; the listener, if there is one, has a duplicate */
     bool v6_only;
-    bool any; /* bound to every address: no device yet */
+    bool any;    /* bound to every address: no device yet */
+    bool parked; /* the listener is, over a fork */
     uint8_t tos;
     uint32_t events_reported;
     struct iw_verbs_link *link;

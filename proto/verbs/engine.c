@@ -182,6 +182,21 @@ static int start_thread(struct engine *e)
 enum { FDS = 65536, LIST = 64, HOOKS = 4, NOT_OURS = 0, OURS, DRIVEN };
 static _Atomic uint8_t descriptors[FDS];
 static void (*hooks[HOOKS])(void);
+static _Atomic(void (*)(void)) hook_before;
+static bool keep_counts;
+/* What the eventfds have been given: at a fork they are the parent's as well, which may be faster.
+ */
+static uint32_t counts[FDS];
+
+void iw_verbs_before_fork(void (*hook)(void))
+{
+    atomic_store(&hook_before, hook);
+}
+
+void iw_verbs_keep_counts(bool keep)
+{
+    keep_counts = keep;
+}
 
 void iw_verbs_at_fork(void (*hook)(void))
 {
@@ -193,7 +208,11 @@ void iw_verbs_at_fork(void (*hook)(void))
 
 static void before_fork(void)
 {
+    void (*hook)(void) = atomic_load(&hook_before);
     iw_verbs_mutex_take();
+    keep_counts = false;
+    if (hook != NULL && engine.started)
+        hook();
     if (engine.judge != NULL)
         iw_judge_settle(engine.judge);
 }
@@ -207,7 +226,8 @@ static void after_fork(void)
 static void part_event(int fd)
 {
     const int status = fcntl(fd, F_GETFL), flags = fcntl(fd, F_GETFD);
-    int made = eventfd(0, EFD_SEMAPHORE | (status & O_NONBLOCK));
+    counts[fd] = keep_counts ? counts[fd] : 0;
+    int made = eventfd(counts[fd], EFD_SEMAPHORE | (status & O_NONBLOCK));
     if (made < 0 || flags < 0)
         return;
     (void)dup3(made, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
@@ -382,8 +402,10 @@ FILE *iw_verbs_trace(void)
 
 void iw_verbs_own(int fd, bool ours)
 {
-    if (fd >= 0 && fd < FDS)
-        atomic_store(&descriptors[fd], ours ? OURS : NOT_OURS);
+    if (fd < 0 || fd >= FDS)
+        return;
+    counts[fd] = 0;
+    atomic_store(&descriptors[fd], ours ? OURS : NOT_OURS);
 }
 
 bool iw_verbs_driven(int fd)
@@ -592,6 +614,8 @@ void iw_verbs_signal(int fd, unsigned waiters)
 {
     if (waiters > 0)
         engine.handed++;
+    if (fd >= 0 && fd < FDS)
+        counts[fd]++;
     write_event(fd);
 }
 
@@ -600,6 +624,8 @@ void iw_verbs_unsignal(int fd)
     struct pollfd readable = {.fd = fd, .events = POLLIN};
     if (!engine.forked || real_poll(&readable, 1, 0) == 1)
         read_event(fd);
+    if (fd >= 0 && fd < FDS && counts[fd] > 0)
+        counts[fd]--;
 }
 
 void iw_verbs_cover(void)

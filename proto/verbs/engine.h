@@ -35,6 +35,12 @@ void iw_verbs_unlock(void);
 /* Calls `hook` in a child of fork, before it uses anything. A few hooks at most. */
 void iw_verbs_at_fork(void (*hook)(void));
 
+/* Calls `hook` with the lock before each fork, if the engine runs; NULL: no longer. Needs no lock.
+ */
+void iw_verbs_before_fork(void (*hook)(void));
+/* In such a hook: descriptors of events keep their counts in the child of this fork. */
+void iw_verbs_keep_counts(bool keep);
+
 /* Prints that `name`, which lives for ever, is not supported: once, and only if the launcher was
  * asked for it (-v). Needs no lock. */
 void iw_verbs_refused(const char *name);

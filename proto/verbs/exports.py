@@ -5,7 +5,7 @@
 usage: exports.py exports.csv MAP SOURCE
 
 Columns of exports.csv: name, version, and kind:
-  own          a function of this room
+  own          a function of this room; the version IWARP_1.0 has those that no stock library has
   old          a function of an ABI that no program uses any more: returns EOPNOTSUPP
   old-pointer  the same, but returns NULL with errno EOPNOTSUPP
   private      for drivers of rdma-core: present, because drivers are linked BIND_NOW; only their registration is called, and does nothing
@@ -16,8 +16,8 @@ import sys
 
 
 def parent_order(versions):
-    """IBVERBS_1.0, 1.1, 1.5 ... 1.14, and last the private node."""
-    return sorted(versions, key=lambda v: (0, int(v.split(".")[1])) if "." in v else (1, 0))
+    """IBVERBS_1.0, 1.1, 1.5 ... 1.14, the private node, and last our own."""
+    return sorted(versions, key=lambda v: (2, 0) if v.startswith("IWARP_") else (0, int(v.split(".")[1])) if "." in v else (1, 0))
 
 
 def version_script(rows):

@@ -15,11 +15,15 @@ enum { GATHERED = 65536, EACH = 1024, LEAST = 4 };
 
 static LIST_HEAD(, iw_verbs_link) links = LIST_HEAD_INITIALIZER(links);
 
-/* The connections are the parent's. */
+/* The connections are the parent's, but for those that outlive the fork. */
 static void forked(void)
 {
     struct iw_verbs_link *link;
     for (link = LIST_FIRST(&links); link != NULL; link = LIST_NEXT(link, entry)) {
+        if (link->parked) {
+            iw_connection_forked(link->connection);
+            continue;
+        }
         if (link->qp != NULL) {
             link->qp->link = NULL;
             link->qp->base.qp_base.state = IBV_QPS_ERR;
@@ -388,4 +392,31 @@ void iw_verbs_link_destroy(struct iw_verbs_link *link)
     link->owner = NULL;
     iw_connection_destroy(c);
     discard(link);
+}
+
+/* ---- fork ---- */
+
+void iw_verbs_link_park(struct iw_verbs_link *link)
+{
+    link->parked = link->connection != NULL && iw_connection_park(link->connection);
+}
+
+bool iw_verbs_link_unpark(struct iw_verbs_link *link)
+{
+    if (!link->parked)
+        return true;
+    if (!iw_connection_unpark(link->connection, iw_verbs_reactor()))
+        return false;
+    link->parked = false;
+    return true;
+}
+
+bool iw_verbs_link_part(struct iw_verbs_link *link)
+{
+    if (!link->parked)
+        return true;
+    if (!iw_connection_part(link->connection, iw_verbs_reactor()))
+        return false;
+    link->parked = false;
+    return true;
 }

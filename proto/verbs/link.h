@@ -27,6 +27,7 @@ struct iw_verbs_link {
     const struct iw_verbs_link_ops *ops;
     uint32_t gathered; /* octets, and some for each request, that wait for the next poll */
     bool established;
+    bool parked;     /* over a fork, until one of the processes goes on */
     bool terminated; /* terminate is the peer's */
     struct iw_rdmap_terminate terminate;
     struct iw_tracer tracer;
@@ -64,6 +65,12 @@ void iw_verbs_link_disconnect(struct iw_verbs_link *link);
 void iw_verbs_link_leave(struct iw_verbs_link *link);
 /* Drops the connection at once, with a reset. The link is freed. */
 void iw_verbs_link_destroy(struct iw_verbs_link *link);
+/* Over a fork: the connection waits, in both processes, for one that goes on with it (unpark); the
+ * other one parts from it without a word. The latter two return false without memory, and true if
+ * it is not parked. */
+void iw_verbs_link_park(struct iw_verbs_link *link);
+bool iw_verbs_link_unpark(struct iw_verbs_link *link);
+bool iw_verbs_link_part(struct iw_verbs_link *link);
 /* Returns the endpoint, NULL if the connection is gone. */
 struct iw_endpoint *iw_verbs_link_endpoint(const struct iw_verbs_link *link);
 /* Sends what has been posted. */

@@ -261,6 +261,27 @@ void iw_listener_address(const struct iw_listener *l, char *text);
 /* Ends listening; its connections live on. Allowed from inside any call-back. NULL is ignored. */
 void iw_listener_destroy(struct iw_listener *l);
 
+/* ---- fork ---- */
+
+/* Before a fork that both processes may go on from: takes a connection off its reactor. Until
+ * iw_connection_unpark no octet passes and no call-back comes; the connection may be destroyed,
+ * which closes the descriptor of this process and sends nothing. Returns false, with nothing
+ * changed, for one that is connecting, in streaming mode or over. Not inside of a step. */
+bool iw_connection_park(struct iw_connection *c);
+/* In the child, for a parked connection: its tap is the parent's and looks on no more. */
+void iw_connection_forked(struct iw_connection *c);
+/* Goes on with a parked connection on `r`, in the child a reactor of its own. Only one of the
+ * processes may. Returns false with errno ENOMEM; it stays parked. */
+bool iw_connection_unpark(struct iw_connection *c, struct iw_reactor *r);
+/* Gives a parked connection up because another process goes on with it: closes the descriptor,
+ * sends nothing, and has the next step of `r` end it with the error ECONNABORTED. Returns as above.
+ */
+bool iw_connection_part(struct iw_connection *c, struct iw_reactor *r);
+/* The same for a listener, whose connections stay on the reactor; several processes may go on with
+ * it, as each has the listening socket. */
+void iw_listener_park(struct iw_listener *l);
+bool iw_listener_unpark(struct iw_listener *l, struct iw_reactor *r);
+
 #ifdef __cplusplus
 }
 #endif

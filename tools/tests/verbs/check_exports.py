@@ -40,7 +40,8 @@ def main(ours, table):
         harness.conclude("good; no stock libibverbs to compare with")
     theirs = exports(stock[0])
     harness.equal("the stock library has what ours lacks", sorted(theirs - mine), [])
-    harness.equal("ours has what the stock library lacks", sorted(mine - theirs), [])
+    own = {export for export in mine if export[1] == "IWARP_1.0"}
+    harness.equal("ours has what the stock library lacks", sorted(mine - theirs - own), [])
     harness.conclude()
 
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_SOCKETS_VERBS_EXTRA_H
+#define IW_SOCKETS_VERBS_EXTRA_H
+
+/* What our libibverbs.so.1 can do and no other: verbs/fork_keep.h. */
+
+#include <stddef.h>
+
+struct iw_verbs_fork {
+    void (*keep)(const int *files, size_t count);
+    int (*take)(int file);
+    int (*leave)(int file);
+};
+
+/* Returns the functions, or NULL if the verbs are not ours. */
+const struct iw_verbs_fork *iw_verbs_fork(void);
+
+#endif
