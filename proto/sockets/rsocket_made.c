@@ -6,12 +6,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { SERVICES = 8 }; /* librdmacm 44 has four */
+enum { SERVICES = 8 /* librdmacm 44 has four */, ROOM = 65536 };
 
 struct service {
     void *(*run)(void *);
@@ -65,9 +66,37 @@ IW_INTERPOSED int eventfd(unsigned count, int flags)
 
 /* ---- threads ---- */
 
+/* How librdmacm 44 keeps a service. */
+struct kept_service {
+    pthread_t id;
+    int pair[2];
+    int count, size; /* of its rsockets, and of the room for them */
+    int each;        /* octets */
+    void *(*run)(void *);
+    void **rsockets;
+    void *contexts;
+};
+
+/* Its thread uses its list of descriptors on after having moved it, as soon as a fourth rsocket
+ * comes. So there is room for as many as there can be from the beginning; it never becomes less. A
+ * service that does not look as expected is left alone. */
+static void give_room(const struct service *s)
+{
+    struct kept_service kept;
+    memcpy(&kept, s->argument, sizeof(kept));
+    if (kept.run != s->run || memcmp(kept.pair, s->pair, sizeof(kept.pair)) != 0 ||
+        kept.count != 0 || kept.size < 0 || kept.size >= ROOM ||
+        kept.each != (int)sizeof(struct pollfd))
+        return;
+    kept.size = ROOM;
+    memcpy((char *)s->argument + offsetof(struct kept_service, size), &kept.size,
+           sizeof(kept.size));
+}
+
 static void *run_service(void *context)
 {
     struct service *s = context;
+    give_room(s);
     void *result = s->run(s->argument);
     pthread_mutex_lock(&mutex);
     s->runs = false;
