@@ -3,9 +3,12 @@
  */
 #include "descriptors.h"
 #include "fork_claim.h"
+#include "fork_relay.h"
 #include "libc_next.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static pid_t process; /* a child of vfork has its parent's memory, but is another process */
@@ -20,8 +23,10 @@ static void end(struct iw_socket *s)
 
 static void end_all(void)
 {
-    if (getpid() == process && !atomic_exchange(&ended, true))
-        iw_sockets_each(end);
+    if (getpid() != process || atomic_exchange(&ended, true))
+        return;
+    iw_relay_finish();
+    iw_sockets_each(end);
 }
 
 static void note_process(void)
@@ -39,6 +44,19 @@ __attribute__((constructor)) static void begin(void)
 __attribute__((destructor)) static void end_by_exit(void)
 {
     end_all();
+}
+
+IW_INTERPOSED int prctl(int option, ...)
+{
+    unsigned long argument[4];
+    va_list arguments;
+    va_start(arguments, option);
+    for (unsigned i = 0; i < sizeof(argument) / sizeof(argument[0]); i++)
+        argument[i] = va_arg(arguments, unsigned long);
+    va_end(arguments);
+    if (option == PR_SET_SECCOMP)
+        iw_claim_in_sandbox();
+    return iw_libc()->prctl(option, argument[0], argument[1], argument[2], argument[3]);
 }
 
 IW_INTERPOSED void _exit(int status)

@@ -22,6 +22,7 @@
 /* X(result, name, parameters) */
 #define IW_LIBC_FUNCTIONS(X)                                                                       \
     X(int, connect, (int, const struct sockaddr *, socklen_t))                                     \
+    X(int, prctl, (int, ...))                                                                      \
     X(void, _exit, (int))                                                                          \
     X(int, eventfd, (unsigned, int))                                                               \
     X(int, pthread_create, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))       \
