@@ -4,6 +4,7 @@
 #include "descriptors.h"
 #include "fork_claim.h"
 #include "libc_next.h"
+#include "switched.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,8 +21,10 @@ static void end(struct iw_socket *s)
 
 static void end_all(void)
 {
-    if (getpid() == process && !atomic_exchange(&ended, true))
-        iw_sockets_each(end);
+    if (getpid() != process || atomic_exchange(&ended, true))
+        return;
+    iw_sockets_each(end);
+    iw_switched_end_all();
 }
 
 static void note_process(void)
