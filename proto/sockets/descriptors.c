@@ -59,7 +59,7 @@ struct iw_socket *iw_socket_create(const struct iw_socket_ops *ops, void *state,
     atomic_store(&s->numbers, 0);
     atomic_store(&s->hold, IW_HOLD_OURS);
     s->claim = NULL;
-    s->inherited = false;
+    s->inherited = s->relayed = false;
     atomic_store(&s->uses, 1);
     return s;
 }

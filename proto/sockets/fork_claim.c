@@ -3,6 +3,7 @@
 
 #include "descriptors.h"
 #include "epoll_set.h"
+#include "fork_relay.h"
 #include "rsocket_made.h"
 #include "rsocket_wait.h"
 #include "verbs_extra.h"
@@ -13,11 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- what the processes share ---- */
 
-enum { CLAIMS = 512 };
+enum { CLAIMS = 512, PAUSES = 100 /* of 200 us */ };
 
 struct shared {
     _Atomic int owner;   /* a process; 0: nobody */
@@ -37,6 +39,7 @@ struct iw_claim {
 
 static struct arena *newest;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static bool sandboxed;
 
 static void release(struct arena *a)
 {
@@ -100,11 +103,42 @@ static bool win(const struct iw_socket *s)
            atomic_compare_exchange_strong(&s->claim->shared->owner, &nobody, (int)getpid());
 }
 
+/* A parent that serves in children closes its copy at once: to wait for that spares the relay. With
+ * a parent that is slow the socket works as well. */
+static bool parent_leaves(const struct iw_socket *s)
+{
+    const struct timespec pause = {0, 200000};
+    for (unsigned i = 0; i < PAUSES; i++) {
+        if (atomic_load(&s->claim->shared->holders) <= 1)
+            return true;
+        if (atomic_load(&s->claim->shared->owner) != 0)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+/* The child's first use. Returns whether it has the socket, itself or by way of its parent. */
+static bool claim_in_child(struct iw_socket *s)
+{
+    const void *name = s->claim->shared;
+    if (!sandboxed && parent_leaves(s) && win(s))
+        return true;
+    if (iw_relay_begin(s, name)) {
+        atomic_fetch_sub(&s->claim->shared->holders, 1);
+        s->relayed = true;
+        return true;
+    }
+    return !sandboxed && win(s); /* the parent has closed it meanwhile */
+}
+
 static void settle(struct iw_socket *s, bool won)
 {
-    if (won && s->inherited)
+    if (won && s->inherited && !s->relayed)
         iw_made_again();
-    if (won)
+    if (won && s->relayed)
+        ;
+    else if (won)
         s->ops->take(s);
     else if (s->ops->lose != NULL)
         s->ops->lose(s);
@@ -115,7 +149,7 @@ bool iw_claim_now(struct iw_socket *s)
 {
     pthread_mutex_lock(&mutex);
     if (atomic_load(&s->hold) == IW_HOLD_PARKED)
-        settle(s, win(s));
+        settle(s, s->inherited && s->fork == IW_FORK_ONE ? claim_in_child(s) : win(s));
     const bool ours = atomic_load(&s->hold) == IW_HOLD_OURS;
     pthread_mutex_unlock(&mutex);
     if (!ours)
@@ -132,6 +166,52 @@ void iw_claim_before_close(struct iw_socket *s)
         s->fork == IW_FORK_ONE && atomic_fetch_sub(&s->claim->shared->holders, 1) == 1;
     if (atomic_load(&s->hold) == IW_HOLD_PARKED)
         settle(s, last && win(s));
+    pthread_mutex_unlock(&mutex);
+}
+
+static const void *wanted_name;
+static struct iw_socket *named;
+
+static void match(struct iw_socket *s)
+{
+    if (s->claim != NULL && s->claim->shared == wanted_name)
+        named = s;
+}
+
+struct iw_socket *iw_claim_named(const void *name)
+{
+    iw_sockets_lock();
+    pthread_mutex_lock(&mutex);
+    wanted_name = name;
+    named = NULL;
+    iw_sockets_each(match);
+    struct iw_socket *s = named;
+    unsigned uses = s != NULL ? atomic_load(&s->uses) : 0;
+    while (uses != 0 && !atomic_compare_exchange_weak(&s->uses, &uses, uses + 1))
+        ;
+    if (uses != 0 && atomic_load(&s->hold) == IW_HOLD_PARKED)
+        settle(s, win(s));
+    const bool ours = uses != 0 && atomic_load(&s->hold) == IW_HOLD_OURS;
+    pthread_mutex_unlock(&mutex);
+    iw_sockets_unlock();
+    if (uses != 0 && !ours)
+        iw_socket_put(s);
+    return ours ? s : NULL;
+}
+
+/* A process that is about to forbid itself most system calls cannot go on with a connection by
+ * itself. What it has inherited is relayed, as long as that can be arranged. */
+static void relay_now(struct iw_socket *s)
+{
+    if (atomic_load(&s->hold) == IW_HOLD_PARKED && s->inherited && s->fork == IW_FORK_ONE)
+        settle(s, claim_in_child(s));
+}
+
+void iw_claim_in_sandbox(void)
+{
+    pthread_mutex_lock(&mutex);
+    sandboxed = true;
+    iw_sockets_each(relay_now);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -190,6 +270,7 @@ static void before(void)
     pthread_mutex_lock(&mutex);
     files_count = 0;
     iw_sockets_each(prepare);
+    iw_relay_before_fork(files_count > 0);
     if (iw_verbs_fork() != NULL)
         iw_verbs_fork()->keep(files, files_count);
 }
@@ -203,6 +284,7 @@ static void take_what_is_used(struct iw_socket *s)
 
 static void after_in_parent(void)
 {
+    iw_relay_in_parent();
     iw_sockets_each(take_what_is_used);
     pthread_mutex_unlock(&mutex);
     iw_sockets_unlock();
@@ -212,6 +294,8 @@ static void after_in_parent(void)
 
 static void inherit(struct iw_socket *s)
 {
+    if (s->relayed) /* its relay is the parent's */
+        s->fork = IW_FORK_PARENTS;
     s->inherited = true;
     /* Calls under way are those of threads that the child does not have. */
     atomic_store(&s->uses, atomic_load(&s->numbers));
@@ -224,6 +308,7 @@ static void inherit(struct iw_socket *s)
 static void after_in_child(void)
 {
     iw_made_in_child();
+    iw_relay_in_child();
     iw_sockets_each(inherit);
     pthread_mutex_unlock(&mutex);
     iw_sockets_unlock();

@@ -4,10 +4,10 @@
 
 /*
  * Who goes on with an iWARP socket after a fork. Both processes have its state, in which nothing
- * happens before one of them claims it, by its first use: a call that moves data, waits or shuts
- * down. For the other one the socket is lost from then on: its calls fail with ECONNRESET. Closing
- * it is no use: the last process that does so claims it, to close it in order; the others just
- * leave.
+ * happens before one of them claims it by its first use: a call that moves data, waits or shuts
+ * down. Closing it is no use: the last process that does so claims it, to close it in order; the
+ * others just leave. A child claims what its parent has left; if both use it, the parent has the
+ * connection and serves the child (fork_relay.h).
  */
 
 #include "socket_ops.h"
@@ -21,6 +21,8 @@ static inline bool iw_claim(struct iw_socket *s)
     return atomic_load_explicit(&s->hold, memory_order_acquire) == IW_HOLD_OURS || iw_claim_now(s);
 }
 
+/* Before the process enters a sandbox. */
+void iw_claim_in_sandbox(void);
 /* Before its last close in this process: claims it, or gives it up. */
 void iw_claim_before_close(struct iw_socket *s);
 /* After it. */

@@ -93,6 +93,7 @@ struct iw_socket {
     _Atomic int hold;         /* enum iw_hold */
     enum iw_fork fork;        /* at the last fork */
     struct iw_claim *claim;   /* shared by the processes; NULL: never forked */
+    bool relayed;             /* the parent has the connection */
     bool inherited;           /* made by a parent of this process */
     bool visited;             /* by a walk over all sockets */
     int family;               /* AF_INET or AF_INET6 */
