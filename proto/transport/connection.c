@@ -562,8 +562,7 @@ void iw_connection_destroy(struct iw_connection *c)
         return;
     struct iw_reactor *r = c->source.reactor;
     if (c->parked) { /* it may be another process's: not a word */
-        close(c->fd);
-        c->fd = -1;
+        iw_connection_leave(c);
         iw_tap_closed(c, false);
         (void)iw_source_add(r, &c->source, -1, 0);
     }

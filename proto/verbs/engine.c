@@ -365,6 +365,15 @@ void iw_verbs_lock(void)
     abort();
 }
 
+bool iw_verbs_lock_running(void)
+{
+    iw_verbs_mutex_take();
+    if (engine.started)
+        return true;
+    iw_verbs_mutex_release();
+    return false;
+}
+
 void iw_verbs_unlock(void)
 {
     struct engine *e = &engine;

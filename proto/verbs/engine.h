@@ -29,6 +29,8 @@ enum {
 bool iw_verbs_enter(void);
 /* Takes the lock of an engine that was started. */
 void iw_verbs_lock(void);
+/* Takes the lock if the engine runs in this process, and starts nothing. */
+bool iw_verbs_lock_running(void);
 /* Releases the lock, and wakes whoever drives if there is work sooner than it knows. */
 void iw_verbs_unlock(void);
 

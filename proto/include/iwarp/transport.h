@@ -298,8 +298,10 @@ bool iw_connection_unpark(struct iw_connection *c, struct iw_reactor *r);
  * sends nothing, and has the next step of `r` end it with the error ECONNABORTED. Returns as above.
  */
 bool iw_connection_part(struct iw_connection *c, struct iw_reactor *r);
-/* The same for a listener, whose connections stay on the reactor; several processes may go on with
- * it, as each has the listening socket. */
+/* The same in a process that has no reactor: only closes the descriptor. It stays parked. */
+void iw_connection_leave(struct iw_connection *c);
+/* iw_connection_park and iw_connection_unpark for a listener, whose connections stay on the
+ * reactor; several processes may go on with it, as each has the listening socket. */
 void iw_listener_park(struct iw_listener *l);
 bool iw_listener_unpark(struct iw_listener *l, struct iw_reactor *r);
 
