@@ -236,10 +236,7 @@ static void close_rsocket(int rs)
  * may take no iWARP connection TCP shows those that concern it, too. */
 static int connect_plainly(int fd, const struct sockaddr *to, socklen_t length)
 {
-    iw_epoll_give(fd);
-    struct iw_socket *same = iw_socket_detach(fd);
-    if (same != NULL)
-        iw_socket_put(same);
+    iw_socket_make_plain(fd);
     return iw_libc()->connect(fd, to, length);
 }
 
@@ -247,7 +244,7 @@ int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length, 
 {
     const int rs = open_rsocket(to->sa_family);
     if (rs < 0)
-        return -1;
+        return fallback ? connect_plainly(fd, to, length) : -1;
     copy_options(fd, rs);
     /* Never a blocking one: rsockets 44 would not notice the death of its peer. */
     int pair[2];
@@ -272,12 +269,8 @@ int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length, 
     int result = go_on(s, wait ? limit(&stream_of(s)->send_time) : 0);
     while (wait && result != 0 && errno == EINTR && iw_wait_restarts())
         result = go_on(s, limit(&stream_of(s)->send_time));
-    if (result != 0 && errno != EINPROGRESS && errno != EINTR) { /* plain again: it may try anew */
-        iw_epoll_give(fd);
-        struct iw_socket *same = iw_socket_detach(fd);
-        if (same != NULL)
-            iw_socket_put(same);
-    }
+    if (result != 0 && errno != EINPROGRESS && errno != EINTR)
+        iw_socket_make_plain(fd); /* which may try anew */
     iw_socket_put(s);
     return result;
 }
@@ -289,10 +282,7 @@ static int stream_connect(struct iw_socket *s, int fd, const struct sockaddr *to
     if (state == CONNECTED || state == LISTENING)
         return fail(EISCONN);
     if (state == FAILED && atomic_load(&st->error) == 0) { /* which is known: another attempt */
-        iw_epoll_give(fd);
-        struct iw_socket *same = iw_socket_detach(fd);
-        if (same != NULL)
-            iw_socket_put(same);
+        iw_socket_make_plain(fd);
         return iw_byte_stream_connect(fd, to, length, false);
     }
     if (go_on(s, atomic_load(&s->nonblocking) ? 0 : limit(&st->send_time)) == 0)
@@ -352,7 +342,7 @@ int iw_byte_stream_listen(int fd, int backlog, unsigned mixed)
     if (result == 0)
         iw_epoll_take(fd);
     else
-        iw_socket_put(iw_socket_detach(fd));
+        iw_socket_make_plain(fd);
     iw_socket_put(s);
     return result;
 }

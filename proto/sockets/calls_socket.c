@@ -9,7 +9,9 @@
 #include "rules_given.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <string.h>
 
 IW_INTERPOSED int connect(int fd, const struct sockaddr *to, socklen_t length)
 {
@@ -81,6 +83,30 @@ IW_INTERPOSED int shutdown(int fd, int how)
     return result;
 }
 
+/* The option marks the TCP socket: what the program makes of it is kept here. */
+static bool is_timeout(int level, int name)
+{
+    return level == IPPROTO_TCP && name == TCP_USER_TIMEOUT;
+}
+
+static int get_timeout(const struct iw_socket *s, void *value, socklen_t *length)
+{
+    if (*length > sizeof(s->user_timeout))
+        *length = sizeof(s->user_timeout);
+    memcpy(value, &s->user_timeout, *length);
+    return 0;
+}
+
+static int set_timeout(struct iw_socket *s, const void *value, socklen_t length)
+{
+    if (length < sizeof(s->user_timeout)) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(&s->user_timeout, value, sizeof(s->user_timeout));
+    return 0;
+}
+
 IW_INTERPOSED int getsockopt(int fd, int level, int name, void *value, socklen_t *length)
 {
     struct iw_socket *s = iw_socket_get(fd);
@@ -88,7 +114,9 @@ IW_INTERPOSED int getsockopt(int fd, int level, int name, void *value, socklen_t
         return iw_mode_get_plain(fd, value, length);
     if (s == NULL)
         return iw_libc()->getsockopt(fd, level, name, value, length);
-    const int result = s->ops->get_option(s, fd, level, name, value, length);
+    const int result = is_timeout(level, name)
+                           ? get_timeout(s, value, length)
+                           : s->ops->get_option(s, fd, level, name, value, length);
     iw_socket_put(s);
     return result;
 }
@@ -100,7 +128,9 @@ IW_INTERPOSED int setsockopt(int fd, int level, int name, const void *value, soc
         return iw_mode_set(fd, value, length);
     if (s == NULL)
         return iw_libc()->setsockopt(fd, level, name, value, length);
-    const int result = s->ops->set_option(s, fd, level, name, value, length);
+    const int result = is_timeout(level, name)
+                           ? set_timeout(s, value, length)
+                           : s->ops->set_option(s, fd, level, name, value, length);
     iw_socket_put(s);
     return result;
 }

@@ -60,10 +60,7 @@ void iw_mode_undo(int fd, struct iw_switched *s)
 {
     if (iw_switched_result(s) == ECONNREFUSED)
         remember_refusal(fd, s);
-    iw_epoll_give(fd);
-    struct iw_socket *number = iw_socket_detach(fd);
-    if (number != NULL)
-        iw_socket_put(number);
+    iw_socket_make_plain(fd);
 }
 
 /* ---- the option ---- */
