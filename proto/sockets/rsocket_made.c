@@ -12,6 +12,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <rdma/rdma_user_cm.h>
+
 enum { SERVICES = 8 /* librdmacm 44 has four */, ROOM = 65536 };
 
 struct service {
@@ -34,9 +36,35 @@ void iw_made_begin(void)
     first[0] = first[1] = last[0] = last[1] = -1;
 }
 
+_Atomic int iw_made_connects;
+static _Thread_local bool early;
+
+void iw_made_begin_connect(void)
+{
+    iw_made_begin();
+    early = true;
+    atomic_fetch_add(&iw_made_connects, 1);
+}
+
+bool iw_made_is_early(const void *octets, size_t length)
+{
+    struct rdma_ucm_cmd_hdr head;
+    if (!early || length < sizeof(head))
+        return false;
+    memcpy(&head, octets, sizeof(head));
+    if (head.cmd != RDMA_USER_CM_CMD_GET_EVENT)
+        return false;
+    early = false;
+    atomic_fetch_sub(&iw_made_connects, 1);
+    return true;
+}
+
 void iw_made_end(int pair[2])
 {
     inside = false;
+    if (early)
+        atomic_fetch_sub(&iw_made_connects, 1);
+    early = false;
     memcpy(pair, first, sizeof(first));
 }
 
