@@ -2,6 +2,7 @@
 #include "byte_stream.h"
 
 #include "epoll_set.h"
+#include "fork_claim.h"
 #include "libc_next.h"
 #include "mixed_listener.h"
 #include "rsocket_made.h"
@@ -27,13 +28,14 @@ enum { FALL_BACK = 3000 }; /* ms */
 enum stream_state { CONNECTING, CONNECTED, LISTENING, FAILED };
 
 struct stream {
-    int rs;            /* the rsocket, which blocks unless a call says otherwise */
+    int rs;            /* the rsocket, which never waits */
     int plain, both;   /* of a mixed listener: its TCP connections; wakes for these or the queue */
     int queue[2];      /* of a listener; -1: not known */
     int waiting;       /* what a wait waits for: of a listener its queue, else the rsocket */
     _Atomic int state; /* enum stream_state */
     _Atomic int error; /* what SO_ERROR is to report */
     atomic_bool read_shut, write_shut;
+    atomic_bool ended;                       /* the peer sends no more */
     atomic_bool broken;                      /* a send has failed: the next one raises SIGPIPE */
     _Atomic int64_t receive_time, send_time; /* SO_RCVTIMEO, SO_SNDTIMEO in ns; 0: no limit */
 };
@@ -94,8 +96,6 @@ static bool finish_connect(struct stream *st, short revents)
     if (!atomic_compare_exchange_strong(&st->state, &state, error == 0 ? CONNECTED : FAILED))
         return state == CONNECTED;
     atomic_store(&st->error, error);
-    if (error == 0)
-        (void)iw_rsockets()->rfcntl(st->rs, F_SETFL, 0);
     return error == 0;
 }
 
@@ -242,6 +242,7 @@ static int connect_plainly(int fd, const struct sockaddr *to, socklen_t length)
 
 int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length, bool fallback)
 {
+    iw_claim_listeners();
     const int rs = open_rsocket(to->sa_family);
     if (rs < 0)
         return fallback ? connect_plainly(fd, to, length) : -1;
@@ -357,7 +358,7 @@ static int stream_listen(struct iw_socket *s, int fd, int backlog)
 /* The number of the program's that stands for a connection that has come. */
 static int accept_as(int rs, int family, int flags)
 {
-    (void)iw_rsockets()->rfcntl(rs, F_SETFL, 0);
+    (void)iw_rsockets()->rfcntl(rs, F_SETFL, O_NONBLOCK);
     const int fd = socket(family, SOCK_STREAM | flags, 0);
     if (fd < 0) {
         close_rsocket(rs);
@@ -425,27 +426,35 @@ static bool is_lost(struct stream *st)
            !atomic_exchange(&st->broken, true);
 }
 
-static ssize_t receive_into(struct iw_socket *s, void *octets, size_t length, int flags)
+/* Receives what there is, having waited for it if it may. rsockets never waits itself: of two
+ * threads, one in a call of rsockets that waits and one in rpoll, the latter may wait for ever. */
+static ssize_t receive_some(struct iw_socket *s, void *octets, size_t length, int flags)
 {
     struct stream *st = stream_of(s);
-    const bool wait = waits(s, flags);
-    const int own = (flags & (MSG_PEEK | MSG_WAITALL)) | (wait ? 0 : MSG_DONTWAIT);
-    const uint64_t until = wait ? limit(&st->receive_time) : 0;
+    const uint64_t until = waits(s, flags) ? limit(&st->receive_time) : 0;
     for (;;) {
-        const bool timed = wait && until != IW_WAIT_FOREVER;
-        const ssize_t got = iw_rsockets()->rrecv(st->rs, octets, length,
-                                                 timed ? (own & MSG_PEEK) | MSG_DONTWAIT : own);
+        const ssize_t got =
+            iw_rsockets()->rrecv(st->rs, octets, length, (flags & MSG_PEEK) | MSG_DONTWAIT);
         if (got > 0)
             return got;
-        if (got == 0)
+        if (got == 0) {
+            atomic_store(&st->ended, true);
             return is_lost(st) ? fail(ECONNRESET) : 0;
-        if (timed && errno == EAGAIN) {
-            if (wait_for(st, POLLIN, until) != 0)
-                return -1;
-        } else if (errno != EINTR || timed || !iw_wait_restarts()) {
-            return -1;
         }
+        if (errno != EAGAIN || until == 0 || wait_for(st, POLLIN, until) != 0)
+            return -1;
     }
+}
+
+static ssize_t receive_into(struct iw_socket *s, void *octets, size_t length, int flags)
+{
+    const bool all = (flags & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL && waits(s, flags);
+    ssize_t done = 0, got;
+    do {
+        got = receive_some(s, (char *)octets + done, length - (size_t)done, flags);
+        done += got > 0 ? got : 0;
+    } while (all && got > 0 && (size_t)done < length);
+    return done > 0 ? done : got;
 }
 
 /* MSG_TRUNC: TCP drops the octets. */
@@ -522,6 +531,14 @@ static ssize_t stream_receive(struct iw_socket *s, struct msghdr *m, int flags)
     return done;
 }
 
+/* rsend goes on after the peer has closed, as long as there is room. */
+static bool is_hung_up(const struct stream *st)
+{
+    struct pollfd one = {.fd = st->rs, .events = POLLOUT};
+    return atomic_load(&st->ended) && iw_wait(&one, 1, 0, NULL, true) > 0 &&
+           (one.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 static ssize_t cannot_send(struct stream *st, int flags)
 {
     const bool first = !atomic_exchange(&st->broken, true);
@@ -537,21 +554,16 @@ static ssize_t send_piece(struct iw_socket *s, const char *octets, size_t length
     struct stream *st = stream_of(s);
     const bool wait = waits(s, flags);
     const uint64_t until = wait ? limit(&st->send_time) : 0;
-    const bool timed = wait && until != IW_WAIT_FOREVER;
     size_t done = 0;
     while (done < length) {
-        const ssize_t sent = iw_rsockets()->rsend(st->rs, octets + done, length - done,
-                                                  wait && !timed ? 0 : MSG_DONTWAIT);
-        if (sent >= 0) {
+        const ssize_t sent =
+            iw_rsockets()->rsend(st->rs, octets + done, length - done, MSG_DONTWAIT);
+        if (sent > 0)
             done += (size_t)sent;
-            if (!wait)
-                break;
-        } else if (timed && errno == EAGAIN) {
-            if (wait_for(st, POLLOUT, until) != 0)
-                break;
-        } else if (errno != EINTR || timed || done > 0 || !iw_wait_restarts()) {
+        else if (errno != EAGAIN || !wait || wait_for(st, POLLOUT, until) != 0)
             break;
-        }
+        if (!wait)
+            break;
     }
     if (done > 0)
         return (ssize_t)done;
@@ -568,7 +580,7 @@ static ssize_t stream_send(struct iw_socket *s, const struct msghdr *m, int flag
         return fail(EOPNOTSUPP);
     if (be_connected(s, flags) != 0)
         return -1;
-    if (atomic_load(&stream_of(s)->write_shut))
+    if (atomic_load(&stream_of(s)->write_shut) || is_hung_up(stream_of(s)))
         return cannot_send(stream_of(s), flags);
     for (size_t i = 0; i < m->msg_iovlen; i++) {
         size_t length = m->msg_iov[i].iov_len;
@@ -734,6 +746,8 @@ static short stream_finish(struct iw_socket *s, short events, const struct pollf
         (void)finish_connect(st, wait->revents);
     if (atomic_load(&st->state) == FAILED)
         return (short)((events & (IN | OUT | POLLRDHUP)) | POLLERR | POLLHUP);
+    if ((wait->revents & (POLLHUP | POLLERR)) != 0)
+        atomic_store(&st->ended, true);
     if ((wait->revents & (POLLIN | POLLHUP | POLLERR)) != 0)
         found |= (short)(events & IN);
     if ((wait->revents & (POLLOUT | POLLHUP | POLLERR)) != 0)

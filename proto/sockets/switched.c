@@ -68,7 +68,8 @@ struct iw_switched *iw_switched_create(int fd)
         return NULL;
     s->in.fd = s->out.fd = s->work.fd = s->left.fd = s->both = -1;
     s->tcp = iw_switched_duplicate(fd);
-    s->rx = (struct iw_switched_ring){.octets = malloc(IW_SWITCHED_RX), .size = IW_SWITCHED_RX};
+    /* A peer's Send may leave out octets (RFC 5041 §5.2: any MO): nothing of ours is read there. */
+    s->rx = (struct iw_switched_ring){.octets = calloc(1, IW_SWITCHED_RX), .size = IW_SWITCHED_RX};
     s->tx = (struct iw_switched_ring){.octets = malloc(IW_SWITCHED_TX), .size = IW_SWITCHED_TX};
     LIST_INIT(&s->regions);
     if (s->tcp >= 0 && open_event(&s->in) && open_event(&s->out) && open_event(&s->work) &&
