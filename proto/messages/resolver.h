@@ -10,8 +10,10 @@
  *
  * What the net can make a resolver spend is bounded: it keeps nothing of a stranger's but an answer
  * to a question of its own, in a table of IW_RESOLVER_KNOWN_MOST numbers with at most
- * IW_RESOLVER_CLAIMANTS answers each; it answers at most IW_RESOLVER_ANSWERS_MOST datagrams per
- * second, IW_RESOLVER_SOURCE_MOST per source address, and an answer is as long as its question.
+ * IW_RESOLVER_CLAIMANTS answers each; it looks at
+ * at most IW_RESOLVER_ANSWERS_MOST datagrams per second, IW_RESOLVER_SOURCE_MOST per source
+ * address, and an answer is as long as its question. Its own questions and claims are at most
+ * IW_RESOLVER_ASKED_MOST per second; others wait.
  */
 
 #include <stdbool.h>
@@ -27,8 +29,9 @@ enum {
     IW_RESOLVER_CLAIMANTS = 4,
     IW_RESOLVER_CLAIMS_MOST = 65536,
     IW_RESOLVER_HOSTS_MOST = 64,
-    IW_RESOLVER_ANSWERS_MOST = 16384,
-    IW_RESOLVER_SOURCE_MOST = 4096,
+    IW_RESOLVER_ANSWERS_MOST = 32768,
+    IW_RESOLVER_SOURCE_MOST = 8192,
+    IW_RESOLVER_ASKED_MOST = 8192,
     IW_RESOLVER_KEY_LEAST = 16, /* octets */
     IW_RESOLVER_KEY_MOST = 1024
 };
@@ -89,14 +92,14 @@ void iw_resolver_close(struct iw_resolver *r);
  * not 0; an unspecified address stands for that of this host on the asker's side). `instance`
  * tells this process from every other one: random, not 0. Waits claim_ms for objections. Returns 0,
  * or -1 with errno: EADDRINUSE if another process has it and lives, or if this resolver has it;
- * EINVAL, ENOMEM, ENOSPC beyond IW_RESOLVER_CLAIMS_MOST, or what the port's socket() or bind()
- * said. */
+ * EINVAL, ENOMEM, ENOSPC beyond IW_RESOLVER_CLAIMS_MOST, EBUSY if another program has the port
+ * for itself, or what the port's socket() or bind() said. */
 int iw_resolver_claim(struct iw_resolver *r, uint32_t number, const struct sockaddr *at,
                       uint64_t instance);
 /* Gives a number up. Returns 0, or -1 with errno ENOENT. */
 int iw_resolver_disclaim(struct iw_resolver *r, uint32_t number);
 /* Returns true if another process answers for a number that this resolver has claimed, as far as
- * was seen in the last 40 s. */
+ * was seen in the last 50 s. */
 bool iw_resolver_intruded(struct iw_resolver *r, uint32_t number);
 
 /* Finds where a number is: from the table, else asks and waits up to timeout_ms (-1: for ever).
