@@ -25,6 +25,7 @@
     X(int, connect, (int, const struct sockaddr *, socklen_t))                                     \
     X(int, setrlimit, (__rlimit_resource_t, const struct rlimit *))                                \
     X(int, setrlimit64, (__rlimit_resource_t, const struct rlimit64 *))                            \
+    X(int, sched_yield, (void))                                                                    \
     X(int, prctl, (int, ...))                                                                      \
     X(void, _exit, (int))                                                                          \
     X(int, eventfd, (unsigned, int))                                                               \

@@ -6,6 +6,7 @@
 #include "rsocket_wait.h"
 
 #include "libc_next.h"
+#include "rsocket_lock.h"
 #include "rsocket_made.h"
 #include "rsockets.h"
 
@@ -154,7 +155,9 @@ bool iw_wait_in_rpoll(struct pollfd *list, nfds_t count, int ms, int *result)
     if (w == NULL || ms == 0)
         return false;
     const uint64_t again = iw_wait_until_ms(ms);
+    const bool paused = iw_rsocket_pause();
     *result = wait_at_gate(list, count, again < w->until ? again : w->until, w->mask);
+    iw_rsocket_resume(paused);
     if (*result == 0 && iw_wait_now() >= w->until) {
         errno = TIME_OVER;
         *result = -1;
@@ -174,7 +177,9 @@ int iw_wait(struct pollfd *list, nfds_t count, uint64_t until, const sigset_t *m
             return -1;
         waiting = &w;
         iw_made_in_rpoll(true);
+        iw_rsocket_lock();
         result = iw_rsockets()->rpoll(list, count, look ? 0 : -1);
+        iw_rsocket_unlock();
         iw_made_in_rpoll(false);
         waiting = NULL;
         leave();
