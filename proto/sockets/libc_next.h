@@ -73,6 +73,8 @@
     X(int, epoll_pwait2,                                                                           \
       (int, struct epoll_event *, int, const struct timespec *, const sigset_t *))                 \
     X(int, close, (int))                                                                           \
+    X(int, close_range, (unsigned, unsigned, int))                                                 \
+    X(void, closefrom, (int))                                                                      \
     X(int, dup, (int))                                                                             \
     X(int, dup2, (int, int))                                                                       \
     X(int, dup3, (int, int, int))                                                                  \
