@@ -428,6 +428,7 @@ void iw_relay_in_parent(void)
 
 void iw_relay_in_child(void)
 {
+    iw_relay_none();
     if (parent_fd >= 0)
         (void)iw_libc()->close(parent_fd);
     if (meeting[0] >= 0)
