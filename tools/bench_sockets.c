@@ -110,7 +110,11 @@ static void put(int fd, size_t octets)
 {
     struct iw_sockets_completion done;
     const struct iovec piece = {.iov_base = source, .iov_len = octets};
-    const struct iw_sockets_request request = {.operation = IW_SOCKETS_OP_WRITE, .pieces = &piece, .piece_count = 1, .stag = peer.stag, .to = peer.to};
+    const struct iw_sockets_request request = {.operation = IW_SOCKETS_OP_WRITE,
+                                               .pieces = &piece,
+                                               .piece_count = 1,
+                                               .stag = peer.stag,
+                                               .to = peer.to};
     if (iw_sockets_post(fd, &request) != 0)
         fail("iw_sockets_post");
     if (iw_sockets_poll(fd, &done, 1, -1) != 1 || done.error != 0)

@@ -11,6 +11,7 @@ return {
   revision = 2, -- cm.c: mpa_rev = 2 (parameter; 1: no RFC 6581). Reset, an initiator tries again with revision 1
   crc = "on", -- cm.c: crc_enabled = 1 (parameter); used if either end asks for it
   markers = "off", -- cm.c: markers_enabled = 0 (parameter); a peer that asks for them gets them (xmit_marker_enabled)
+  longest_timer = 61, -- cm.c: ep_timeout_secs = 60 (parameter), and what the driver takes to act upon it
   can = {
     "enhanced",
     "peer_to_peer", -- cm.c: peer2peer = 1 (parameter)

@@ -15,6 +15,7 @@ return {
   revision = 2, -- cm.h: IRDMA_CM_DEFAULT_MPA_VER = 2
   crc = "on", -- cm.c, irdma_build_mpa_v1: C is set in each start-up frame
   markers = "off", -- cm.c, irdma_build_mpa_v2: M only with iw_ooo, which nothing sets; a peer that asks for Markers gets them (snd_mark_en)
+  -- longest_timer: cm.c has no timer for a start-up that does not go on. Put one here if the device turns out to have it.
   can = {
     -- cm.c, irdma_negotiate_mpa_v2_ird_ord: an enhanced Request without A, or with neither B, C nor D, is refused (EOPNOTSUPP), so that cases
     -- with an enhanced start-up that is not peer-to-peer are expected to fail.

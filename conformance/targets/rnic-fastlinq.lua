@@ -12,6 +12,7 @@ return {
   revision = 2, -- qed_iwarp_setup: mpa_rev = MPA_NEGOTIATION_TYPE_ENHANCED
   crc = "on", -- QED_IWARP_PARAM_CRC_NEEDED = 1
   markers = "off", -- the drivers know none; what the firmware does is not documented there
+  -- longest_timer: qed_iwarp.c knows a time-out of the firmware (IWARP_CONN_ERROR_MPA_TIMEOUT), but not how long it is: put it here if you know it.
   can = {
     "enhanced",
     "peer_to_peer", -- QED_IWARP_PARAM_P2P = 1

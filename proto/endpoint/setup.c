@@ -101,6 +101,21 @@ void iw_endpoint_begin(struct iw_endpoint *ep, uint64_t now)
         ep->deadline = iw_ep_after(ep, ep->config.startup_timeout);
 }
 
+size_t iw_endpoint_startup_left(const struct iw_endpoint *ep)
+{
+    const struct iw_mpa_startup *s = &ep->startup;
+    if (ep->phase != IW_PHASE_STARTUP || s->state == IW_MPA_REQUESTED)
+        return 0;
+    if (s->in_length < IW_MPA_STARTUP_HEADER)
+        return IW_MPA_STARTUP_HEADER - s->in_length;
+    return IW_MPA_STARTUP_HEADER + s->peer.pd_length - s->in_length;
+}
+
+bool iw_endpoint_rejected(const struct iw_endpoint *ep)
+{
+    return ep->startup.state == IW_MPA_REJECTED;
+}
+
 static void give_back(const struct iw_env *env, void *memory, size_t size)
 {
     if (memory != NULL)

@@ -51,6 +51,14 @@ static bool refuse(struct iw_mpa_startup *s, enum iw_check check, uint64_t pos, 
     return iw_switch_overstrict(s->switches, check) && fail(s, check, pos, got, want);
 }
 
+enum iw_mpa_sniffed iw_mpa_sniff(const uint8_t *octets, size_t length)
+{
+    for (size_t i = 0; i < length && i < IW_MPA_KEY_LENGTH; i++)
+        if (octets[i] != iw_mpa_request_key[i])
+            return IW_MPA_SNIFFED_OTHER;
+    return length < IW_MPA_KEY_LENGTH ? IW_MPA_SNIFFED_MORE : IW_MPA_SNIFFED_MPA;
+}
+
 /* Takes the part of the header that is here. It judges the key octet by octet, so that it does not
  * wait for a peer that speaks another protocol. */
 static size_t take_header(struct iw_mpa_startup *s, const uint8_t *data, size_t length)

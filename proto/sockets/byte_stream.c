@@ -3,6 +3,7 @@
 
 #include "epoll_set.h"
 #include "libc_next.h"
+#include "mixed_listener.h"
 #include "rsocket_made.h"
 #include "rsocket_wait.h"
 #include "rsockets.h"
@@ -21,10 +22,13 @@
 /* What one call moves at most, as in Linux. */
 #define MOST ((size_t)0x7ffff000)
 
+enum { FALL_BACK = 3000 }; /* ms */
+
 enum stream_state { CONNECTING, CONNECTED, LISTENING, FAILED };
 
 struct stream {
     int rs;            /* the rsocket, which blocks unless a call says otherwise */
+    int plain, both;   /* of a mixed listener: its TCP connections; wakes for these or the queue */
     int queue[2];      /* of a listener; -1: not known */
     int waiting;       /* what a wait waits for: of a listener its queue, else the rsocket */
     _Atomic int state; /* enum stream_state */
@@ -210,7 +214,7 @@ static struct iw_socket *make_stream(int fd, int rs, enum stream_state state)
         return NULL;
     }
     st->rs = st->waiting = rs;
-    st->queue[0] = st->queue[1] = -1;
+    st->queue[0] = st->queue[1] = st->plain = st->both = -1;
     atomic_store(&st->state, state);
     copy_timeouts(fd, st);
     const int flags = iw_libc()->fcntl(fd, F_GETFL);
@@ -228,11 +232,19 @@ static void close_rsocket(int rs)
     errno = saved;
 }
 
-int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length)
+/* The attempt by iWARP is over, and the socket still what it was. Of the many reasons why a peer
+ * may take no iWARP connection TCP shows those that concern it, too. */
+static int connect_plainly(int fd, const struct sockaddr *to, socklen_t length)
+{
+    iw_socket_make_plain(fd);
+    return iw_libc()->connect(fd, to, length);
+}
+
+int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length, bool fallback)
 {
     const int rs = open_rsocket(to->sa_family);
     if (rs < 0)
-        return -1;
+        return fallback ? connect_plainly(fd, to, length) : -1;
     copy_options(fd, rs);
     /* Never a blocking one: rsockets 44 would not notice the death of its peer. */
     int pair[2];
@@ -242,22 +254,23 @@ int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length)
     iw_made_end(pair);
     if (!begun) {
         close_rsocket(rs);
-        return -1;
+        return fallback ? connect_plainly(fd, to, length) : -1;
     }
     struct iw_socket *s = make_stream(fd, rs, CONNECTING);
     if (s == NULL)
         return -1;
     iw_epoll_take(fd);
+    if (fallback) {
+        const bool connected = go_on(s, iw_wait_until_ms(FALL_BACK)) == 0;
+        iw_socket_put(s);
+        return connected ? 0 : connect_plainly(fd, to, length);
+    }
     const bool wait = !atomic_load(&s->nonblocking);
     int result = go_on(s, wait ? limit(&stream_of(s)->send_time) : 0);
     while (wait && result != 0 && errno == EINTR && iw_wait_restarts())
         result = go_on(s, limit(&stream_of(s)->send_time));
-    if (result != 0 && errno != EINPROGRESS && errno != EINTR) { /* plain again: it may try anew */
-        iw_epoll_give(fd);
-        struct iw_socket *same = iw_socket_detach(fd);
-        if (same != NULL)
-            iw_socket_put(same);
-    }
+    if (result != 0 && errno != EINPROGRESS && errno != EINTR)
+        iw_socket_make_plain(fd); /* which may try anew */
     iw_socket_put(s);
     return result;
 }
@@ -269,11 +282,8 @@ static int stream_connect(struct iw_socket *s, int fd, const struct sockaddr *to
     if (state == CONNECTED || state == LISTENING)
         return fail(EISCONN);
     if (state == FAILED && atomic_load(&st->error) == 0) { /* which is known: another attempt */
-        iw_epoll_give(fd);
-        struct iw_socket *same = iw_socket_detach(fd);
-        if (same != NULL)
-            iw_socket_put(same);
-        return iw_byte_stream_connect(fd, to, length);
+        iw_socket_make_plain(fd);
+        return iw_byte_stream_connect(fd, to, length, false);
     }
     if (go_on(s, atomic_load(&s->nonblocking) ? 0 : limit(&st->send_time)) == 0)
         return 0;
@@ -282,7 +292,17 @@ static int stream_connect(struct iw_socket *s, int fd, const struct sockaddr *to
 
 /* ---- listening ---- */
 
-int iw_byte_stream_listen(int fd, int backlog)
+/* Waits for plain TCP, too. Returns 0, or -1 with errno set. */
+static int mix(struct stream *st, int plain)
+{
+    if (plain < 0 || st->queue[0] < 0)
+        return -1;
+    st->plain = plain;
+    st->waiting = st->both = iw_mixed_wait(st->queue[0], plain);
+    return st->both >= 0 ? 0 : -1;
+}
+
+int iw_byte_stream_listen(int fd, int backlog, unsigned mixed)
 {
     struct sockaddr_storage at = {.ss_family = AF_UNSPEC};
     socklen_t length = sizeof(at);
@@ -296,23 +316,35 @@ int iw_byte_stream_listen(int fd, int backlog)
     if (rs < 0)
         return -1;
     copy_options(fd, rs);
+    if (mixed != 0 && iw_mixed_begin(mixed) != 0) {
+        close_rsocket(rs);
+        return -1;
+    }
     int queue[2];
     iw_made_begin();
     const bool listens =
         copy_address(fd, rs) == 0 && iw_rsockets()->rlisten(rs, backlog > 0 ? backlog : 1) == 0;
     iw_made_end(queue);
-    if (!listens) {
+    const int error = errno, plain = mixed != 0 ? iw_mixed_end() : -1;
+    struct iw_socket *s = NULL;
+    if (listens)
+        s = make_stream(fd, rs, LISTENING);
+    else
         close_rsocket(rs);
-        return -1;
+    if (s == NULL) {
+        if (plain >= 0)
+            iw_libc()->close(plain);
+        return listens ? -1 : fail(error);
     }
-    struct iw_socket *s = make_stream(fd, rs, LISTENING);
-    if (s == NULL)
-        return -1;
     stream_of(s)->waiting = queue[0] >= 0 ? queue[0] : rs;
     memcpy(stream_of(s)->queue, queue, sizeof(queue));
-    iw_epoll_take(fd);
+    const int result = mixed != 0 ? mix(stream_of(s), plain) : 0;
+    if (result == 0)
+        iw_epoll_take(fd);
+    else
+        iw_socket_make_plain(fd);
     iw_socket_put(s);
-    return 0;
+    return result;
 }
 
 static int stream_listen(struct iw_socket *s, int fd, int backlog)
@@ -347,6 +379,9 @@ static int stream_accept(struct iw_socket *s, struct sockaddr *from, socklen_t *
         return fail(EINVAL);
     const uint64_t until = waits(s, 0) ? limit(&st->receive_time) : 0;
     for (;;) {
+        const int plain = st->plain >= 0 ? iw_mixed_accept(st->plain, from, length, flags) : -1;
+        if (plain >= 0)
+            return plain;
         int pair[2];
         iw_made_begin();
         const int rs = iw_rsockets()->raccept(st->rs, NULL, NULL);
@@ -575,6 +610,10 @@ static void stream_close(struct iw_socket *s)
      */
     if (atomic_load(&s->hold) == IW_HOLD_OURS || !s->inherited)
         close_rsocket(st->rs);
+    if (st->plain >= 0)
+        iw_libc()->close(st->plain);
+    if (st->both >= 0)
+        iw_libc()->close(st->both);
     free(st);
 }
 
@@ -727,7 +766,10 @@ static enum iw_fork stream_before_fork(struct iw_socket *s, int *file)
 /* Connections that wait in the queue are the parent's. */
 static void stream_in_child(struct iw_socket *s)
 {
-    iw_made_own_pair(stream_of(s)->queue);
+    const struct stream *st = stream_of(s);
+    iw_made_own_pair(st->queue);
+    if (st->both >= 0)
+        iw_mixed_wait_again(st->both, st->queue[0], st->plain);
 }
 
 static void stream_take(struct iw_socket *s)

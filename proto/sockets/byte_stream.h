@@ -8,10 +8,11 @@
 #include "descriptors.h"
 
 /* Has `fd`, a stream socket that is not connected, connect by iWARP. Returns what connect returns.
- */
-int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length);
-/* Has `fd` listen for iWARP connections at the address that it is bound to. Returns what listen
- * returns. */
-int iw_byte_stream_listen(int fd, int backlog);
+ * With `fallback` it waits for the outcome for 3 s at most, even if the socket does not block, and
+ * connects by TCP if that is not a success. */
+int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length, bool fallback);
+/* Has `fd` listen for iWARP connections at the address that it is bound to. `mixed`, not 0: takes
+ * plain TCP, too (mixed_listener.h), after so many ms of silence. Returns what listen returns. */
+int iw_byte_stream_listen(int fd, int backlog, unsigned mixed);
 
 #endif

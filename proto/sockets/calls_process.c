@@ -9,7 +9,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+enum { FEW = 16 }; /* descriptors that a sandbox leaves */
 
 static pid_t process; /* a child of vfork has its parent's memory, but is another process */
 static atomic_bool ended;
@@ -45,6 +48,18 @@ __attribute__((destructor)) static void end_by_exit(void)
 {
     end_all();
 }
+
+/* Without descriptors there will be no relay, either. */
+#define DEFINE_SETRLIMIT(name, type)                                                               \
+    IW_INTERPOSED int name(__rlimit_resource_t resource, const struct type *limit)                 \
+    {                                                                                              \
+        if (resource == RLIMIT_NOFILE && limit->rlim_cur < FEW)                                    \
+            iw_claim_in_sandbox();                                                                 \
+        return iw_libc()->name(resource, limit);                                                   \
+    }
+
+DEFINE_SETRLIMIT(setrlimit, rlimit)
+DEFINE_SETRLIMIT(setrlimit64, rlimit64)
 
 IW_INTERPOSED int prctl(int option, ...)
 {

@@ -5,17 +5,23 @@
 #include "epoll_set.h"
 #include "fork_claim.h"
 #include "libc_next.h"
+#include "mode_option.h"
 #include "rules_given.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
 
 IW_INTERPOSED int connect(int fd, const struct sockaddr *to, socklen_t length)
 {
     struct iw_socket *s = iw_socket_get(fd);
-    if (s == NULL)
-        return iw_rule_of_connect(fd, to, length, __builtin_return_address(0)) != NULL
-                   ? iw_byte_stream_connect(fd, to, length)
-                   : iw_libc()->connect(fd, to, length);
+    if (s == NULL) {
+        const struct iw_socket_rule *rule =
+            iw_rule_of_connect(fd, to, length, __builtin_return_address(0));
+        return rule != NULL ? iw_byte_stream_connect(fd, to, length, rule->fallback)
+                            : iw_libc()->connect(fd, to, length);
+    }
     const int result = iw_claim(s) ? s->ops->connect(s, fd, to, length) : -1;
     iw_socket_put(s);
     return result;
@@ -24,10 +30,11 @@ IW_INTERPOSED int connect(int fd, const struct sockaddr *to, socklen_t length)
 IW_INTERPOSED int listen(int fd, int backlog)
 {
     struct iw_socket *s = iw_socket_get(fd);
-    if (s == NULL)
-        return iw_rule_of_listen(fd, __builtin_return_address(0)) != NULL
-                   ? iw_byte_stream_listen(fd, backlog)
-                   : iw_libc()->listen(fd, backlog);
+    if (s == NULL) {
+        const struct iw_socket_rule *rule = iw_rule_of_listen(fd, __builtin_return_address(0));
+        return rule != NULL ? iw_byte_stream_listen(fd, backlog, rule->mixed ? rule->wait : 0)
+                            : iw_libc()->listen(fd, backlog);
+    }
     const int result = iw_claim(s) ? s->ops->listen(s, fd, backlog) : -1;
     iw_socket_put(s);
     return result;
@@ -76,12 +83,40 @@ IW_INTERPOSED int shutdown(int fd, int how)
     return result;
 }
 
+/* The option marks the TCP socket: what the program makes of it is kept here. */
+static bool is_timeout(int level, int name)
+{
+    return level == IPPROTO_TCP && name == TCP_USER_TIMEOUT;
+}
+
+static int get_timeout(const struct iw_socket *s, void *value, socklen_t *length)
+{
+    if (*length > sizeof(s->user_timeout))
+        *length = sizeof(s->user_timeout);
+    memcpy(value, &s->user_timeout, *length);
+    return 0;
+}
+
+static int set_timeout(struct iw_socket *s, const void *value, socklen_t length)
+{
+    if (length < sizeof(s->user_timeout)) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(&s->user_timeout, value, sizeof(s->user_timeout));
+    return 0;
+}
+
 IW_INTERPOSED int getsockopt(int fd, int level, int name, void *value, socklen_t *length)
 {
     struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL && level == SOL_TCP && name == IWARP_MODE)
+        return iw_mode_get_plain(fd, value, length);
     if (s == NULL)
         return iw_libc()->getsockopt(fd, level, name, value, length);
-    const int result = s->ops->get_option(s, fd, level, name, value, length);
+    const int result = is_timeout(level, name)
+                           ? get_timeout(s, value, length)
+                           : s->ops->get_option(s, fd, level, name, value, length);
     iw_socket_put(s);
     return result;
 }
@@ -89,9 +124,13 @@ IW_INTERPOSED int getsockopt(int fd, int level, int name, void *value, socklen_t
 IW_INTERPOSED int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
 {
     struct iw_socket *s = iw_socket_get(fd);
+    if (s == NULL && level == SOL_TCP && name == IWARP_MODE)
+        return iw_mode_set(fd, value, length);
     if (s == NULL)
         return iw_libc()->setsockopt(fd, level, name, value, length);
-    const int result = s->ops->set_option(s, fd, level, name, value, length);
+    const int result = is_timeout(level, name)
+                           ? set_timeout(s, value, length)
+                           : s->ops->set_option(s, fd, level, name, value, length);
     iw_socket_put(s);
     return result;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "descriptors.h"
 
+#include "epoll_set.h"
+#include "exec_lost.h"
 #include "fork_claim.h"
 
 #include <errno.h>
@@ -59,6 +61,7 @@ struct iw_socket *iw_socket_create(const struct iw_socket_ops *ops, void *state,
     atomic_store(&s->numbers, 0);
     atomic_store(&s->hold, IW_HOLD_OURS);
     s->claim = NULL;
+    s->user_timeout = 0;
     s->inherited = s->relayed = false;
     atomic_store(&s->uses, 1);
     return s;
@@ -103,7 +106,8 @@ int iw_socket_attach(int fd, struct iw_socket *s)
         return -1;
     }
     atomic_fetch_add(&s->uses, 1);
-    atomic_fetch_add(&s->numbers, 1);
+    if (atomic_fetch_add(&s->numbers, 1) == 0)
+        iw_exec_mark(fd);
     int known = atomic_load(&highest);
     while (known < fd && !atomic_compare_exchange_weak(&highest, &known, fd))
         ;
@@ -125,4 +129,16 @@ struct iw_socket *iw_socket_detach(int fd)
     if (s != NULL)
         atomic_fetch_sub(&s->numbers, 1);
     return s;
+}
+
+void iw_socket_make_plain(int fd)
+{
+    const int saved = errno;
+    iw_epoll_give(fd);
+    struct iw_socket *s = iw_socket_detach(fd);
+    if (s != NULL) {
+        iw_exec_unmark(fd, s->user_timeout);
+        iw_socket_put(s);
+    }
+    errno = saved;
 }

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -22,6 +23,8 @@
 /* X(result, name, parameters) */
 #define IW_LIBC_FUNCTIONS(X)                                                                       \
     X(int, connect, (int, const struct sockaddr *, socklen_t))                                     \
+    X(int, setrlimit, (__rlimit_resource_t, const struct rlimit *))                                \
+    X(int, setrlimit64, (__rlimit_resource_t, const struct rlimit64 *))                            \
     X(int, prctl, (int, ...))                                                                      \
     X(void, _exit, (int))                                                                          \
     X(int, eventfd, (unsigned, int))                                                               \

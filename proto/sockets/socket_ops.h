@@ -95,6 +95,7 @@ struct iw_socket {
     struct iw_claim *claim;   /* shared by the processes; NULL: never forked */
     bool relayed;             /* the parent has the connection */
     bool inherited;           /* made by a parent of this process */
+    unsigned user_timeout;    /* TCP_USER_TIMEOUT, which marks the TCP socket (exec_lost.h) */
     bool visited;             /* by a walk over all sockets */
     int family;               /* AF_INET or AF_INET6 */
     struct iw_socket *next_free;

@@ -7,7 +7,9 @@
 #include <string.h>
 
 static struct iw_verbs_fork fork_functions;
-static bool found;
+static struct iw_verbs_mixed mixed_functions;
+static bool found, found_mixed;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static bool find(void *function, size_t size, const char *name)
 {
@@ -22,11 +24,19 @@ static void find_all(void)
     found = find(&f->keep, sizeof(f->keep), "iwarp_fork_keep") &&
             find(&f->take, sizeof(f->take), "iwarp_fork_take") &&
             find(&f->leave, sizeof(f->leave), "iwarp_fork_leave");
+    struct iw_verbs_mixed *m = &mixed_functions;
+    found_mixed = find(&m->begin, sizeof(m->begin), "iwarp_mixed_begin") &&
+                  find(&m->end, sizeof(m->end), "iwarp_mixed_end");
 }
 
 const struct iw_verbs_fork *iw_verbs_fork(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_all);
     return found ? &fork_functions : NULL;
+}
+
+const struct iw_verbs_mixed *iw_verbs_mixed(void)
+{
+    pthread_once(&once, find_all);
+    return found_mixed ? &mixed_functions : NULL;
 }

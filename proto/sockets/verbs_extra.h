@@ -2,7 +2,7 @@
 #ifndef IW_SOCKETS_VERBS_EXTRA_H
 #define IW_SOCKETS_VERBS_EXTRA_H
 
-/* What our libibverbs.so.1 can do and no other: verbs/fork_keep.h. */
+/* What our libibverbs.so.1 can do and no other: verbs/fork_keep.h, verbs/mixed_listen.h. */
 
 #include <stddef.h>
 
@@ -12,7 +12,13 @@ struct iw_verbs_fork {
     int (*leave)(int file);
 };
 
-/* Returns the functions, or NULL if the verbs are not ours. */
+struct iw_verbs_mixed {
+    int (*begin)(unsigned wait_ms);
+    int (*end)(void);
+};
+
+/* Return the functions, or NULL if the verbs are not ours. */
 const struct iw_verbs_fork *iw_verbs_fork(void);
+const struct iw_verbs_mixed *iw_verbs_mixed(void);
 
 #endif

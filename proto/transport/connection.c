@@ -63,10 +63,10 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
 
 int iw_connection_arm(struct iw_connection *c, int operation)
 {
-    uint32_t events = (c->connecting || c->read_done ? 0 : EPOLLIN) |
+    uint32_t events = (c->connecting || c->read_done || c->held ? 0 : EPOLLIN) |
                       (c->connecting || (c->stalled && !c->write_broken) ? EPOLLOUT : 0);
     struct epoll_event e = {.events = events, .data.ptr = &c->source};
-    if (operation == EPOLL_CTL_MOD && events == c->armed)
+    if (operation == EPOLL_CTL_MOD && (events == c->armed || c->parted))
         return 0;
     c->armed = events;
     c->source.reactor->calls++;
@@ -190,6 +190,13 @@ static ssize_t receive_guess(struct iw_connection *c, void *at, size_t room, int
     return n;
 }
 
+/* What follows the peer's start-up frame is the caller's if the start-up is rejected. */
+static size_t most(const struct iw_connection *c)
+{
+    const size_t left = c->keep && !c->streaming ? iw_endpoint_startup_left(c->ep) : 0;
+    return left > 0 ? left : IW_TRANSPORT_READ;
+}
+
 /* Receives into the reactor's buffer like recv, but payload with a landing goes there. */
 static ssize_t receive_into(struct iw_connection *c, int flags, struct received *got)
 {
@@ -203,7 +210,7 @@ static ssize_t receive_into(struct iw_connection *c, int flags, struct received 
     if (guess > 0)
         return receive_guess(c, at, guess, flags, got);
     if (room == 0) {
-        ssize_t n = recv(c->fd, r->buffer, IW_TRANSPORT_READ, flags);
+        ssize_t n = recv(c->fd, r->buffer, most(c), flags);
         got->length = n > 0 ? (size_t)n : 0;
         iw_tap_octets(c, false, &(struct iw_iov){r->buffer, got->length}, 1, got->length);
         return n;
@@ -220,7 +227,7 @@ static ssize_t receive_into(struct iw_connection *c, int flags, struct received 
 }
 
 /* Returns false if there was nothing to read. */
-static bool receive(struct iw_connection *c, int flags)
+static bool receive_once(struct iw_connection *c, int flags)
 {
     struct received got;
     ssize_t n = receive_into(c, flags, &got);
@@ -240,6 +247,24 @@ static bool receive(struct iw_connection *c, int flags)
     } else {
         return false;
     }
+    return true;
+}
+
+static bool awaits_answer(const struct iw_connection *c)
+{
+    return iw_endpoint_requested(c->ep) != NULL && iw_endpoint_agreed(c->ep) == NULL;
+}
+
+static bool receive(struct iw_connection *c, int flags)
+{
+    const bool exact = c->keep && iw_endpoint_startup_left(c->ep) > 0;
+    if (c->held)
+        return false;
+    if (!receive_once(c, flags))
+        return false;
+    /* Octets that are here before the Reply are the peer's fault, whatever the Reply will be. */
+    if (exact && !c->source.dead && !c->read_done && awaits_answer(c))
+        (void)receive_once(c, MSG_DONTWAIT);
     return true;
 }
 
@@ -382,6 +407,9 @@ void iw_connection_serve(struct iw_connection *c, bool tick)
     transmit(c);
     enum iw_want want = iw_endpoint_want(c->ep);
     bool drained = want != IW_WANT_NOTHING && nothing_left(c);
+    const bool left = c->keep && want == IW_WANT_FIN && drained && iw_endpoint_rejected(c->ep);
+    if (left)
+        want = IW_WANT_CLOSE;
     if (want == IW_WANT_FIN && drained && c->stream_length == 0 && !c->fin_sent &&
         !c->write_broken && !c->connecting) {
         shutdown(c->fd, SHUT_WR);
@@ -409,13 +437,37 @@ void iw_connection_serve(struct iw_connection *c, bool tick)
     }
 }
 
+/* Epoll cannot be asked to say nothing of a broken connection, whose octets have to wait. */
+static void part(struct iw_connection *c)
+{
+    c->parted = true;
+    c->source.reactor->calls++;
+    epoll_ctl(c->source.reactor->epoll, EPOLL_CTL_DEL, c->fd, NULL);
+}
+
+void iw_connection_hold(struct iw_connection *c, bool hold)
+{
+    if (c->held == hold)
+        return;
+    c->held = hold;
+    if (c->parted && !hold) {
+        c->parted = false;
+        if (iw_connection_arm(c, EPOLL_CTL_ADD))
+            iw_connection_lose(c, errno);
+    }
+    iw_pending_add(c->source.reactor, c);
+}
+
 static void handle(struct iw_source *s, uint32_t events)
 {
     struct iw_connection *c = (struct iw_connection *)s;
     if (c->connecting) {
         iw_connection_progress(c);
     } else {
-        if (!c->read_done) {
+        if (c->held) {
+            if (events & (EPOLLHUP | EPOLLERR))
+                part(c);
+        } else if (!c->read_done) {
             if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
                 receive(c, MSG_DONTWAIT);
         } else if (events & (EPOLLHUP | EPOLLERR)) {
@@ -432,7 +484,7 @@ static void ask(struct iw_source *s)
 {
     struct iw_connection *c = (struct iw_connection *)s;
     bool waiting = c->stalled;
-    if (c->fd < 0 || c->connecting || c->read_done)
+    if (c->fd < 0 || c->connecting || c->read_done || c->held)
         return;
     c->stalled = false;
     if ((receive(c, MSG_DONTWAIT) || waiting) && !s->dead)
@@ -482,7 +534,7 @@ static bool receive_waiting(struct iw_connection *c, int timeout_ms)
 static bool wait_alone(struct iw_source *s, int timeout_ms)
 {
     struct iw_connection *c = (struct iw_connection *)s;
-    if (c->fd < 0 || c->connecting || c->read_done || c->stalled)
+    if (c->fd < 0 || c->connecting || c->read_done || c->stalled || c->held)
         return false;
     if ((timeout_ms == 0 ? receive(c, MSG_DONTWAIT) : receive_waiting(c, timeout_ms)) && !s->dead)
         iw_connection_serve(c, false);
@@ -490,28 +542,6 @@ static bool wait_alone(struct iw_source *s, int timeout_ms)
 }
 
 /* ---- the caller's side ---- */
-
-struct iw_endpoint *iw_connection_endpoint(const struct iw_connection *c)
-{
-    return c->ep;
-}
-
-void *iw_connection_context(const struct iw_connection *c)
-{
-    return c->context;
-}
-
-void iw_connection_set_context(struct iw_connection *c, void *context)
-{
-    c->context = context;
-}
-
-void iw_connection_kick(struct iw_connection *c)
-{
-    if (c->parked)
-        return;
-    iw_pending_add(c->source.reactor, c);
-}
 
 void iw_connection_flush(struct iw_connection *c)
 {
@@ -526,52 +556,13 @@ void iw_connection_flush(struct iw_connection *c)
     iw_reactor_stepped(r);
 }
 
-int iw_connection_remake(struct iw_connection *c, const struct iw_endpoint_config *endpoint)
-{
-    struct iw_endpoint_config config = *endpoint;
-    config.in_place = c->tap == NULL;
-    return iw_endpoint_remake(&c->ep, &config, iw_transport_now());
-}
-
-int iw_connection_error(const struct iw_connection *c)
-{
-    return c->error;
-}
-
-void iw_connection_local(const struct iw_connection *c, char *text)
-{
-    iw_address_numeric(&c->local.any, sizeof(c->local), text, IW_TRANSPORT_TEXT);
-}
-
-void iw_connection_remote(const struct iw_connection *c, char *text)
-{
-    if (c->name != NULL)
-        snprintf(text, IW_TRANSPORT_TEXT, "%s", c->name);
-    else
-        iw_address_numeric(&c->remote.any, sizeof(c->remote), text, IW_TRANSPORT_TEXT);
-}
-
-void iw_connection_addresses(const struct iw_connection *c, struct sockaddr_storage *local,
-                             struct sockaddr_storage *remote)
-{
-    if (local != NULL) {
-        memset(local, 0, sizeof(*local));
-        memcpy(local, &c->local, sizeof(c->local));
-    }
-    if (remote != NULL) {
-        memset(remote, 0, sizeof(*remote));
-        memcpy(remote, &c->remote, sizeof(c->remote));
-    }
-}
-
 void iw_connection_destroy(struct iw_connection *c)
 {
     if (c == NULL || c->ending || c->source.dead)
         return;
     struct iw_reactor *r = c->source.reactor;
     if (c->parked) { /* it may be another process's: not a word */
-        close(c->fd);
-        c->fd = -1;
+        iw_connection_leave(c);
         iw_tap_closed(c, false);
         (void)iw_source_add(r, &c->source, -1, 0);
     }

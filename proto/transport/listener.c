@@ -16,6 +16,7 @@
 
 enum { BACKLOG = 4096, LIMIT = 1024 };
 #define RETRY_AFTER UINT64_C(1000000000) /* ns, when descriptors or memory have run out */
+#define SNIFF_AGAIN UINT64_C(20000000)   /* ns, when too many are undecided */
 
 static void set_paused(struct iw_listener *l, bool paused, uint64_t resume_at)
 {
@@ -44,7 +45,7 @@ void iw_listener_forget(struct iw_connection *c)
         iw_listener_resume(l);
 }
 
-static void admit(struct iw_listener *l, int fd)
+void iw_listener_admit(struct iw_listener *l, int fd)
 {
     const struct iw_listener_config *config = &l->config;
     struct iw_endpoint_config endpoint = config->endpoint;
@@ -73,9 +74,17 @@ static void handle(struct iw_source *s, uint32_t events)
         set_paused(l, true, UINT64_MAX);
         return;
     }
+    if (l->config.sniff > 0 && l->source.reactor->sniffed >= IW_TRANSPORT_SNIFFED) {
+        set_paused(l, true, iw_transport_now() + SNIFF_AGAIN);
+        return;
+    }
     int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
-    if (fd >= 0)
-        admit(l, fd);
+    if (fd >= 0 && l->config.sniff == 0)
+        iw_listener_admit(l, fd);
+    else if (fd >= 0 && !iw_sniff_begin(l, fd))
+        close(fd);
+    else if (fd >= 0)
+        return;
     else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
         set_paused(l, true, iw_transport_now() + RETRY_AFTER);
     /* else EAGAIN, or the client is gone again */
@@ -205,6 +214,7 @@ void iw_listener_destroy(struct iw_listener *l)
 {
     if (l == NULL || l->source.dead)
         return;
+    iw_sniff_drop(l);
     if (l->parked) {
         close(l->fd);
         free(l);

@@ -47,6 +47,8 @@ static bool put_on(struct iw_connection *c, struct iw_reactor *r)
 
 bool iw_connection_unpark(struct iw_connection *c, struct iw_reactor *r)
 {
+    if (c->fd < 0)
+        return iw_connection_part(c, r);
     if (!put_on(c, r))
         return false;
     c->stalled = false;
@@ -59,11 +61,19 @@ bool iw_connection_part(struct iw_connection *c, struct iw_reactor *r)
 {
     if (!put_on(c, r))
         return false;
-    close(c->fd);
+    if (c->fd >= 0)
+        close(c->fd);
     c->fd = -1;
     iw_tap_closed(c, false);
     iw_connection_lose(c, ECONNABORTED);
     return true;
+}
+
+void iw_connection_leave(struct iw_connection *c)
+{
+    if (c->parked && c->fd >= 0)
+        close(c->fd);
+    c->fd = c->parked ? -1 : c->fd;
 }
 
 void iw_listener_park(struct iw_listener *l)

@@ -181,6 +181,9 @@ static uint64_t next_deadline(const struct iw_reactor *r)
          l = LIST_NEXT(l, entry))
         if (l->paused && l->resume_at < next)
             next = l->resume_at;
+    for (const struct iw_sniff *s = LIST_FIRST(&r->sniffs); s != NULL; s = LIST_NEXT(s, entry))
+        if (s->deadline < next)
+            next = s->deadline;
     return next;
 }
 
@@ -246,6 +249,7 @@ static void serve_deadlines(struct iw_reactor *r)
     for (struct iw_listener *l = LIST_FIRST(&r->listeners); l != NULL; l = LIST_NEXT(l, entry))
         if (l->paused && l->resume_at <= now)
             iw_listener_resume(l);
+    iw_sniff_tick(r, now);
 }
 
 static void ask_busily(struct iw_reactor *r)

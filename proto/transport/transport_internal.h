@@ -49,6 +49,17 @@ struct iw_listener {
     LIST_HEAD(, iw_connection) connections;
 };
 
+/* A connection of a listener that takes others than MPA, too, and that has not said which it is. */
+struct iw_sniff {
+    struct iw_source source;
+    int fd;
+    struct iw_listener *listener;
+    uint64_t deadline;
+    bool begun; /* the beginning of the key is here */
+    bool plain; /* it is not MPA's: to be offered again at the deadline */
+    LIST_ENTRY(iw_sniff) entry;
+};
+
 union iw_socket_name {
     struct sockaddr any;
     struct sockaddr_in v4;
@@ -70,6 +81,9 @@ struct iw_connection {
     bool pending;    /* on the reactor's list of connections to serve */
     bool ending;     /* in `ended` */
     bool streaming;  /* MPA has not been started */
+    bool keep;       /* TCP outlives a start-up that is rejected: iw_connection_keep */
+    bool held;       /* nothing is received: iw_connection_hold */
+    bool parted;     /* held, and out of epoll, which would report for ever that it is broken */
     bool parked;     /* off its reactor: no octets pass */
     uint8_t *stream; /* octets of streaming mode that are still to be sent */
     size_t stream_length;
@@ -100,6 +114,8 @@ struct iw_reactor {
     LIST_HEAD(, iw_source) live, dead;
     size_t live_count;
     LIST_HEAD(, iw_listener) listeners;
+    LIST_HEAD(, iw_sniff) sniffs;
+    unsigned sniffed; /* in that list */
     TAILQ_HEAD(, iw_connection) pending;
     size_t pending_count;
     struct iw_connection **heap; /* by deadline, earliest at [1] */
@@ -161,7 +177,18 @@ int iw_connection_send_stream(struct iw_connection *c);
 
 /* listener.c */
 void iw_listener_resume(struct iw_listener *l);
-/* Called when a connection is going: one more may come. */
+/* Makes a connection of MPA of an accepted socket, which it takes over. */
+void iw_listener_admit(struct iw_listener *l, int fd);
+
+/* sniff.c: looks at an accepted socket, which it takes over, until it is known what it is. Returns
+ * false, with nothing done, if too many are undecided or there is no memory. */
+bool iw_sniff_begin(struct iw_listener *l, int fd);
+/* Decides those whose time is over. */
+void iw_sniff_tick(struct iw_reactor *r, uint64_t now);
+/* The listener goes: resets those that it has not decided. */
+void iw_sniff_drop(struct iw_listener *l);
+
+/* listener.c: called when a connection is going: one more may come. */
 void iw_listener_forget(struct iw_connection *c);
 
 /* host_port.c */

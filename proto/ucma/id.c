@@ -53,7 +53,7 @@ struct iw_ucma_id *iw_ucma_id_create(struct iw_ucma_file *file, uint64_t uid)
     id->handle = lowest++;
     id->uid = uid;
     id->file = file;
-    id->fd = -1;
+    id->fd = id->plain = -1;
     LIST_INSERT_HEAD(&file->ids, id, entry);
     LIST_INSERT_HEAD(&table[id->handle % BUCKETS], id, table_entry);
     return id;
@@ -67,6 +67,8 @@ void iw_ucma_id_destroy(struct iw_ucma_id *id)
         iw_ucma_keep(id->fd, &id->source);
     else if (id->fd >= 0)
         iw_ucma_real_close(id->fd);
+    if (id->plain >= 0)
+        iw_ucma_real_close(id->plain);
     LIST_REMOVE(id, entry);
     LIST_REMOVE(id, table_entry);
     if (id->handle < lowest)

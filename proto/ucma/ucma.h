@@ -77,6 +77,7 @@ struct iw_ucma_id {
     bool any;    /* bound to every address: no device yet */
     bool parked; /* the listener is, over a fork */
     uint8_t tos;
+    int plain; /* a listener that takes plain TCP, too: where those connections go; else -1 */
     uint32_t events_reported;
     struct iw_verbs_link *link;
     struct iw_listener *listener;
@@ -128,6 +129,12 @@ socklen_t iw_ucma_length(const union iw_ucma_address *a);
 void iw_ucma_query_route(const struct iw_ucma_id *id, struct rdma_ucm_query_route_resp *out);
 void iw_ucma_query_addr(const struct iw_ucma_id *id, struct rdma_ucm_query_addr_resp *out);
 void iw_ucma_query_gid(const struct iw_ucma_id *id, struct rdma_ucm_query_addr_resp *out);
+
+/* mixed.c. Returns the ms that a listener made by this thread now sniffs (0: not at all), and where
+ * its connections of plain TCP go, which is the caller's. */
+unsigned iw_ucma_mixed(int *plain);
+/* Sends a descriptor there, and closes it. Returns false if that takes no more now. */
+bool iw_ucma_mixed_pass(int plain, int fd);
 
 /* ucma_connect.c. Each returns 0 or an errno. */
 int iw_ucma_listen(struct iw_ucma_id *id, uint32_t backlog);

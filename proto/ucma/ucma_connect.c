@@ -86,7 +86,13 @@ static void ended(struct iw_verbs_link *link, void *owner, int error)
         id->state = IW_UCMA_OVER;
 }
 
-static const struct iw_verbs_link_ops link_ops = {asked, established, rejected, ended};
+static bool pass_plain(void *owner, int fd)
+{
+    const struct iw_ucma_id *listener = owner;
+    return iw_ucma_mixed_pass(listener->plain, fd);
+}
+
+static const struct iw_verbs_link_ops link_ops = {asked, established, rejected, ended, pass_plain};
 
 /* ---- what the program asks for ---- */
 
@@ -95,7 +101,8 @@ static int listen_where_bound(struct iw_ucma_id *id)
     int fd = fcntl(id->fd, F_DUPFD_CLOEXEC, 0);
     if (fd < 0)
         return errno;
-    id->listener = iw_verbs_link_listen(fd, LIVE, &link_ops, id, &id->listener_memory);
+    const unsigned sniff = iw_ucma_mixed(&id->plain);
+    id->listener = iw_verbs_link_listen(fd, LIVE, sniff, &link_ops, id, &id->listener_memory);
     if (id->listener == NULL) {
         iw_ucma_real_close(fd);
         return ENOMEM;

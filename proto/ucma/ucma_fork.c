@@ -57,27 +57,41 @@ static bool leave(struct iw_ucma_id *id)
     return true;
 }
 
-static int for_all(int fd, bool (*act)(struct iw_ucma_id *id))
+static bool act_on(int fd, bool (*act)(struct iw_ucma_id *id))
 {
     bool good = true;
-    iw_verbs_lock();
     struct iw_ucma_file *file = iw_ucma_file_of(fd);
     struct iw_ucma_id *id = file != NULL ? LIST_FIRST(&file->ids) : NULL;
     for (; id != NULL; id = LIST_NEXT(id, entry))
         good = act(id) && good;
-    iw_verbs_cover();
-    iw_verbs_unlock();
     if (!good)
         errno = ENOMEM;
-    return good ? 0 : -1;
+    return good;
 }
 
 IW_VERBS_EXPORT int iwarp_fork_take(int file)
 {
-    return for_all(file, take);
+    iw_verbs_lock();
+    const bool good = act_on(file, take);
+    iw_verbs_cover();
+    iw_verbs_unlock();
+    return good ? 0 : -1;
+}
+
+/* In a child that has begun nothing yet. */
+static bool close_only(struct iw_ucma_id *id)
+{
+    if (id->link != NULL && id->link->parked)
+        iw_connection_leave(id->link->connection);
+    return true;
 }
 
 IW_VERBS_EXPORT int iwarp_fork_leave(int file)
 {
-    return for_all(file, leave);
+    if (!iw_verbs_lock_running())
+        return act_on(file, close_only) ? 0 : -1;
+    const bool good = act_on(file, leave);
+    iw_verbs_cover();
+    iw_verbs_unlock();
+    return good ? 0 : -1;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -364,6 +365,15 @@ void iw_verbs_lock(void)
     abort();
 }
 
+bool iw_verbs_lock_running(void)
+{
+    iw_verbs_mutex_take();
+    if (engine.started)
+        return true;
+    iw_verbs_mutex_release();
+    return false;
+}
+
 void iw_verbs_unlock(void)
 {
     struct engine *e = &engine;
@@ -470,6 +480,7 @@ struct waiting {
     bool leads;
     int ms, result, error;
     unsigned *waiters;
+    uint64_t deadline;
 };
 
 /* The thread that waits has been cancelled, without the lock. */
@@ -483,12 +494,24 @@ static void cancelled(void *context)
     iw_verbs_mutex_release();
 }
 
+static int ms_until(uint64_t deadline)
+{
+    const uint64_t now = deadline != UINT64_MAX ? iw_transport_now() : 0;
+    if (deadline == UINT64_MAX)
+        return -1;
+    const uint64_t ms = deadline > now ? (deadline - now + 999999) / 1000000 : 0;
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
 /* Waits without the lock. Returns what poll returns. */
 static int wait_once(struct engine *e, int fd, struct waiting *w)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
                             {.fd = iw_reactor_fd(e->reactor), .events = POLLIN}};
+    const int left = ms_until(w->deadline);
     w->ms = w->leads ? due(e) : -1;
+    if (left >= 0 && (w->ms < 0 || left < w->ms))
+        w->ms = left;
     ++*w->waiters;
     pthread_cleanup_push(cancelled, w);
     iw_verbs_mutex_release();
@@ -514,13 +537,23 @@ static void spin(struct engine *e, bool (*done)(const void *context), const void
 
 int iw_verbs_wait(int fd, unsigned *waiters, bool (*done)(const void *context), const void *context)
 {
+    return iw_verbs_wait_until(fd, waiters, done, context, UINT64_MAX);
+}
+
+int iw_verbs_wait_until(int fd, unsigned *waiters, bool (*done)(const void *context),
+                        const void *context, uint64_t deadline)
+{
     struct engine *e = &engine;
-    struct waiting w = {.waiters = waiters};
+    struct waiting w = {.waiters = waiters, .deadline = deadline};
     bool follow = false;
     int result = 0;
     spin(e, done, context);
     while (result == 0 && !done(context)) {
         uint64_t handed = e->handed, activity = e->activity;
+        if (ms_until(deadline) == 0) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
         w.leads = !e->leader && !follow;
         mark(&(struct pollfd){.fd = fd}, 1);
         e->leader = e->leader || w.leads;
@@ -545,7 +578,8 @@ int iw_verbs_wait(int fd, unsigned *waiters, bool (*done)(const void *context), 
 static int lead_once(struct engine *e, struct pollfd *list, nfds_t count, int ms, bool *others)
 {
     struct pollfd all[LIST + 1];
-    struct waiting w = {.leads = true, .ms = due(e), .waiters = &e->in_poll};
+    struct waiting w = {
+        .leads = true, .ms = due(e), .waiters = &e->in_poll, .deadline = UINT64_MAX};
     memcpy(all, list, count * sizeof(*list));
     all[count] = (struct pollfd){.fd = iw_reactor_fd(e->reactor), .events = POLLIN};
     if (ms >= 0 && (w.ms < 0 || ms < w.ms))

@@ -29,6 +29,8 @@ enum {
 bool iw_verbs_enter(void);
 /* Takes the lock of an engine that was started. */
 void iw_verbs_lock(void);
+/* Takes the lock if the engine runs in this process, and starts nothing. */
+bool iw_verbs_lock_running(void);
 /* Releases the lock, and wakes whoever drives if there is work sooner than it knows. */
 void iw_verbs_unlock(void);
 
@@ -65,6 +67,10 @@ void iw_verbs_found_nothing(void);
  * iw_verbs_signal's hands. Returns 0, or -1 with errno EINTR. A cancellation point. */
 int iw_verbs_wait(int fd, unsigned *waiters, bool (*done)(const void *context),
                   const void *context);
+/* The same up to a time of iw_transport_now (UINT64_MAX: for ever). Returns -1 with errno ETIMEDOUT
+ * after it. */
+int iw_verbs_wait_until(int fd, unsigned *waiters, bool (*done)(const void *context),
+                        const void *context, uint64_t deadline);
 /* Makes `fd`, an eventfd, readable. `waiters` is the number of iw_verbs_wait calls on it. */
 void iw_verbs_signal(int fd, unsigned waiters);
 /* Descriptors whose events this library makes: `ours` at creation, and before they are closed

@@ -287,7 +287,13 @@ static bool accepted(void *context, struct iw_connection *c)
     return true;
 }
 
-struct iw_listener *iw_verbs_link_listen(int fd, unsigned limit,
+static bool plain(void *context, int fd)
+{
+    const struct listening *l = context;
+    return l->ops->plain(l->owner, fd);
+}
+
+struct iw_listener *iw_verbs_link_listen(int fd, unsigned limit, unsigned sniff,
                                          const struct iw_verbs_link_ops *ops, void *owner,
                                          void **keep)
 {
@@ -299,7 +305,9 @@ struct iw_listener *iw_verbs_link_listen(int fd, unsigned limit,
                                         .ops = connection_ops,
                                         .accepted = accepted,
                                         .context = l,
-                                        .limit = limit};
+                                        .limit = limit,
+                                        .sniff = sniff,
+                                        .plain = plain};
     /* Reads the Request and no more: the endpoint proper is made when it is accepted. */
     configure(&config.endpoint, NULL);
     config.endpoint.want_recv = NULL;

@@ -18,6 +18,9 @@ struct iw_verbs_link_ops {
     void (*rejected)(struct iw_verbs_link *link, void *owner);
     /* The connection is over; `error` is the socket's, or 0. The link is freed after it returns. */
     void (*ended)(struct iw_verbs_link *link, void *owner, int error);
+    /* Of a listener that sniffs: takes over a connection of plain TCP. Returns false if it cannot
+     * now. */
+    bool (*plain)(void *owner, int fd);
 };
 
 struct iw_verbs_link {
@@ -48,9 +51,10 @@ struct iw_verbs_link *iw_verbs_link_connect(struct iw_verbs_qp *qp, int fd,
                                             const struct iw_verbs_parameters *p,
                                             const struct iw_verbs_link_ops *ops, void *owner);
 /* Listens on a socket that listens already and is taken over; each link that asks is passed to
- * ops->request with `owner`. At most `limit` connections at a time. *keep is memory that the caller
- * frees once the listener is destroyed. */
-struct iw_listener *iw_verbs_link_listen(int fd, unsigned limit,
+ * ops->request with `owner`. At most `limit` connections at a time. `sniff` (ms; 0: no) is as in
+ * struct iw_listener_config. *keep is memory that the caller frees once the listener is destroyed.
+ */
+struct iw_listener *iw_verbs_link_listen(int fd, unsigned limit, unsigned sniff,
                                          const struct iw_verbs_link_ops *ops, void *owner,
                                          void **keep);
 /* Ends listening. Links that have not reached ops->request yet are dropped. */

@@ -156,7 +156,7 @@ return family {
     return known_bug {
       id = "bug-fpduptr-" .. one.name,
       purpose = ("The target takes and sends correct Markers, and refuses or ignores one with %s"):format(one.text),
-      rules = { "MPA-4.3-09", "MPA-4.3-03", "MPA-8-03", "MPA-4.3-10" },
+      rules = { "MPA-8-03", "MPA-4.3-03", "MPA-4.3-09", "MPA-4.3-10" },
       needs = { memory = "read write", markers = "on" },
       run = function(t)
         local conn = session(t, true, true, true)

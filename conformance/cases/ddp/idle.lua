@@ -17,7 +17,7 @@ return both_roles {
     mpa.leaves(busy)
     local wrong = t:session {}
     wrong:send(send { qn = 77, payload = bytes(8) })
-    wrong:expect_terminate {}
+    wrong:expect_terminate { rule = "DDP-7.1-01" }
     idle:fence()
   end,
 }

@@ -187,7 +187,7 @@ return family {
       t:agent("invalidate", { mem = source.mem })
       local item = conn:next()
       t:check(item and item.kind == "message", "the target sent neither the rest of the response nor a Terminate",
-        { expected = "terminate 0/1/00", actual = item and item.text or "nothing", item = item })
+        { rule = "RDMAP-7.2-09", expected = "terminate 0/1/00", actual = item and item.text or "nothing", item = item })
       local sent = 0
       if item.op == "read-response" then
         sent = #item.payload
@@ -198,7 +198,7 @@ return family {
         item = conn:next()
       end
       t:check(item and item.op == "terminate", "the target ended the response early, but not with a Terminate",
-        { expected = "terminate 0/1/00", actual = item and item.text or "nothing", item = item })
+        { rule = "RDMAP-7.2-09", expected = "terminate 0/1/00", actual = item and item.text or "nothing", item = item })
       local _, _, _, sink_stag, sink_to, left, source_stag, source_to = unpack(">I4I2c18I4I8I4I4I8", item.payload)
       t:check(item.layer == 0 and item.etype == 1 and item.code == 0 and item.m and item.d and item.r,
         "the target sent another Terminate than expected", { expected = "0/1/00 with M, D and R", actual = show(item.payload, 4), item = item })

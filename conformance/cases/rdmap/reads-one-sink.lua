@@ -123,7 +123,7 @@ return family {
         t:check(held == bytes(HALF, 0x5a) or held == ONE:sub(HALF + 1), "the target placed octets where the station sent none",
           { rule = "DDP-5.2-05", expected = show(bytes(HALF, 0x5a), 16), actual = show(held, 16) })
         t:expect_unchanged(memory, { except = { FIRST, SECOND + SIZE - FIRST }, rule = "DDP-5.2-05" })
-        for _, handle in ipairs(handles) do t:expect_no_completion(handle, { rule = "RDMAP-5.2.2-04" }) end
+        for _, handle in ipairs(handles) do t:expect_no_completion(handle, { rule = "DDP-7.1-19" }) end
       end
     end,
   },

@@ -131,7 +131,7 @@ return family {
       conn:sanity()
       conn:send(send { payload = bytes(8) }, { crc = "bad" })
       -- MPA may drop the segment instead (RFC 5044 §8).
-      local item = conn:expect(fault.crc, { dropped = true })
+      local item = conn:expect(fault.crc, { dropped = true, rule = "MPA-4.4-17" })
       if not item then return end
       form(t, item)
       nothing(t, item, "RDMAP-4.8-05")
@@ -190,7 +190,7 @@ return family {
       end)
       local item
       for i = 1, 5 do
-        item = conn:expect(fault.invalid_queue, read_response { stag = 5, to = i, payload = bytes(1000) })
+        item = conn:expect(fault.invalid_queue, read_response { stag = 5, to = i, payload = bytes(1000) }, { silent = "DDP-7.1-01" })
         if item.op == "terminate" then break end
       end
       t:check(item.op == "terminate", "the target sent no Terminate after the responses", { rule = "RDMAP-7.1-03" })

@@ -20,6 +20,14 @@ extern "C" {
  * passed. */
 void iw_endpoint_begin(struct iw_endpoint *ep, uint64_t now);
 
+/* Returns how many octets the peer's start-up frame still lacks, as far as is known: those of its
+ * first 20 octets, then those of its private data. Returns 0 if no such frame is awaited. A
+ * transport that receives no more than this has not touched what follows the frame. */
+size_t iw_endpoint_startup_left(const struct iw_endpoint *ep);
+/* Returns true once a Reply with R=1 was prepared or has come: MPA is left, and the TCP connection
+ * is the ULP's (RFC 5044 §7.1.2). A transport that leaves it open sends no FIN for it. */
+bool iw_endpoint_rejected(const struct iw_endpoint *ep);
+
 /* Takes octets from the peer in order of arrival and consumes all of them. After a fault or the end
  * of the connection they are dropped; after a FIN they abort the connection (RFC 5041 §6.2.1).
  * Pieces are borrowed for the call. */

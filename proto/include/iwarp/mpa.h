@@ -103,6 +103,14 @@ struct iw_mpa_startup {
     uint8_t out[IW_MPA_STARTUP_MAX];
 };
 
+/* What the first octets of a connection say about it, to one who listens for MPA and others. */
+enum iw_mpa_sniffed {
+    IW_MPA_SNIFFED_MORE, /* they are the beginning of the key of a Request, or none */
+    IW_MPA_SNIFFED_MPA,  /* the whole key (RFC 5044 §7.1.1) */
+    IW_MPA_SNIFFED_OTHER
+};
+enum iw_mpa_sniffed iw_mpa_sniff(const uint8_t *octets, size_t length);
+
 /* Prepares one side. An initiator's Request is ready in `out` at once. `private_data` (at most 512
  * octets, or 508 if the enhanced block is sent) is that of the initiator's ULP and is copied; a
  * responder gives its own when it answers. `config` is copied. `switches` may be NULL and is

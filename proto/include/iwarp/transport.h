@@ -53,6 +53,7 @@ enum {
     IW_TRANSPORT_EMSS = 1000000,     /* ns between two reads of the EMSS */
     IW_TRANSPORT_READ = 256 * 1024,  /* octets read from one connection in one step */
     IW_TRANSPORT_WRITE = 256 * 1024, /* octets after which a connection's sending yields */
+    IW_TRANSPORT_SNIFFED = 1024,     /* connections of a reactor that may be MPA or not */
     IW_TRANSPORT_TEXT = 80           /* room for any address as text */
 };
 
@@ -190,6 +191,16 @@ int iw_connection_stream(struct iw_connection *c, const void *octets, size_t len
  * call-back; does nothing if the connection is not in streaming mode. */
 void iw_connection_start(struct iw_connection *c);
 
+/* The caller has a duplicate of the socket and goes on with TCP if the start-up is rejected, by
+ * either side (RFC 5044 §7.1.2: MPA is left, the TCP connection stays open). Until the start-up is
+ * over, no octet is received beyond the peer's frame, and after a rejection neither FIN nor reset
+ * is sent: `ended` follows, with iw_endpoint_rejected true. Call it before the first step. */
+void iw_connection_keep(struct iw_connection *c);
+/* Stops receiving, so that TCP makes the peer wait, or goes on. Sending goes on meanwhile, but
+ * responses of the peer stay in TCP. For a consumer without room for what may come: in one step a
+ * connection receives at most IW_TRANSPORT_READ octets. Allowed from inside any call-back. */
+void iw_connection_hold(struct iw_connection *c, bool hold);
+
 /* Return the endpoint, which the connection owns, and the caller's context. */
 struct iw_endpoint *iw_connection_endpoint(const struct iw_connection *c);
 void *iw_connection_context(const struct iw_connection *c);
@@ -244,6 +255,16 @@ struct iw_listener_config {
      * (TCP_DEFER_ACCEPT), so that clients that only come and go cost nothing here. Not for a side
      * that speaks first. */
     bool defer;
+    /* Not 0: takes plain TCP on the same port (RFC 5044 §7.1.5, "dual stack"). A connection is
+     * MPA's if its first octets are the key of an MPA Request. `plain` gets the descriptor of one
+     * whose first octets are others, that has ended, or that sends nothing for `sniff` ms, so that
+     * protocols in which the server speaks first work; no octet has been taken from it. One that
+     * has sent the beginning of the key is waited for ten times as long. IW_TRANSPORT_SNIFFED
+     * connections of a reactor are undecided at most; more wait in TCP's backlog. */
+    unsigned sniff;
+    /* Takes over a connected, blocking socket. Returns false if there is no room for it now: it is
+     * offered again a little later. Must not destroy the listener. */
+    bool (*plain)(void *context, int fd);
 };
 
 /* Listens; port 0 lets the system choose. Returns NULL with text in `error` ("cannot listen on
@@ -277,8 +298,10 @@ bool iw_connection_unpark(struct iw_connection *c, struct iw_reactor *r);
  * sends nothing, and has the next step of `r` end it with the error ECONNABORTED. Returns as above.
  */
 bool iw_connection_part(struct iw_connection *c, struct iw_reactor *r);
-/* The same for a listener, whose connections stay on the reactor; several processes may go on with
- * it, as each has the listening socket. */
+/* The same in a process that has no reactor: only closes the descriptor. It stays parked. */
+void iw_connection_leave(struct iw_connection *c);
+/* iw_connection_park and iw_connection_unpark for a listener, whose connections stay on the
+ * reactor; several processes may go on with it, as each has the listening socket. */
 void iw_listener_park(struct iw_listener *l);
 bool iw_listener_unpark(struct iw_listener *l, struct iw_reactor *r);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The shared libraries export what the public headers declare, each name once and with a version, and nothing else; their SONAME
-has a number, and nothing of the build folder is in them."""
+has a number, and nothing of the build folder is in them. What iwarp/sockets.h declares is in the library that is preloaded."""
 import glob
 import os
 import re
@@ -34,8 +34,13 @@ def exported(library):
     return [name for kind, name in rows if kind != "A"]
 
 
-def main(gcc, source, generated, core, host):
-    wanted = declared(gcc, [source, generated])
+def main(gcc, source, generated, core, host, sockets=""):
+    declarations = declared(gcc, [source, generated])
+    preloaded = {name for name in declarations if name.startswith("iw_sockets_")}
+    wanted = declarations - preloaded
+    check(len(preloaded) > 5, "iwarp/sockets.h declares functions", sorted(preloaded))
+    if sockets:
+        check(preloaded <= set(exported(sockets)), "the preloaded library exports them", sorted(preloaded - set(exported(sockets))))
     check(len(wanted) > 200, "the headers declare functions", len(wanted))
     seen = []
     for library in (core, host):
@@ -53,4 +58,4 @@ def main(gcc, source, generated, core, host):
     check(set(seen) == wanted, "they export what the headers declare", f"missing: {sorted(wanted - set(seen))}", f"more: {sorted(set(seen) - wanted)}")
 
 
-harness.start(main, "usage: check_public_symbols.py GCC INCLUDE GENERATED_INCLUDE LIBIWARP.SO LIBIWARP_HOST.SO")
+harness.start(main, "usage: check_public_symbols.py GCC INCLUDE GENERATED_INCLUDE LIBIWARP.SO LIBIWARP_HOST.SO [LIBIWARP_SOCKETS.SO]")

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_SOCKETS_MIXED_LISTENER_H
+#define IW_SOCKETS_MIXED_LISTENER_H
+
+/* A listener that takes iWARP and plain TCP on one port (verbs/mixed_listen.h). */
+
+#include <sys/socket.h>
+
+/* Before rlisten: who sends no octet for `wait_ms` is plain TCP. Returns 0, or -1 with errno set:
+ * EOPNOTSUPP if the verbs are not ours. */
+int iw_mixed_begin(unsigned wait_ms);
+/* After rlisten. Returns a descriptor that gives what is plain TCP, or -1 with errno set. */
+int iw_mixed_end(void);
+/* Returns a descriptor that is readable if one of the two is: the queue of iWARP connections, and
+ * what iw_mixed_end returned; or -1 with errno set. */
+int iw_mixed_wait(int queue, int plain);
+/* In a child of fork that has a queue of its own, under the same number: makes `wait`, one of
+ * iw_mixed_wait's, anew under its number. */
+void iw_mixed_wait_again(int wait, int queue, int plain);
+/* Takes a connection of plain TCP: accept4 with its arguments, but never waits. */
+int iw_mixed_accept(int plain, struct sockaddr *from, socklen_t *length, int flags);
+
+#endif

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A switched socket's life: the start-up, how it ends, and what is left of it. */
+#include "switched.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "iwarp/endpoint_transport.h"
+#include "verbs/engine.h"
+
+#define LINGER UINT64_C(5000000000)    /* ns, for the peer's FIN after ours */
+#define SPEAK_FIRST UINT64_C(10000000) /* ns after which a responder does */
+#define MS UINT64_C(1000000)
+enum { HIGH = 64 }; /* descriptors of the library's: programs expect theirs to be low */
+
+static LIST_HEAD(, iw_switched) sockets = LIST_HEAD_INITIALIZER(sockets);
+
+static int duplicate(int fd)
+{
+    const int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
+    return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* Its count is not shared with a child of fork. */
+static bool open_event(struct iw_switched_event *e)
+{
+    e->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    iw_verbs_own(e->fd, true);
+    return e->fd >= 0;
+}
+
+static void close_event(struct iw_switched_event *e)
+{
+    iw_verbs_own(e->fd, false);
+    if (e->fd >= 0)
+        close(e->fd);
+    e->fd = -1;
+}
+
+static void destroy(struct iw_switched *s)
+{
+    if (s->entry.le_prev != NULL)
+        LIST_REMOVE(s, entry);
+    close_event(&s->in);
+    close_event(&s->out);
+    close_event(&s->work);
+    close_event(&s->left);
+    if (s->both >= 0)
+        close(s->both);
+    if (s->tcp >= 0)
+        close(s->tcp);
+    free(s->rx.octets);
+    free(s->tx.octets);
+    free(s->done);
+    free(s);
+}
+
+static struct iw_switched *create(int fd)
+{
+    struct iw_switched *s = calloc(1, sizeof(*s));
+    if (s == NULL)
+        return NULL;
+    s->in.fd = s->out.fd = s->work.fd = s->left.fd = s->both = -1;
+    s->tcp = duplicate(fd);
+    s->rx = (struct iw_switched_ring){.octets = malloc(IW_SWITCHED_RX), .size = IW_SWITCHED_RX};
+    s->tx = (struct iw_switched_ring){.octets = malloc(IW_SWITCHED_TX), .size = IW_SWITCHED_TX};
+    LIST_INIT(&s->regions);
+    if (s->tcp >= 0 && open_event(&s->in) && open_event(&s->out) && open_event(&s->work) &&
+        s->rx.octets != NULL && s->tx.octets != NULL)
+        return s;
+    const int saved = errno;
+    destroy(s);
+    errno = saved;
+    return NULL;
+}
+
+/* ---- events ---- */
+
+/* No request names memory of the program's any more. */
+static bool left_alone(const void *context)
+{
+    const struct iw_switched *s = context;
+    if (s->connection == NULL)
+        return true;
+    for (unsigned i = 0; i < IW_SOCKETS_POSTS; i++)
+        if (s->posts[i].taken)
+            return false;
+    return true;
+}
+
+static void set_event(struct iw_switched_event *e, bool on)
+{
+    if (on && !e->set && (e->watched || e->waiters > 0)) {
+        e->set = true;
+        iw_verbs_signal(e->fd, e->waiters);
+    } else if (!on && e->set) {
+        e->set = false;
+        iw_verbs_unsignal(e->fd);
+    }
+}
+
+void iw_switched_update(struct iw_switched *s)
+{
+    if (s->connection != NULL && s->state == IW_SWITCHED_OPEN)
+        iw_connection_hold(s->connection, !s->orphan && (s->rx.used > IW_SOCKETS_UNREAD ||
+                                                         s->immediate > IW_SWITCHED_IMMEDIATE));
+    set_event(&s->in, iw_switched_readable(s));
+    set_event(&s->out, iw_switched_writable(s));
+    set_event(&s->work, s->done_count > 0 || s->state >= IW_SWITCHED_PLAIN);
+    if (s->left.fd >= 0)
+        set_event(&s->left, left_alone(s));
+}
+
+int iw_switched_both(struct iw_switched *s)
+{
+    struct epoll_event readable = {.events = EPOLLIN};
+    if (s->both < 0 && (s->both = epoll_create1(EPOLL_CLOEXEC)) >= 0) {
+        (void)epoll_ctl(s->both, EPOLL_CTL_ADD, s->in.fd, &readable);
+        (void)epoll_ctl(s->both, EPOLL_CTL_ADD, s->out.fd, &readable);
+    }
+    return s->both >= 0 ? s->both : s->in.fd;
+}
+
+int iw_switched_error(const struct iw_switched *s)
+{
+    switch (s->state) {
+    case IW_SWITCHED_STARTING:
+    case IW_SWITCHED_ASKED:
+        return EINPROGRESS;
+    case IW_SWITCHED_OPEN:
+        return s->error;
+    case IW_SWITCHED_PLAIN:
+        return ENOTCONN;
+    default:
+        return s->error;
+    }
+}
+
+/* ---- what the connection reports ---- */
+
+static void record_terminate(struct iw_switched *s, const struct iw_event *event)
+{
+    const bool by_peer = event->kind == IW_EVENT_TERMINATED;
+    const struct iw_rdmap_terminate *t = &event->terminate;
+    const struct iw_rule *rule = by_peer ? NULL : iw_check_rule(event->fault.check);
+    s->terminated = true;
+    if (by_peer)
+        snprintf(s->terminate_text, sizeof(s->terminate_text), "%s",
+                 iw_wire_term_name(t->layer, t->etype, t->code));
+    else
+        snprintf(s->terminate_text, sizeof(s->terminate_text), "%s",
+                 iw_check_info(event->fault.check)->text);
+    s->terminate = (struct iw_sockets_terminate){.by_peer = by_peer,
+                                                 .layer = t->layer,
+                                                 .etype = t->etype,
+                                                 .code = t->code,
+                                                 .rule = rule != NULL ? rule->id : NULL,
+                                                 .text = s->terminate_text};
+}
+
+static void fail(struct iw_switched *s, int error)
+{
+    if (s->state == IW_SWITCHED_STARTING || s->state == IW_SWITCHED_ASKED)
+        s->start_error = error;
+    if (s->error == 0)
+        s->error = error;
+    if (s->state != IW_SWITCHED_PLAIN)
+        s->state = IW_SWITCHED_OVER;
+}
+
+static void keep_private(struct iw_switched *s, const struct iw_endpoint *ep)
+{
+    const uint8_t *data = NULL;
+    const size_t length = iw_endpoint_private(ep, &data);
+    s->private_length = length < sizeof(s->private_data) ? length : sizeof(s->private_data);
+    if (s->private_length > 0)
+        memcpy(s->private_data, data, s->private_length);
+}
+
+static int lost(const struct iw_switched *s, const struct iw_event *event)
+{
+    const int error = s->connection != NULL ? iw_connection_error(s->connection) : 0;
+    if (event->cause == IW_CAUSE_TIMEOUT)
+        return ETIMEDOUT;
+    return error != 0 && error != EPIPE ? error : ECONNRESET;
+}
+
+static void take_event(struct iw_switched *s, struct iw_endpoint *ep, const struct iw_event *event)
+{
+    switch (event->kind) {
+    case IW_EVENT_REQUEST:
+        keep_private(s, ep);
+        if (s->ask)
+            s->state = IW_SWITCHED_ASKED;
+        else
+            (void)iw_endpoint_accept(ep, NULL, 0, iw_transport_now());
+        break;
+    case IW_EVENT_ESTABLISHED:
+        if (s->role == IW_MPA_INITIATOR)
+            keep_private(s, ep);
+        s->state = IW_SWITCHED_OPEN;
+        break;
+    case IW_EVENT_REJECTED:
+        keep_private(s, ep);
+        break;
+    case IW_EVENT_TERMINATED:
+        record_terminate(s, event);
+        fail(s, EREMOTEIO);
+        break;
+    case IW_EVENT_FAULT:
+        if (event->terminate_valid)
+            record_terminate(s, event);
+        fail(s, event->fault.check == IW_CHECK_MPA_STARTUP_TIMEOUT ? ETIMEDOUT : EPROTO);
+        break;
+    case IW_EVENT_PEER_CLOSED:
+        s->peer_closed = true;
+        if (s->state < IW_SWITCHED_OPEN)
+            fail(s, ECONNRESET);
+        break;
+    case IW_EVENT_CLOSED:
+        if (!event->graceful && s->state != IW_SWITCHED_PLAIN)
+            fail(s, lost(s, event));
+        break;
+    default:
+        break;
+    }
+}
+
+static void take_all(struct iw_switched *s, struct iw_endpoint *ep)
+{
+    struct iw_event event;
+    while (iw_endpoint_event(ep, &event))
+        take_event(s, ep, &event);
+    iw_switched_take_completions(s);
+}
+
+static void ready(void *context, struct iw_connection *c)
+{
+    struct iw_switched *s = context;
+    take_all(s, iw_connection_endpoint(c));
+    iw_switched_update(s);
+}
+
+/* TCP as it was before the switch. */
+static void restore(struct iw_switched *s)
+{
+    (void)setsockopt(s->tcp, IPPROTO_TCP, TCP_NODELAY, &s->before.no_delay, sizeof(int));
+    (void)setsockopt(s->tcp, SOL_SOCKET, SO_RCVTIMEO, &s->before.receive,
+                     sizeof(s->before.receive));
+    (void)fcntl(s->tcp, F_SETFL, s->before.flags);
+}
+
+/* The program has its number still, so closing the connection's does not end TCP: connecting to
+ * nowhere does, with the reset that is due. */
+static void disconnect(struct iw_switched *s)
+{
+    const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+    if (s->tcp >= 0)
+        (void)connect(s->tcp, &nowhere, sizeof(nowhere));
+}
+
+static void ended(void *context, struct iw_connection *c)
+{
+    struct iw_switched *s = context;
+    struct iw_endpoint *ep = iw_connection_endpoint(c);
+    const int error = iw_connection_error(c);
+    take_all(s, ep);
+    s->connection = NULL;
+    if (iw_endpoint_rejected(ep)) {
+        s->start_error = ECONNREFUSED;
+        s->state = IW_SWITCHED_PLAIN;
+        restore(s);
+    } else {
+        if (s->state < IW_SWITCHED_OPEN)
+            fail(s, error != 0 ? error : ECONNRESET);
+        s->state = IW_SWITCHED_OVER;
+        if (iw_endpoint_want(ep) == IW_WANT_RESET)
+            disconnect(s);
+    }
+    iw_switched_forget_memory(s);
+    if (s->orphan)
+        destroy(s);
+    else
+        iw_switched_update(s);
+}
+
+static const struct iw_connection_ops connection_ops = {.ready = ready, .ended = ended};
+
+/* In a child of fork, which has neither the engine's thread nor the connections. */
+static void part_with_parent(void)
+{
+    struct iw_switched *s;
+    LIST_FOREACH(s, &sockets, entry)
+    {
+        s->connection = NULL;
+        struct iw_switched_event *events[] = {&s->in, &s->out, &s->work, &s->left};
+        for (unsigned i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+            events[i]->waiters = 0;
+            events[i]->set = false; /* the engine has made its count anew */
+        }
+        fail(s, ECONNRESET);
+        s->peer_closed = true;
+        iw_switched_update(s);
+    }
+}
+
+/* ---- beginning ---- */
+
+/* A region of one connection is reached by no other: each has a protection domain of its own. */
+static void configure(struct iw_switched *s, const struct iw_sockets_mode *mode,
+                      struct iw_endpoint_config *config)
+{
+    static unsigned connections;
+    const struct iw_verbs_settings *settings = iw_verbs_settings();
+    iw_endpoint_config_default(config);
+    config->role = s->role;
+    config->mpa.crc = settings->crc && (mode->flags & IW_SOCKETS_NO_CRC) == 0;
+    config->mpa.markers = settings->markers || (mode->flags & IW_SOCKETS_MARKERS) != 0;
+    if ((mode->flags & IW_SOCKETS_PLAIN) != 0 && s->role == IW_MPA_INITIATOR)
+        config->mpa.revision = 1;
+    else
+        config->mpa.revision = settings->revision;
+    config->mpa.enhanced = config->mpa.revision >= 2;
+    config->mpa.peer_to_peer = settings->rtr && config->mpa.enhanced;
+    config->mpa.ird = config->mpa.ord = IW_SOCKETS_READS;
+    config->mulpdu = settings->mulpdu;
+    config->switches = &settings->switches;
+    config->responder_first = settings->responder_first ? SPEAK_FIRST : 0;
+    config->linger_timeout = LINGER;
+    config->max_reads = IW_SOCKETS_READS;
+    config->max_sge = IW_SOCKETS_PIECES;
+    config->send_depth = IW_SOCKETS_POSTS + IW_SWITCHED_SENDS;
+    config->private_data = mode->private_data;
+    config->private_length = mode->private_length;
+    if (mode->timeout_ms > 0)
+        config->startup_timeout = mode->timeout_ms * MS;
+    config->pd = s->pd = iw_domain_pd(iw_verbs_domain());
+    config->want_recv = iw_switched_want_recv;
+    config->context = s;
+    s->tracer = (struct iw_tracer){iw_verbs_trace(), connections++, getpid()};
+    if (s->tracer.out != NULL) {
+        config->trace = iw_trace_json;
+        config->trace_context = &s->tracer;
+    }
+}
+
+/* Octets that are unread must be the beginning of the peer's start-up frame: a responder's Reply
+ * cannot be here yet. */
+static int check_unread(int fd, const struct iw_sockets_mode *mode)
+{
+    uint8_t octets[IW_MPA_KEY_LENGTH];
+    const size_t ahead = mode->ahead_length < sizeof(octets) ? mode->ahead_length : sizeof(octets);
+    if (ahead > 0)
+        memcpy(octets, mode->ahead, ahead);
+    const ssize_t n = recv(fd, octets + ahead, sizeof(octets) - ahead, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && errno != EAGAIN)
+        return errno == ENOTSOCK || errno == ENOTCONN ? errno : ECONNRESET;
+    const size_t length = ahead + (n > 0 ? (size_t)n : 0);
+    if (length == 0)
+        return 0;
+    if (mode->role == IWARP_INITIATOR || memcmp(octets, iw_mpa_request_key, length) != 0)
+        return EBUSY;
+    return 0;
+}
+
+static bool remember_tcp(struct iw_switched *s)
+{
+    socklen_t length = sizeof(int), wide = sizeof(s->before.receive);
+    s->before.flags = fcntl(s->tcp, F_GETFL);
+    if (s->before.flags < 0 ||
+        getsockopt(s->tcp, IPPROTO_TCP, TCP_NODELAY, &s->before.no_delay, &length) != 0 ||
+        getsockopt(s->tcp, SOL_SOCKET, SO_RCVTIMEO, &s->before.receive, &wide) != 0)
+        return false;
+    s->receive_timeout = s->before.receive;
+    wide = sizeof(s->send_timeout);
+    return getsockopt(s->tcp, SOL_SOCKET, SO_SNDTIMEO, &s->send_timeout, &wide) == 0;
+}
+
+/* With the lock. */
+static bool adopt(struct iw_switched *s, const struct iw_sockets_mode *mode)
+{
+    struct iw_endpoint_config config;
+    const int fd = duplicate(s->tcp);
+    if (fd < 0)
+        return false;
+    configure(s, mode, &config);
+    s->connection =
+        iw_transport_adopt(iw_verbs_reactor(), iw_verbs_domain(), fd, &config, &connection_ops, s);
+    if (s->connection == NULL) {
+        const int saved = errno;
+        close(fd);
+        restore(s);
+        errno = saved;
+        return false;
+    }
+    iw_connection_keep(s->connection);
+    if (mode->ahead_length > 0) {
+        const struct iw_iov ahead = {(void *)(uintptr_t)mode->ahead, mode->ahead_length};
+        iw_endpoint_input(iw_connection_endpoint(s->connection), &ahead, 1, iw_transport_now());
+    }
+    LIST_INSERT_HEAD(&sockets, s, entry);
+    iw_verbs_at_fork(part_with_parent);
+    return true;
+}
+
+static int check_socket(int fd)
+{
+    struct sockaddr_storage peer;
+    socklen_t length = sizeof(int);
+    int type = 0;
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0)
+        return errno;
+    if (type != SOCK_STREAM)
+        return EOPNOTSUPP;
+    length = sizeof(peer);
+    if (getpeername(fd, (struct sockaddr *)&peer, &length) != 0)
+        return errno;
+    return peer.ss_family == AF_INET || peer.ss_family == AF_INET6 ? 0 : EOPNOTSUPP;
+}
+
+struct iw_switched *iw_switched_begin(int fd, const struct iw_sockets_mode *mode)
+{
+    const bool role = mode->role == IWARP_INITIATOR || mode->role == IWARP_RESPONDER;
+    int error = role && mode->private_length <= IW_SOCKETS_PRIVATE ? check_socket(fd) : EINVAL;
+    if (error == 0)
+        error = check_unread(fd, mode);
+    if (error != 0) {
+        errno = error;
+        return NULL;
+    }
+    struct iw_switched *s = create(fd);
+    if (s == NULL)
+        return NULL;
+    s->role = mode->role == IWARP_INITIATOR ? IW_MPA_INITIATOR : IW_MPA_RESPONDER;
+    s->ask = s->role == IW_MPA_RESPONDER && (mode->flags & IW_SOCKETS_ASK) != 0;
+    bool begun = remember_tcp(s) && iw_verbs_enter();
+    if (begun) {
+        begun = adopt(s, mode);
+        error = errno;
+        if (begun)
+            iw_connection_flush(s->connection);
+        iw_verbs_unlock();
+        errno = error;
+    }
+    if (begun)
+        return s;
+    error = errno;
+    destroy(s);
+    errno = error;
+    return NULL;
+}
+
+/* ---- the start-up ---- */
+
+static bool started(const void *context)
+{
+    const struct iw_switched *s = context;
+    return s->state != IW_SWITCHED_STARTING;
+}
+
+static int result(const struct iw_switched *s)
+{
+    return s->state == IW_SWITCHED_STARTING ? EINPROGRESS : s->start_error;
+}
+
+int iw_switched_wait(struct iw_switched *s)
+{
+    iw_verbs_lock();
+    int error = iw_verbs_wait(s->out.fd, &s->out.waiters, started, s) == 0 ? result(s) : errno;
+    iw_verbs_unlock();
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+
+int iw_switched_result(struct iw_switched *s)
+{
+    iw_verbs_lock();
+    const int error = result(s);
+    iw_verbs_unlock();
+    return error;
+}
+
+/* With the lock. A Reply that refuses has left when the connection is over. */
+static int answer(struct iw_switched *s, bool reject, const void *data, size_t length)
+{
+    if (s->state != IW_SWITCHED_ASKED || s->connection == NULL)
+        return s->error != 0 ? s->error : EINVAL;
+    struct iw_endpoint *ep = iw_connection_endpoint(s->connection);
+    const uint64_t now = iw_transport_now();
+    const int outcome = reject ? iw_endpoint_reject(ep, data, length, now)
+                               : iw_endpoint_accept(ep, data, length, now);
+    if (outcome != IW_OK)
+        return outcome == IW_ERR_ARGUMENT ? EINVAL : ECONNRESET;
+    s->state = IW_SWITCHED_STARTING;
+    iw_connection_flush(s->connection);
+    while (iw_verbs_wait(s->out.fd, &s->out.waiters, started, s) != 0)
+        ; /* a signal: the Reply is on its way */
+    if (reject)
+        return s->state == IW_SWITCHED_PLAIN ? 0 : s->error;
+    return s->state == IW_SWITCHED_OPEN ? 0 : s->error;
+}
+
+int iw_switched_accept(struct iw_switched *s, bool reject, const void *data, size_t length)
+{
+    iw_verbs_lock();
+    const int error = answer(s, reject, data, length);
+    iw_verbs_unlock();
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+
+ssize_t iw_switched_private(struct iw_switched *s, void *out, size_t room)
+{
+    iw_verbs_lock();
+    const size_t length = s->private_length;
+    if (length > 0 && room > 0)
+        memcpy(out, s->private_data, room < length ? room : length);
+    iw_verbs_unlock();
+    return (ssize_t)length;
+}
+
+int iw_switched_terminate(struct iw_switched *s, struct iw_sockets_terminate *out)
+{
+    iw_verbs_lock();
+    const bool there = s->terminated;
+    if (there)
+        *out = s->terminate;
+    iw_verbs_unlock();
+    errno = ENODATA;
+    return there ? 0 : -1;
+}
+
+/* ---- ending ---- */
+
+int iw_switched_shutdown(struct iw_switched *s, int how)
+{
+    if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) {
+        errno = EINVAL;
+        return -1;
+    }
+    iw_verbs_lock();
+    if (s->state == IW_SWITCHED_PLAIN) {
+        iw_verbs_unlock();
+        return shutdown(s->tcp, how);
+    }
+    const int error = s->state == IW_SWITCHED_OPEN ? 0 : ENOTCONN;
+    if (error == 0) {
+        s->read_shut = s->read_shut || how != SHUT_WR;
+        if (how != SHUT_RD && !s->write_shut) {
+            s->write_shut = true;
+            iw_endpoint_shutdown(iw_connection_endpoint(s->connection), iw_transport_now());
+            iw_connection_flush(s->connection);
+        }
+        iw_switched_update(s);
+    }
+    iw_verbs_unlock();
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+
+/* With the lock. */
+static void leave(struct iw_switched *s)
+{
+    struct iw_endpoint *ep = iw_connection_endpoint(s->connection);
+    const uint64_t until = iw_transport_now() + LINGER;
+    if (s->state < IW_SWITCHED_OPEN)
+        iw_endpoint_abort(ep, false, 0, iw_transport_now());
+    else
+        iw_endpoint_shutdown(ep, iw_transport_now());
+    iw_connection_flush(s->connection);
+    if (!left_alone(s) && open_event(&s->left))
+        while (iw_verbs_wait_until(s->left.fd, &s->left.waiters, left_alone, s, until) != 0 &&
+               errno == EINTR)
+            ;
+    if (!left_alone(s)) {
+        iw_endpoint_leave(ep, iw_transport_now());
+        iw_connection_flush(s->connection);
+    }
+}
+
+void iw_switched_close(struct iw_switched *s)
+{
+    iw_verbs_lock();
+    if (s->connection != NULL)
+        leave(s);
+    iw_switched_forget_memory(s);
+    s->orphan = true;
+    s->rx.used = 0;
+    /* After a start-up that failed the program has its number still, so that ours has to end TCP.
+     */
+    if (s->tcp >= 0 && s->start_error == 0) {
+        close(s->tcp);
+        s->tcp = -1;
+    }
+    if (s->connection == NULL)
+        destroy(s);
+    else
+        iw_switched_update(s); /* what still comes is dropped */
+    iw_verbs_unlock();
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One-sided work on a switched socket. */
+#include "switch_pair.h"
+
+static struct iw_sockets_memory advertise(struct iw_switched *s, void *memory, size_t length,
+                                          unsigned rights)
+{
+    struct iw_sockets_memory m, copy;
+    uint8_t octets[IW_SOCKETS_MEMORY];
+    assert_int_equal(iw_switched_advertise(s, memory, length, rights, &m), 0);
+    iw_sockets_memory_put(&m, octets);
+    iw_sockets_memory_get(octets, &copy);
+    assert_int_equal(copy.stag, m.stag);
+    assert_int_equal(copy.to, m.to);
+    assert_int_equal(copy.length, length);
+    return copy;
+}
+
+static struct iw_sockets_completion complete(struct iw_switched *s,
+                                             const struct iw_sockets_request *r)
+{
+    struct iw_sockets_completion done;
+    assert_int_equal(iw_switched_post(s, r), 0);
+    collect(s, &done, 1);
+    assert_int_equal(done.id, r->id);
+    assert_int_equal(done.operation, r->operation);
+    return done;
+}
+
+static void gathered_write(void **state)
+{
+    struct pair *p = *state;
+    char memory[32] = "................", in[4];
+    struct iovec pieces[3] = {{"one", 3}, {"-", 1}, {"two", 3}};
+    const struct iw_sockets_memory m =
+        advertise(p->s[1], memory, sizeof(memory), IW_SOCKETS_WRITABLE);
+    const struct iw_sockets_request r = {.id = 7,
+                                         .operation = IW_SOCKETS_OP_WRITE,
+                                         .pieces = pieces,
+                                         .piece_count = 3,
+                                         .stag = m.stag,
+                                         .to = m.to + 2};
+    const struct iw_sockets_completion done = complete(p->s[0], &r);
+    assert_int_equal(done.error, 0);
+    assert_int_equal(done.length, 7);
+    assert_int_equal(put(p->s[0], "done", 4), 4);
+    assert_int_equal(get(p->s[1], in, 4, 0), 4); /* after it the Write is there */
+    assert_memory_equal(memory, "..one-two.......", 16);
+}
+
+static void a_read(void **state)
+{
+    struct pair *p = *state;
+    char there[] = "0123456789", here[8] = "";
+    struct iovec piece = {here, 4};
+    const struct iw_sockets_memory m = advertise(p->s[1], there, 10, IW_SOCKETS_READABLE);
+    const struct iw_sockets_request r = {.id = 1,
+                                         .operation = IW_SOCKETS_OP_READ,
+                                         .pieces = &piece,
+                                         .piece_count = 1,
+                                         .stag = m.stag,
+                                         .to = m.to + 3};
+    const struct iw_sockets_completion done = complete(p->s[0], &r);
+    assert_int_equal(done.error, 0);
+    assert_int_equal(done.length, 4);
+    assert_string_equal(here, "3456");
+}
+
+static void atomics(void **state)
+{
+    struct pair *p = *state;
+    static uint64_t number = 40;
+    const struct iw_sockets_memory m =
+        advertise(p->s[0], &number, sizeof(number), IW_SOCKETS_ATOMIC);
+    struct iw_sockets_request r = {
+        .id = 1, .operation = IW_SOCKETS_OP_FETCH_ADD, .stag = m.stag, .to = m.to, .add = 2};
+    struct iw_sockets_completion done = complete(p->s[1], &r);
+    assert_int_equal(done.error, 0);
+    assert_int_equal(done.original, 40);
+    assert_int_equal(number, 42);
+    r = (struct iw_sockets_request){.id = 2,
+                                    .operation = IW_SOCKETS_OP_CMP_SWAP,
+                                    .stag = m.stag,
+                                    .to = m.to,
+                                    .compare = 41,
+                                    .swap = 1};
+    done = complete(p->s[1], &r);
+    assert_int_equal(done.original, 42);
+    assert_int_equal(number, 42);
+    r.compare = 42;
+    done = complete(p->s[1], &r);
+    assert_int_equal(number, 1);
+    r.to = m.to + 1;
+    assert_int_equal(iw_switched_post(p->s[1], &r), -1);
+    assert_int_equal(errno, EINVAL);
+}
+
+static void a_send_without_a_copy_and_immediate_data(void **state)
+{
+    struct pair *p = *state;
+    char in[8];
+    struct iovec piece = {"quick", 5};
+    struct iw_sockets_completion came;
+    const struct iw_sockets_request send = {.id = 1,
+                                            .operation = IW_SOCKETS_OP_SEND,
+                                            .pieces = &piece,
+                                            .piece_count = 1},
+                                    immediate = {.id = 2,
+                                                 .operation = IW_SOCKETS_OP_IMMEDIATE,
+                                                 .immediate = "12345678"};
+    assert_int_equal(complete(p->s[0], &send).error, 0);
+    assert_int_equal(complete(p->s[0], &immediate).error, 0);
+    assert_int_equal(get(p->s[1], in, 8, 0), 5);
+    assert_memory_equal(in, "quick", 5);
+    collect(p->s[1], &came, 1);
+    assert_int_equal(came.operation, IW_SOCKETS_OP_IMMEDIATE_CAME);
+    assert_memory_equal(came.immediate, "12345678", 8);
+}
+
+static void the_event(void **state)
+{
+    struct pair *p = *state;
+    struct iw_sockets_completion done;
+    struct iovec piece = {"x", 1};
+    const struct iw_sockets_request r = {
+        .id = 9, .operation = IW_SOCKETS_OP_SEND, .pieces = &piece, .piece_count = 1};
+    struct pollfd fd = {.fd = iw_switched_work_event(p->s[0]), .events = POLLIN};
+    assert_true(fd.fd >= 0);
+    assert_int_equal(iw_switched_work_event(p->s[0]), fd.fd);
+    assert_int_equal(poll(&fd, 1, 0), 0);
+    assert_int_equal(iw_switched_post(p->s[0], &r), 0);
+    assert_int_equal(poll(&fd, 1, 60000), 1);
+    assert_int_equal(iw_switched_poll(p->s[0], &done, 1, 0), 1);
+    assert_int_equal(poll(&fd, 1, 0), 0);
+}
+
+/* The one who asks sees the peer's Terminate, the one who refuses its own. */
+static void expect_refusal(struct pair *p, const struct iw_sockets_request *r, int error,
+                           unsigned layer, unsigned etype, unsigned code)
+{
+    struct iw_sockets_terminate t;
+    struct iw_sockets_completion done;
+    char in[4];
+    assert_int_equal(iw_switched_terminate(p->s[0], &t), -1);
+    assert_int_equal(errno, ENODATA);
+    assert_int_equal(iw_switched_post(p->s[0], r), 0);
+    collect(p->s[0], &done, 1);
+    assert_int_equal(done.error, error);
+    assert_int_equal(get(p->s[0], in, 4, 0), -1);
+    assert_int_equal(errno, EREMOTEIO);
+    assert_int_equal(iw_switched_terminate(p->s[0], &t), 0);
+    assert_true(t.by_peer);
+    assert_int_equal(t.layer, layer);
+    assert_int_equal(t.etype, etype);
+    assert_int_equal(t.code, code);
+    assert_int_equal(get(p->s[1], in, 4, 0), -1);
+    assert_int_equal(errno, EPROTO);
+    assert_int_equal(iw_switched_terminate(p->s[1], &t), 0);
+    assert_false(t.by_peer);
+    assert_int_equal(t.layer, layer);
+    assert_int_equal(t.code, code);
+    assert_non_null(t.rule);
+    assert_true(strlen(t.text) > 0);
+    assert_int_equal(iw_switched_post(p->s[0], r), -1);
+    assert_int_equal(errno, EREMOTEIO);
+    assert_int_equal(iw_switched_poll(p->s[0], &done, 1, 0), -1);
+    assert_int_equal(errno, EREMOTEIO);
+}
+
+static void memory_that_was_withdrawn(void **state)
+{
+    struct pair *p = *state;
+    char memory[8] = "", out[4] = "abc";
+    struct iovec piece = {out, 4};
+    struct iw_sockets_memory m = advertise(p->s[1], memory, 8, IW_SOCKETS_READABLE);
+    assert_int_equal(iw_switched_withdraw(p->s[1], m.stag), 0);
+    assert_int_equal(iw_switched_withdraw(p->s[1], m.stag), -1);
+    assert_int_equal(errno, EINVAL);
+    const struct iw_sockets_request r = {.operation = IW_SOCKETS_OP_READ,
+                                         .pieces = &piece,
+                                         .piece_count = 1,
+                                         .stag = m.stag,
+                                         .to = m.to};
+    expect_refusal(p, &r, EREMOTEIO, 0, 1, 0); /* RDMAP, remote protection, invalid STag */
+}
+
+static void rights_are_kept(void **state)
+{
+    struct pair *p = *state;
+    char memory[8] = "", in[8];
+    struct iovec piece = {in, 8};
+    const struct iw_sockets_memory m = advertise(p->s[1], memory, 8, IW_SOCKETS_WRITABLE);
+    const struct iw_sockets_request r = {.operation = IW_SOCKETS_OP_READ,
+                                         .pieces = &piece,
+                                         .piece_count = 1,
+                                         .stag = m.stag,
+                                         .to = m.to};
+    expect_refusal(p, &r, EREMOTEIO, 0, 1, 2); /* access rights violation */
+}
+
+/* An STag of one connection means nothing on another one of the same process. */
+static void memory_of_another_connection(void **state)
+{
+    struct pair *p = *state, other = {{-1, -1}, {NULL, NULL}};
+    char memory[8] = "", in[8];
+    struct iovec piece = {in, 8};
+    connect_pair(other.fd);
+    other.s[1] = begin(other.fd[1], IWARP_RESPONDER);
+    other.s[0] = begin(other.fd[0], IWARP_INITIATOR);
+    assert_int_equal(iw_switched_wait(other.s[0]), 0);
+    const struct iw_sockets_memory m = advertise(other.s[0], memory, 8, IW_SOCKETS_READABLE);
+    const struct iw_sockets_request r = {.operation = IW_SOCKETS_OP_READ,
+                                         .pieces = &piece,
+                                         .piece_count = 1,
+                                         .stag = m.stag,
+                                         .to = m.to};
+    expect_refusal(p, &r, EREMOTEIO, 0, 1, 3); /* STag not associated with the stream */
+    for (int i = 0; i < 2; i++) {
+        close(other.fd[i]);
+        iw_switched_close(other.s[i]);
+    }
+}
+
+static void bounds_of_requests(void **state)
+{
+    struct pair *p = *state;
+    struct iovec piece = {"x", 1}, many[IW_SOCKETS_PIECES + 1], huge[2];
+    struct iw_sockets_memory m;
+    struct iw_sockets_completion done[IW_SOCKETS_POSTS];
+    struct iw_sockets_request r = {
+        .operation = IW_SOCKETS_OP_SEND, .pieces = &piece, .piece_count = 1};
+    for (unsigned i = 0; i < IW_SOCKETS_POSTS; i++)
+        assert_int_equal(iw_switched_post(p->s[0], &r), 0);
+    assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+    assert_int_equal(errno, EAGAIN);
+    collect(p->s[0], done, IW_SOCKETS_POSTS);
+    for (unsigned i = 0; i <= IW_SOCKETS_PIECES; i++)
+        many[i] = piece;
+    r.pieces = many;
+    r.piece_count = IW_SOCKETS_PIECES + 1;
+    assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+    assert_int_equal(errno, EINVAL);
+    r.piece_count = IW_SOCKETS_PIECES;
+    assert_int_equal(iw_switched_post(p->s[0], &r), 0);
+    huge[0] = (struct iovec){"x", UINT32_MAX};
+    huge[1] = piece;
+    r.pieces = huge;
+    r.piece_count = 2;
+    assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+    assert_int_equal(errno, EINVAL);
+    r.operation = IW_SOCKETS_OP_IMMEDIATE_CAME;
+    assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(iw_switched_advertise(p->s[0], &m, 0, IW_SOCKETS_READABLE, &m), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(iw_switched_advertise(p->s[0], &m, 1, 0, &m), -1);
+    assert_int_equal(iw_switched_advertise(p->s[0], &m, 1, 0x80, &m), -1);
+    assert_int_equal(iw_switched_advertise(p->s[0], &m, SIZE_MAX, IW_SOCKETS_READABLE, &m), -1);
+    assert_int_equal(errno, EINVAL);
+}
+
+/* Closing waits for what names the program's memory. */
+static void a_close_with_requests_under_way(void **state)
+{
+    struct pair *p = *state;
+    enum { LENGTH = 4 * 1024 * 1024 };
+    char *from = malloc(LENGTH), *to = calloc(1, LENGTH), in[4];
+    assert_non_null(from);
+    assert_non_null(to);
+    memset(from, 'w', LENGTH);
+    struct iovec piece = {from, LENGTH};
+    const struct iw_sockets_memory m = advertise(p->s[1], to, LENGTH, IW_SOCKETS_WRITABLE);
+    const struct iw_sockets_request r = {.operation = IW_SOCKETS_OP_WRITE,
+                                         .pieces = &piece,
+                                         .piece_count = 1,
+                                         .stag = m.stag,
+                                         .to = m.to};
+    assert_int_equal(iw_switched_post(p->s[0], &r), 0);
+    assert_int_equal(put(p->s[0], "end", 3), 3);
+    iw_switched_close(p->s[0]);
+    p->s[0] = NULL;
+    memset(from, 'x', LENGTH);
+    free(from);
+    assert_int_equal(get(p->s[1], in, 3, MSG_WAITALL), 3);
+    for (size_t i = 0; i < LENGTH; i++)
+        assert_int_equal(to[i], 'w');
+    assert_int_equal(iw_switched_withdraw(p->s[1], m.stag), 0);
+    free(to);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SWITCHED(gathered_write),
+        SWITCHED(a_read),
+        SWITCHED(atomics),
+        SWITCHED(a_send_without_a_copy_and_immediate_data),
+        SWITCHED(the_event),
+        SWITCHED(memory_that_was_withdrawn),
+        SWITCHED(rights_are_kept),
+        SWITCHED(memory_of_another_connection),
+        SWITCHED(bounds_of_requests),
+        SWITCHED(a_close_with_requests_under_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
