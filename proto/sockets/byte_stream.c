@@ -5,6 +5,7 @@
 #include "libc_next.h"
 #include "mixed_listener.h"
 #include "rsocket_made.h"
+#include "rsocket_turns.h"
 #include "rsocket_wait.h"
 #include "rsockets.h"
 #include "verbs_extra.h"
@@ -95,7 +96,7 @@ static bool finish_connect(struct stream *st, short revents)
         return state == CONNECTED;
     atomic_store(&st->error, error);
     if (error == 0)
-        (void)iw_rsockets()->rfcntl(st->rs, F_SETFL, 0);
+        (void)iw_rsockets()->rfcntl(st->rs, F_SETFL, iw_turns_needed() ? O_NONBLOCK : 0);
     return error == 0;
 }
 
@@ -357,7 +358,7 @@ static int stream_listen(struct iw_socket *s, int fd, int backlog)
 /* The number of the program's that stands for a connection that has come. */
 static int accept_as(int rs, int family, int flags)
 {
-    (void)iw_rsockets()->rfcntl(rs, F_SETFL, 0);
+    (void)iw_rsockets()->rfcntl(rs, F_SETFL, iw_turns_needed() ? O_NONBLOCK : 0);
     const int fd = socket(family, SOCK_STREAM | flags, 0);
     if (fd < 0) {
         close_rsocket(rs);
@@ -432,9 +433,9 @@ static ssize_t receive_into(struct iw_socket *s, void *octets, size_t length, in
     const int own = (flags & (MSG_PEEK | MSG_WAITALL)) | (wait ? 0 : MSG_DONTWAIT);
     const uint64_t until = wait ? limit(&st->receive_time) : 0;
     for (;;) {
-        const bool timed = wait && until != IW_WAIT_FOREVER;
-        const ssize_t got = iw_rsockets()->rrecv(st->rs, octets, length,
-                                                 timed ? (own & MSG_PEEK) | MSG_DONTWAIT : own);
+        const bool timed = wait && (until != IW_WAIT_FOREVER || iw_turns_needed());
+        const ssize_t got =
+            iw_turn_receive(st->rs, octets, length, timed ? (own & MSG_PEEK) | MSG_DONTWAIT : own);
         if (got > 0)
             return got;
         if (got == 0)
@@ -537,11 +538,11 @@ static ssize_t send_piece(struct iw_socket *s, const char *octets, size_t length
     struct stream *st = stream_of(s);
     const bool wait = waits(s, flags);
     const uint64_t until = wait ? limit(&st->send_time) : 0;
-    const bool timed = wait && until != IW_WAIT_FOREVER;
+    const bool timed = wait && (until != IW_WAIT_FOREVER || iw_turns_needed());
     size_t done = 0;
     while (done < length) {
-        const ssize_t sent = iw_rsockets()->rsend(st->rs, octets + done, length - done,
-                                                  wait && !timed ? 0 : MSG_DONTWAIT);
+        const ssize_t sent =
+            iw_turn_send(st->rs, octets + done, length - done, wait && !timed ? 0 : MSG_DONTWAIT);
         if (sent >= 0) {
             done += (size_t)sent;
             if (!wait)
@@ -598,7 +599,7 @@ static int stream_shutdown(struct iw_socket *s, int how)
         atomic_store(&st->read_shut, true);
     if (how != SHUT_RD)
         atomic_store(&st->write_shut, true);
-    if (iw_rsockets()->rshutdown(st->rs, how) != 0 && errno == EINTR)
+    if (iw_turn_shutdown(st->rs, how) != 0 && errno == EINTR)
         return 0; /* it has been sent; only the wait for its leaving ended */
     return 0;
 }
@@ -686,15 +687,18 @@ static int stream_available(struct iw_socket *s, int *octets)
     char *all = malloc(ALL);
     if (all == NULL)
         return fail(ENOMEM);
-    const ssize_t got = iw_rsockets()->rrecv(st->rs, all, ALL, MSG_PEEK | MSG_DONTWAIT);
+    const ssize_t got = iw_turn_receive(st->rs, all, ALL, MSG_PEEK | MSG_DONTWAIT);
     free(all);
     *octets = got > 0 ? (int)got : 0;
     return 0;
 }
 
+/* Each call of rsockets says whether it waits. An rsocket that blocks does so even in rpoll, if
+ * another thread has taken the event that rpoll was woken for. */
 static void stream_set_nonblocking(struct iw_socket *s)
 {
-    (void)s; /* each call of rsockets says whether it waits */
+    if (iw_turns_needed())
+        (void)iw_rsockets()->rfcntl(stream_of(s)->rs, F_SETFL, O_NONBLOCK);
 }
 
 /* ---- polling ---- */
@@ -717,7 +721,7 @@ static short stream_prepare(struct iw_socket *s, short events, struct pollfd *wa
 static bool at_end(const struct stream *st)
 {
     char octet;
-    return iw_rsockets()->rrecv(st->rs, &octet, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    return iw_turn_receive(st->rs, &octet, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 /* rsockets report POLLHUP as soon as the peer has closed; TCP does not before this side has, too:
@@ -786,7 +790,7 @@ static void stream_end(struct iw_socket *s)
 {
     struct stream *st = stream_of(s);
     if (atomic_load(&st->state) == CONNECTED)
-        (void)iw_rsockets()->rshutdown(st->rs, SHUT_RDWR);
+        (void)iw_turn_shutdown(st->rs, SHUT_RDWR);
 }
 
 static const struct iw_socket_ops stream_ops = {
