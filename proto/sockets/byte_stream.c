@@ -35,6 +35,7 @@ struct stream {
     _Atomic int state; /* enum stream_state */
     _Atomic int error; /* what SO_ERROR is to report */
     atomic_bool read_shut, write_shut;
+    atomic_bool ended;                       /* the peer sends no more */
     atomic_bool broken;                      /* a send has failed: the next one raises SIGPIPE */
     _Atomic int64_t receive_time, send_time; /* SO_RCVTIMEO, SO_SNDTIMEO in ns; 0: no limit */
 };
@@ -438,8 +439,10 @@ static ssize_t receive_into(struct iw_socket *s, void *octets, size_t length, in
             iw_turn_receive(st->rs, octets, length, timed ? (own & MSG_PEEK) | MSG_DONTWAIT : own);
         if (got > 0)
             return got;
-        if (got == 0)
+        if (got == 0) {
+            atomic_store(&st->ended, true);
             return is_lost(st) ? fail(ECONNRESET) : 0;
+        }
         if (timed && errno == EAGAIN) {
             if (wait_for(st, POLLIN, until) != 0)
                 return -1;
@@ -523,6 +526,14 @@ static ssize_t stream_receive(struct iw_socket *s, struct msghdr *m, int flags)
     return done;
 }
 
+/* rsend goes on after the peer has closed, as long as there is room. */
+static bool is_hung_up(const struct stream *st)
+{
+    struct pollfd one = {.fd = st->rs, .events = POLLOUT};
+    return atomic_load(&st->ended) && iw_wait(&one, 1, 0, NULL, true) > 0 &&
+           (one.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 static ssize_t cannot_send(struct stream *st, int flags)
 {
     const bool first = !atomic_exchange(&st->broken, true);
@@ -569,7 +580,7 @@ static ssize_t stream_send(struct iw_socket *s, const struct msghdr *m, int flag
         return fail(EOPNOTSUPP);
     if (be_connected(s, flags) != 0)
         return -1;
-    if (atomic_load(&stream_of(s)->write_shut))
+    if (atomic_load(&stream_of(s)->write_shut) || is_hung_up(stream_of(s)))
         return cannot_send(stream_of(s), flags);
     for (size_t i = 0; i < m->msg_iovlen; i++) {
         size_t length = m->msg_iov[i].iov_len;
@@ -738,6 +749,8 @@ static short stream_finish(struct iw_socket *s, short events, const struct pollf
         (void)finish_connect(st, wait->revents);
     if (atomic_load(&st->state) == FAILED)
         return (short)((events & (IN | OUT | POLLRDHUP)) | POLLERR | POLLHUP);
+    if ((wait->revents & (POLLHUP | POLLERR)) != 0)
+        atomic_store(&st->ended, true);
     if ((wait->revents & (POLLIN | POLLHUP | POLLERR)) != 0)
         found |= (short)(events & IN);
     if ((wait->revents & (POLLOUT | POLLHUP | POLLERR)) != 0)

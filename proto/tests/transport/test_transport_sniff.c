@@ -227,14 +227,10 @@ static void what_octets_say(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_request_is_mpa),
-        TEST(other_octets_are_plain),
-        TEST(silence_is_plain),
-        TEST(the_beginning_of_the_key_is_waited_for),
-        TEST(one_that_comes_and_goes),
-        TEST(an_offer_that_is_refused_is_repeated),
-        TEST(the_listener_ends),
-        TEST(what_octets_say),
+        TEST(a_request_is_mpa),        TEST(other_octets_are_plain),
+        TEST(silence_is_plain),        TEST(the_beginning_of_the_key_is_waited_for),
+        TEST(one_that_comes_and_goes), TEST(an_offer_that_is_refused_is_repeated),
+        TEST(the_listener_ends),       TEST(what_octets_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
