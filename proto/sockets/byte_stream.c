@@ -251,8 +251,10 @@ int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length, 
     /* Never a blocking one: rsockets 44 would not notice the death of its peer. */
     int pair[2];
     iw_made_begin();
+    iw_made_connect_begin(rs);
     const bool begun = copy_address(fd, rs) == 0 &&
                        (iw_rsockets()->rconnect(rs, to, length) == 0 || errno == EINPROGRESS);
+    iw_made_connect_end();
     iw_made_end(pair);
     if (!begun) {
         close_rsocket(rs);
@@ -427,29 +429,50 @@ static bool is_lost(struct stream *st)
            !atomic_exchange(&st->broken, true);
 }
 
-static ssize_t receive_into(struct iw_socket *s, void *octets, size_t length, int flags)
+/* No call waits inside librdmacm 44: there it may miss that the peer has died. To fall asleep in
+ * rpoll takes longer than many answers do, so a wait begins with some looks. */
+static uint64_t look_until(void)
+{
+    enum { SPIN = 20000 /* ns */ };
+    return iw_wait_now() + SPIN;
+}
+
+/* Receives without a wait, but for a few looks if one may wait. */
+static ssize_t look(const struct stream *st, void *octets, size_t length, int flags, bool wait)
+{
+    ssize_t got = iw_turn_receive(st->rs, octets, length, flags | MSG_DONTWAIT);
+    if (got >= 0 || errno != EAGAIN || !wait)
+        return got;
+    const uint64_t until = look_until();
+    do
+        got = iw_turn_receive(st->rs, octets, length, flags | MSG_DONTWAIT);
+    while (got < 0 && errno == EAGAIN && iw_wait_now() < until);
+    return got;
+}
+
+static ssize_t receive_into(struct iw_socket *s, char *octets, size_t length, int flags)
 {
     struct stream *st = stream_of(s);
     const bool wait = waits(s, flags);
-    const int own = (flags & (MSG_PEEK | MSG_WAITALL)) | (wait ? 0 : MSG_DONTWAIT);
+    const bool all = (flags & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL;
     const uint64_t until = wait ? limit(&st->receive_time) : 0;
-    for (;;) {
-        const bool timed = wait && (until != IW_WAIT_FOREVER || iw_turns_needed());
-        const ssize_t got =
-            iw_turn_receive(st->rs, octets, length, timed ? (own & MSG_PEEK) | MSG_DONTWAIT : own);
-        if (got > 0)
-            return got;
-        if (got == 0) {
+    size_t done = 0;
+    while (done < length) {
+        const ssize_t got = look(st, octets + done, length - done, flags & MSG_PEEK, wait);
+        if (got > 0) {
+            done += (size_t)got;
+            if (!all)
+                break;
+        } else if (got == 0) {
             atomic_store(&st->ended, true);
-            return is_lost(st) ? fail(ECONNRESET) : 0;
-        }
-        if (timed && errno == EAGAIN) {
-            if (wait_for(st, POLLIN, until) != 0)
-                return -1;
-        } else if (errno != EINTR || timed || !iw_wait_restarts()) {
-            return -1;
+            if (done == 0 && is_lost(st))
+                return fail(ECONNRESET);
+            break;
+        } else if (errno != EAGAIN || !wait || wait_for(st, POLLIN, until) != 0) {
+            return done > 0 ? (ssize_t)done : -1;
         }
     }
+    return (ssize_t)done;
 }
 
 /* MSG_TRUNC: TCP drops the octets. */
@@ -549,21 +572,13 @@ static ssize_t send_piece(struct iw_socket *s, const char *octets, size_t length
     struct stream *st = stream_of(s);
     const bool wait = waits(s, flags);
     const uint64_t until = wait ? limit(&st->send_time) : 0;
-    const bool timed = wait && (until != IW_WAIT_FOREVER || iw_turns_needed());
     size_t done = 0;
     while (done < length) {
-        const ssize_t sent =
-            iw_turn_send(st->rs, octets + done, length - done, wait && !timed ? 0 : MSG_DONTWAIT);
-        if (sent >= 0) {
+        const ssize_t sent = iw_turn_send(st->rs, octets + done, length - done, MSG_DONTWAIT);
+        if (sent >= 0)
             done += (size_t)sent;
-            if (!wait)
-                break;
-        } else if (timed && errno == EAGAIN) {
-            if (wait_for(st, POLLOUT, until) != 0)
-                break;
-        } else if (errno != EINTR || timed || done > 0 || !iw_wait_restarts()) {
+        if (sent >= 0 ? !wait : errno != EAGAIN || !wait || wait_for(st, POLLOUT, until) != 0)
             break;
-        }
     }
     if (done > 0)
         return (ssize_t)done;

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <rdma/rdma_user_cm.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -45,6 +46,30 @@ void iw_made_end(int pair[2])
 void iw_made_in_rpoll(int on)
 {
     in_rpoll = on != 0;
+}
+
+static _Thread_local int connecting = -1;
+_Atomic unsigned iw_made_connects;
+
+void iw_made_connect_begin(int rs)
+{
+    connecting = rs; /* the number is that of its descriptor of /dev/infiniband/rdma_cm */
+    atomic_fetch_add(&iw_made_connects, 1);
+}
+
+void iw_made_connect_end(void)
+{
+    connecting = -1;
+    atomic_fetch_sub(&iw_made_connects, 1);
+}
+
+bool iw_made_is_too_soon(int fd, const void *octets, size_t length)
+{
+    struct rdma_ucm_cmd_hdr command;
+    if (fd < 0 || fd != connecting || length < sizeof(command))
+        return false;
+    memcpy(&command, octets, sizeof(command));
+    return command.cmd == RDMA_USER_CM_CMD_GET_EVENT;
 }
 
 IW_INTERPOSED int socketpair(int domain, int type, int protocol, int pair[2])

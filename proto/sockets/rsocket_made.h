@@ -6,6 +6,9 @@
  * accept connections and watch for their ends. A child of fork has no threads: they are made again
  * there, with socket pairs of its own. */
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /* From now on, and until iw_made_end, this thread is in a call of rsockets that may make such
  * things. */
 void iw_made_begin(void);
@@ -13,6 +16,14 @@ void iw_made_begin(void);
  * queue of connections to accept: rpoll waits for something else, and so up to five seconds too
  * long (librdmacm 44). */
 void iw_made_end(int pair[2]);
+/* Between these two this thread is in rconnect of this rsocket, which then always goes on in the
+ * background: of a connection that is there at once librdmacm 44 would never notice the end. */
+void iw_made_connect_begin(int rs);
+void iw_made_connect_end(void);
+extern _Atomic unsigned iw_made_connects; /* threads between them */
+/* Whether a write to a plain descriptor is librdmacm's question for an event of such an rsocket,
+ * for which there is none yet. */
+bool iw_made_is_too_soon(int fd, const void *octets, size_t length);
 /* rpoll makes an eventfd, by which its threads wake each other. */
 void iw_made_in_rpoll(int on);
 
