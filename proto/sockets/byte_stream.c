@@ -2,6 +2,7 @@
 #include "byte_stream.h"
 
 #include "epoll_set.h"
+#include "fork_claim.h"
 #include "libc_next.h"
 #include "mixed_listener.h"
 #include "rsocket_made.h"
@@ -28,7 +29,7 @@ enum { FALL_BACK = 3000 }; /* ms */
 enum stream_state { CONNECTING, CONNECTED, LISTENING, FAILED };
 
 struct stream {
-    int rs;            /* the rsocket, which blocks unless a call says otherwise */
+    int rs;            /* the rsocket, which never waits */
     int plain, both;   /* of a mixed listener: its TCP connections; wakes for these or the queue */
     int queue[2];      /* of a listener; -1: not known */
     int waiting;       /* what a wait waits for: of a listener its queue, else the rsocket */
@@ -96,8 +97,6 @@ static bool finish_connect(struct stream *st, short revents)
     if (!atomic_compare_exchange_strong(&st->state, &state, error == 0 ? CONNECTED : FAILED))
         return state == CONNECTED;
     atomic_store(&st->error, error);
-    if (error == 0)
-        (void)iw_rsockets()->rfcntl(st->rs, F_SETFL, iw_turns_needed() ? O_NONBLOCK : 0);
     return error == 0;
 }
 
@@ -244,6 +243,7 @@ static int connect_plainly(int fd, const struct sockaddr *to, socklen_t length)
 
 int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length, bool fallback)
 {
+    iw_claim_listeners();
     const int rs = open_rsocket(to->sa_family);
     if (rs < 0)
         return fallback ? connect_plainly(fd, to, length) : -1;
@@ -361,7 +361,7 @@ static int stream_listen(struct iw_socket *s, int fd, int backlog)
 /* The number of the program's that stands for a connection that has come. */
 static int accept_as(int rs, int family, int flags)
 {
-    (void)iw_rsockets()->rfcntl(rs, F_SETFL, iw_turns_needed() ? O_NONBLOCK : 0);
+    (void)iw_rsockets()->rfcntl(rs, F_SETFL, O_NONBLOCK);
     const int fd = socket(family, SOCK_STREAM | flags, 0);
     if (fd < 0) {
         close_rsocket(rs);
@@ -429,50 +429,47 @@ static bool is_lost(struct stream *st)
            !atomic_exchange(&st->broken, true);
 }
 
-/* No call waits inside librdmacm 44: there it may miss that the peer has died. To fall asleep in
- * rpoll takes longer than many answers do, so a wait begins with some looks. */
-static uint64_t look_until(void)
-{
-    enum { SPIN = 20000 /* ns */ };
-    return iw_wait_now() + SPIN;
-}
-
-/* Receives without a wait, but for a few looks if one may wait. */
+/* Receives without a wait, but for some looks if it may wait: to fall asleep in rpoll takes longer
+ * than many answers do. */
 static ssize_t look(const struct stream *st, void *octets, size_t length, int flags, bool wait)
 {
+    enum { SPIN = 20000 /* ns */ };
     ssize_t got = iw_turn_receive(st->rs, octets, length, flags | MSG_DONTWAIT);
-    if (got >= 0 || errno != EAGAIN || !wait)
-        return got;
-    const uint64_t until = look_until();
-    do
+    const uint64_t until = wait && got < 0 && errno == EAGAIN ? iw_wait_now() + SPIN : 0;
+    while (got < 0 && errno == EAGAIN && until != 0 && iw_wait_now() < until)
         got = iw_turn_receive(st->rs, octets, length, flags | MSG_DONTWAIT);
-    while (got < 0 && errno == EAGAIN && iw_wait_now() < until);
     return got;
 }
 
-static ssize_t receive_into(struct iw_socket *s, char *octets, size_t length, int flags)
+/* Receives what there is, having waited for it if it may. rsockets never waits itself: of two
+ * threads, one in a call of rsockets that waits and one in rpoll, the latter may wait for ever, and
+ * the former may miss that the peer has died. */
+static ssize_t receive_some(struct iw_socket *s, void *octets, size_t length, int flags)
 {
     struct stream *st = stream_of(s);
-    const bool wait = waits(s, flags);
-    const bool all = (flags & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL;
-    const uint64_t until = wait ? limit(&st->receive_time) : 0;
-    size_t done = 0;
-    while (done < length) {
-        const ssize_t got = look(st, octets + done, length - done, flags & MSG_PEEK, wait);
-        if (got > 0) {
-            done += (size_t)got;
-            if (!all)
-                break;
-        } else if (got == 0) {
+    const uint64_t until = waits(s, flags) ? limit(&st->receive_time) : 0;
+    for (;;) {
+        const ssize_t got = look(st, octets, length, flags & MSG_PEEK, until != 0);
+        if (got > 0)
+            return got;
+        if (got == 0) {
             atomic_store(&st->ended, true);
-            if (done == 0 && is_lost(st))
-                return fail(ECONNRESET);
-            break;
-        } else if (errno != EAGAIN || !wait || wait_for(st, POLLIN, until) != 0) {
-            return done > 0 ? (ssize_t)done : -1;
+            return is_lost(st) ? fail(ECONNRESET) : 0;
         }
+        if (errno != EAGAIN || until == 0 || wait_for(st, POLLIN, until) != 0)
+            return -1;
     }
-    return (ssize_t)done;
+}
+
+static ssize_t receive_into(struct iw_socket *s, void *octets, size_t length, int flags)
+{
+    const bool all = (flags & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL && waits(s, flags);
+    ssize_t done = 0, got;
+    do {
+        got = receive_some(s, (char *)octets + done, length - (size_t)done, flags);
+        done += got > 0 ? got : 0;
+    } while (all && got > 0 && (size_t)done < length);
+    return done > 0 ? done : got;
 }
 
 /* MSG_TRUNC: TCP drops the octets. */
@@ -575,9 +572,11 @@ static ssize_t send_piece(struct iw_socket *s, const char *octets, size_t length
     size_t done = 0;
     while (done < length) {
         const ssize_t sent = iw_turn_send(st->rs, octets + done, length - done, MSG_DONTWAIT);
-        if (sent >= 0)
+        if (sent > 0)
             done += (size_t)sent;
-        if (sent >= 0 ? !wait : errno != EAGAIN || !wait || wait_for(st, POLLOUT, until) != 0)
+        else if (errno != EAGAIN || !wait || wait_for(st, POLLOUT, until) != 0)
+            break;
+        if (!wait)
             break;
     }
     if (done > 0)
@@ -719,12 +718,9 @@ static int stream_available(struct iw_socket *s, int *octets)
     return 0;
 }
 
-/* Each call of rsockets says whether it waits. An rsocket that blocks does so even in rpoll, if
- * another thread has taken the event that rpoll was woken for. */
 static void stream_set_nonblocking(struct iw_socket *s)
 {
-    if (iw_turns_needed())
-        (void)iw_rsockets()->rfcntl(stream_of(s)->rs, F_SETFL, O_NONBLOCK);
+    (void)s; /* each call of rsockets says whether it waits */
 }
 
 /* ---- polling ---- */

@@ -5,6 +5,7 @@
 #include "fork_claim.h"
 #include "fork_relay.h"
 #include "libc_next.h"
+#include "switched.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ static void end_all(void)
         return;
     iw_relay_finish();
     iw_sockets_each(end);
+    iw_switched_end_all();
 }
 
 static void note_process(void)

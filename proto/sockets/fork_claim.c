@@ -200,6 +200,19 @@ struct iw_socket *iw_claim_named(const void *name)
     return ours ? s : NULL;
 }
 
+static void claim_listener(struct iw_socket *s)
+{
+    if (atomic_load(&s->hold) == IW_HOLD_PARKED && s->fork == IW_FORK_BOTH && !s->inherited)
+        settle(s, true);
+}
+
+void iw_claim_listeners(void)
+{
+    pthread_mutex_lock(&mutex);
+    iw_sockets_each(claim_listener);
+    pthread_mutex_unlock(&mutex);
+}
+
 /* A process that is about to forbid itself most system calls cannot go on with a connection by
  * itself. What it has inherited is relayed, as long as that can be arranged. */
 static void relay_now(struct iw_socket *s)

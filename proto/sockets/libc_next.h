@@ -31,9 +31,8 @@
     X(void, _exit, (int))                                                                          \
     X(int, eventfd, (unsigned, int))                                                               \
     X(int, pthread_create, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))       \
-    X(int, pthread_join, (pthread_t, void **))                                                     \
-    X(int, sched_yield, (void))                                                                    \
     X(int, thrd_create, (thrd_t *, thrd_start_t, void *))                                          \
+    X(int, sched_yield, (void))                                                                    \
     X(int, socketpair, (int, int, int, int[2]))                                                    \
     X(int, bind, (int, const struct sockaddr *, socklen_t))                                        \
     X(int, listen, (int, int))                                                                     \

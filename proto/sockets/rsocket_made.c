@@ -19,10 +19,10 @@ enum { SERVICES = 8 /* librdmacm 44 has four */, ROOM = 65536 };
 
 struct service {
     void *(*run)(void *);
-    void *argument;          /* tells them apart */
-    int pair[2];             /* by which it is given its work */
-    pthread_t thread, known; /* `known`: as librdmacm has it, a parent's perhaps */
-    bool runs, stopped;      /* `stopped`: by a fork */
+    void *argument; /* tells them apart */
+    int pair[2];    /* by which it is given its work */
+    pthread_t thread;
+    bool runs, stopped; /* `stopped`: by a fork */
 };
 
 static _Thread_local bool inside, in_rpoll;
@@ -163,7 +163,7 @@ IW_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
         pthread_mutex_lock(&mutex);
         s = find_service(argument);
         if (s != NULL)
-            *s = (struct service){run, argument, {last[0], last[1]}, 0, 0, true, false};
+            *s = (struct service){run, argument, {last[0], last[1]}, 0, true, false};
         pthread_mutex_unlock(&mutex);
     }
     if (s == NULL) {
@@ -173,7 +173,7 @@ IW_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
     }
     const int result = create_quietly(thread, attr, s);
     s->runs = result == 0;
-    s->thread = s->known = *thread;
+    s->thread = *thread;
     return result;
 }
 
@@ -181,17 +181,6 @@ IW_INTERPOSED int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 {
     iw_turns_begin();
     return iw_libc()->thrd_create(thread, run, argument);
-}
-
-IW_INTERPOSED int pthread_join(pthread_t thread, void **result)
-{
-    pthread_mutex_lock(&mutex);
-    for (unsigned i = 0; i < SERVICES; i++)
-        if (services[i].run != NULL && !services[i].stopped &&
-            pthread_equal(services[i].known, thread))
-            thread = services[i].thread;
-    pthread_mutex_unlock(&mutex);
-    return iw_libc()->pthread_join(thread, result);
 }
 
 /* ---- fork ---- */
@@ -235,8 +224,14 @@ void iw_made_again(void)
     pthread_mutex_lock(&mutex);
     for (unsigned i = 0; i < SERVICES; i++) {
         struct service *s = &services[i];
-        if (s->stopped && create_quietly(&s->thread, NULL, s) == 0)
-            s->stopped = false;
+        pthread_t thread;
+        if (!s->stopped || create_quietly(&thread, NULL, s) != 0)
+            continue;
+        /* The thread that librdmacm will join: its id is what a service begins with. */
+        if (memcmp(s->argument, &s->thread, sizeof(s->thread)) == 0)
+            memcpy(s->argument, &thread, sizeof(thread));
+        s->thread = thread;
+        s->stopped = false;
     }
     pthread_mutex_unlock(&mutex);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rsocket_turns.h"
 
-#include "descriptors.h"
 #include "rsockets.h"
 
 #include <errno.h>
@@ -28,26 +27,9 @@ __attribute__((constructor)) static void begin(void)
     make_turns();
 }
 
-static void stop_blocking(struct iw_socket *s)
-{
-    s->ops->set_nonblocking(s);
-}
-
-void iw_turns_begin_locked(void)
-{
-    if (!iw_turns_needed()) {
-        atomic_store_explicit(&iw_turns_are_needed, true, memory_order_release);
-        iw_sockets_each(stop_blocking);
-    }
-}
-
 void iw_turns_begin(void)
 {
-    if (iw_turns_needed())
-        return;
-    iw_sockets_lock();
-    iw_turns_begin_locked();
-    iw_sockets_unlock();
+    atomic_store_explicit(&iw_turns_are_needed, true, memory_order_release);
 }
 
 static uint64_t turn_of(int rs)

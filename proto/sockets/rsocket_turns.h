@@ -25,10 +25,8 @@ static inline bool iw_turns_needed(void)
     return atomic_load_explicit(&iw_turns_are_needed, memory_order_acquire);
 }
 
-/* Before such a thread is made: from now on turns are taken, and rsockets do not block. */
+/* Before such a thread is made: turns are taken from now on. */
 void iw_turns_begin(void);
-/* The same for who holds iw_sockets_lock. */
-void iw_turns_begin_locked(void);
 
 /* rrecv, rsend and rshutdown, in turn. */
 ssize_t iw_turn_receive(int rs, void *octets, size_t length, int flags);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A switched socket's life: the start-up, how it ends, and what is left of it. */
+/* A switched socket's life: what its connection reports, how it ends, and what is left of it. */
 #include "switched.h"
 
 #include <errno.h>
@@ -16,14 +16,12 @@
 #include "iwarp/endpoint_transport.h"
 #include "verbs/engine.h"
 
-#define LINGER UINT64_C(5000000000)    /* ns, for the peer's FIN after ours */
 #define SPEAK_FIRST UINT64_C(10000000) /* ns after which a responder does */
-#define MS UINT64_C(1000000)
 enum { HIGH = 64 }; /* descriptors of the library's: programs expect theirs to be low */
 
 static LIST_HEAD(, iw_switched) sockets = LIST_HEAD_INITIALIZER(sockets);
 
-static int duplicate(int fd)
+int iw_switched_duplicate(int fd)
 {
     const int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
     return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -45,7 +43,7 @@ static void close_event(struct iw_switched_event *e)
     e->fd = -1;
 }
 
-static void destroy(struct iw_switched *s)
+void iw_switched_destroy(struct iw_switched *s)
 {
     if (s->entry.le_prev != NULL)
         LIST_REMOVE(s, entry);
@@ -63,33 +61,37 @@ static void destroy(struct iw_switched *s)
     free(s);
 }
 
-static struct iw_switched *create(int fd)
+struct iw_switched *iw_switched_create(int fd)
 {
     struct iw_switched *s = calloc(1, sizeof(*s));
     if (s == NULL)
         return NULL;
     s->in.fd = s->out.fd = s->work.fd = s->left.fd = s->both = -1;
-    s->tcp = duplicate(fd);
-    s->rx = (struct iw_switched_ring){.octets = malloc(IW_SWITCHED_RX), .size = IW_SWITCHED_RX};
+    s->tcp = iw_switched_duplicate(fd);
+    /* A peer's Send may leave out octets (RFC 5041 §5.2: any MO): nothing of ours is read there. */
+    s->rx = (struct iw_switched_ring){.octets = calloc(1, IW_SWITCHED_RX), .size = IW_SWITCHED_RX};
     s->tx = (struct iw_switched_ring){.octets = malloc(IW_SWITCHED_TX), .size = IW_SWITCHED_TX};
     LIST_INIT(&s->regions);
     if (s->tcp >= 0 && open_event(&s->in) && open_event(&s->out) && open_event(&s->work) &&
         s->rx.octets != NULL && s->tx.octets != NULL)
         return s;
     const int saved = errno;
-    destroy(s);
+    iw_switched_destroy(s);
     errno = saved;
     return NULL;
 }
 
 /* ---- events ---- */
 
-/* No request names memory of the program's any more. */
+/* No request names memory of the program's any more; or, at the end of the process, TCP has all
+ * that was written. */
 static bool left_alone(const void *context)
 {
     const struct iw_switched *s = context;
     if (s->connection == NULL)
         return true;
+    if (s->draining && s->sends > 0)
+        return false;
     for (unsigned i = 0; i < IW_SOCKETS_POSTS; i++)
         if (s->posts[i].taken)
             return false;
@@ -249,8 +251,7 @@ static void ready(void *context, struct iw_connection *c)
     iw_switched_update(s);
 }
 
-/* TCP as it was before the switch. */
-static void restore(struct iw_switched *s)
+void iw_switched_restore(struct iw_switched *s)
 {
     (void)setsockopt(s->tcp, IPPROTO_TCP, TCP_NODELAY, &s->before.no_delay, sizeof(int));
     (void)setsockopt(s->tcp, SOL_SOCKET, SO_RCVTIMEO, &s->before.receive,
@@ -277,7 +278,7 @@ static void ended(void *context, struct iw_connection *c)
     if (iw_endpoint_rejected(ep)) {
         s->start_error = ECONNREFUSED;
         s->state = IW_SWITCHED_PLAIN;
-        restore(s);
+        iw_switched_restore(s);
     } else {
         if (s->state < IW_SWITCHED_OPEN)
             fail(s, error != 0 ? error : ECONNRESET);
@@ -287,12 +288,12 @@ static void ended(void *context, struct iw_connection *c)
     }
     iw_switched_forget_memory(s);
     if (s->orphan)
-        destroy(s);
+        iw_switched_destroy(s);
     else
         iw_switched_update(s);
 }
 
-static const struct iw_connection_ops connection_ops = {.ready = ready, .ended = ended};
+const struct iw_connection_ops iw_switched_connection_ops = {.ready = ready, .ended = ended};
 
 /* In a child of fork, which has neither the engine's thread nor the connections. */
 static void part_with_parent(void)
@@ -312,230 +313,10 @@ static void part_with_parent(void)
     }
 }
 
-/* ---- beginning ---- */
-
-/* A region of one connection is reached by no other: each has a protection domain of its own. */
-static void configure(struct iw_switched *s, const struct iw_sockets_mode *mode,
-                      struct iw_endpoint_config *config)
+void iw_switched_list(struct iw_switched *s)
 {
-    static unsigned connections;
-    const struct iw_verbs_settings *settings = iw_verbs_settings();
-    iw_endpoint_config_default(config);
-    config->role = s->role;
-    config->mpa.crc = settings->crc && (mode->flags & IW_SOCKETS_NO_CRC) == 0;
-    config->mpa.markers = settings->markers || (mode->flags & IW_SOCKETS_MARKERS) != 0;
-    if ((mode->flags & IW_SOCKETS_PLAIN) != 0 && s->role == IW_MPA_INITIATOR)
-        config->mpa.revision = 1;
-    else
-        config->mpa.revision = settings->revision;
-    config->mpa.enhanced = config->mpa.revision >= 2;
-    config->mpa.peer_to_peer = settings->rtr && config->mpa.enhanced;
-    config->mpa.ird = config->mpa.ord = IW_SOCKETS_READS;
-    config->mulpdu = settings->mulpdu;
-    config->switches = &settings->switches;
-    config->responder_first = settings->responder_first ? SPEAK_FIRST : 0;
-    config->linger_timeout = LINGER;
-    config->max_reads = IW_SOCKETS_READS;
-    config->max_sge = IW_SOCKETS_PIECES;
-    config->send_depth = IW_SOCKETS_POSTS + IW_SWITCHED_SENDS;
-    config->private_data = mode->private_data;
-    config->private_length = mode->private_length;
-    if (mode->timeout_ms > 0)
-        config->startup_timeout = mode->timeout_ms * MS;
-    config->pd = s->pd = iw_domain_pd(iw_verbs_domain());
-    config->want_recv = iw_switched_want_recv;
-    config->context = s;
-    s->tracer = (struct iw_tracer){iw_verbs_trace(), connections++, getpid()};
-    if (s->tracer.out != NULL) {
-        config->trace = iw_trace_json;
-        config->trace_context = &s->tracer;
-    }
-}
-
-/* Octets that are unread must be the beginning of the peer's start-up frame: a responder's Reply
- * cannot be here yet. */
-static int check_unread(int fd, const struct iw_sockets_mode *mode)
-{
-    uint8_t octets[IW_MPA_KEY_LENGTH];
-    const size_t ahead = mode->ahead_length < sizeof(octets) ? mode->ahead_length : sizeof(octets);
-    if (ahead > 0)
-        memcpy(octets, mode->ahead, ahead);
-    const ssize_t n = recv(fd, octets + ahead, sizeof(octets) - ahead, MSG_PEEK | MSG_DONTWAIT);
-    if (n < 0 && errno != EAGAIN)
-        return errno == ENOTSOCK || errno == ENOTCONN ? errno : ECONNRESET;
-    const size_t length = ahead + (n > 0 ? (size_t)n : 0);
-    if (length == 0)
-        return 0;
-    if (mode->role == IWARP_INITIATOR || memcmp(octets, iw_mpa_request_key, length) != 0)
-        return EBUSY;
-    return 0;
-}
-
-static bool remember_tcp(struct iw_switched *s)
-{
-    socklen_t length = sizeof(int), wide = sizeof(s->before.receive);
-    s->before.flags = fcntl(s->tcp, F_GETFL);
-    if (s->before.flags < 0 ||
-        getsockopt(s->tcp, IPPROTO_TCP, TCP_NODELAY, &s->before.no_delay, &length) != 0 ||
-        getsockopt(s->tcp, SOL_SOCKET, SO_RCVTIMEO, &s->before.receive, &wide) != 0)
-        return false;
-    s->receive_timeout = s->before.receive;
-    wide = sizeof(s->send_timeout);
-    return getsockopt(s->tcp, SOL_SOCKET, SO_SNDTIMEO, &s->send_timeout, &wide) == 0;
-}
-
-/* With the lock. */
-static bool adopt(struct iw_switched *s, const struct iw_sockets_mode *mode)
-{
-    struct iw_endpoint_config config;
-    const int fd = duplicate(s->tcp);
-    if (fd < 0)
-        return false;
-    configure(s, mode, &config);
-    s->connection =
-        iw_transport_adopt(iw_verbs_reactor(), iw_verbs_domain(), fd, &config, &connection_ops, s);
-    if (s->connection == NULL) {
-        const int saved = errno;
-        close(fd);
-        restore(s);
-        errno = saved;
-        return false;
-    }
-    iw_connection_keep(s->connection);
-    if (mode->ahead_length > 0) {
-        const struct iw_iov ahead = {(void *)(uintptr_t)mode->ahead, mode->ahead_length};
-        iw_endpoint_input(iw_connection_endpoint(s->connection), &ahead, 1, iw_transport_now());
-    }
     LIST_INSERT_HEAD(&sockets, s, entry);
     iw_verbs_at_fork(part_with_parent);
-    return true;
-}
-
-static int check_socket(int fd)
-{
-    struct sockaddr_storage peer;
-    socklen_t length = sizeof(int);
-    int type = 0;
-    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0)
-        return errno;
-    if (type != SOCK_STREAM)
-        return EOPNOTSUPP;
-    length = sizeof(peer);
-    if (getpeername(fd, (struct sockaddr *)&peer, &length) != 0)
-        return errno;
-    return peer.ss_family == AF_INET || peer.ss_family == AF_INET6 ? 0 : EOPNOTSUPP;
-}
-
-struct iw_switched *iw_switched_begin(int fd, const struct iw_sockets_mode *mode)
-{
-    const bool role = mode->role == IWARP_INITIATOR || mode->role == IWARP_RESPONDER;
-    int error = role && mode->private_length <= IW_SOCKETS_PRIVATE ? check_socket(fd) : EINVAL;
-    if (error == 0)
-        error = check_unread(fd, mode);
-    if (error != 0) {
-        errno = error;
-        return NULL;
-    }
-    struct iw_switched *s = create(fd);
-    if (s == NULL)
-        return NULL;
-    s->role = mode->role == IWARP_INITIATOR ? IW_MPA_INITIATOR : IW_MPA_RESPONDER;
-    s->ask = s->role == IW_MPA_RESPONDER && (mode->flags & IW_SOCKETS_ASK) != 0;
-    bool begun = remember_tcp(s) && iw_verbs_enter();
-    if (begun) {
-        begun = adopt(s, mode);
-        error = errno;
-        if (begun)
-            iw_connection_flush(s->connection);
-        iw_verbs_unlock();
-        errno = error;
-    }
-    if (begun)
-        return s;
-    error = errno;
-    destroy(s);
-    errno = error;
-    return NULL;
-}
-
-/* ---- the start-up ---- */
-
-static bool started(const void *context)
-{
-    const struct iw_switched *s = context;
-    return s->state != IW_SWITCHED_STARTING;
-}
-
-static int result(const struct iw_switched *s)
-{
-    return s->state == IW_SWITCHED_STARTING ? EINPROGRESS : s->start_error;
-}
-
-int iw_switched_wait(struct iw_switched *s)
-{
-    iw_verbs_lock();
-    int error = iw_verbs_wait(s->out.fd, &s->out.waiters, started, s) == 0 ? result(s) : errno;
-    iw_verbs_unlock();
-    errno = error;
-    return error == 0 ? 0 : -1;
-}
-
-int iw_switched_result(struct iw_switched *s)
-{
-    iw_verbs_lock();
-    const int error = result(s);
-    iw_verbs_unlock();
-    return error;
-}
-
-/* With the lock. A Reply that refuses has left when the connection is over. */
-static int answer(struct iw_switched *s, bool reject, const void *data, size_t length)
-{
-    if (s->state != IW_SWITCHED_ASKED || s->connection == NULL)
-        return s->error != 0 ? s->error : EINVAL;
-    struct iw_endpoint *ep = iw_connection_endpoint(s->connection);
-    const uint64_t now = iw_transport_now();
-    const int outcome = reject ? iw_endpoint_reject(ep, data, length, now)
-                               : iw_endpoint_accept(ep, data, length, now);
-    if (outcome != IW_OK)
-        return outcome == IW_ERR_ARGUMENT ? EINVAL : ECONNRESET;
-    s->state = IW_SWITCHED_STARTING;
-    iw_connection_flush(s->connection);
-    while (iw_verbs_wait(s->out.fd, &s->out.waiters, started, s) != 0)
-        ; /* a signal: the Reply is on its way */
-    if (reject)
-        return s->state == IW_SWITCHED_PLAIN ? 0 : s->error;
-    return s->state == IW_SWITCHED_OPEN ? 0 : s->error;
-}
-
-int iw_switched_accept(struct iw_switched *s, bool reject, const void *data, size_t length)
-{
-    iw_verbs_lock();
-    const int error = answer(s, reject, data, length);
-    iw_verbs_unlock();
-    errno = error;
-    return error == 0 ? 0 : -1;
-}
-
-ssize_t iw_switched_private(struct iw_switched *s, void *out, size_t room)
-{
-    iw_verbs_lock();
-    const size_t length = s->private_length;
-    if (length > 0 && room > 0)
-        memcpy(out, s->private_data, room < length ? room : length);
-    iw_verbs_unlock();
-    return (ssize_t)length;
-}
-
-int iw_switched_terminate(struct iw_switched *s, struct iw_sockets_terminate *out)
-{
-    iw_verbs_lock();
-    const bool there = s->terminated;
-    if (there)
-        *out = s->terminate;
-    iw_verbs_unlock();
-    errno = ENODATA;
-    return there ? 0 : -1;
 }
 
 /* ---- ending ---- */
@@ -567,19 +348,25 @@ int iw_switched_shutdown(struct iw_switched *s, int how)
 }
 
 /* With the lock. */
+static void wait_until_alone(struct iw_switched *s)
+{
+    const uint64_t until = iw_transport_now() + IW_SWITCHED_LINGER;
+    if (!left_alone(s) && (s->left.fd >= 0 || open_event(&s->left)))
+        while (iw_verbs_wait_until(s->left.fd, &s->left.waiters, left_alone, s, until) != 0 &&
+               errno == EINTR)
+            ;
+}
+
+/* With the lock. */
 static void leave(struct iw_switched *s)
 {
     struct iw_endpoint *ep = iw_connection_endpoint(s->connection);
-    const uint64_t until = iw_transport_now() + LINGER;
     if (s->state < IW_SWITCHED_OPEN)
         iw_endpoint_abort(ep, false, 0, iw_transport_now());
     else
         iw_endpoint_shutdown(ep, iw_transport_now());
     iw_connection_flush(s->connection);
-    if (!left_alone(s) && open_event(&s->left))
-        while (iw_verbs_wait_until(s->left.fd, &s->left.waiters, left_alone, s, until) != 0 &&
-               errno == EINTR)
-            ;
+    wait_until_alone(s);
     if (!left_alone(s)) {
         iw_endpoint_leave(ep, iw_transport_now());
         iw_connection_flush(s->connection);
@@ -601,8 +388,30 @@ void iw_switched_close(struct iw_switched *s)
         s->tcp = -1;
     }
     if (s->connection == NULL)
-        destroy(s);
+        iw_switched_destroy(s);
     else
         iw_switched_update(s); /* what still comes is dropped */
+    iw_verbs_unlock();
+}
+
+/* Not freed: the process ends. */
+void iw_switched_end_all(void)
+{
+    struct iw_switched *s, *next;
+    if (LIST_EMPTY(&sockets))
+        return;
+    iw_verbs_lock();
+    for (s = LIST_FIRST(&sockets); s != NULL; s = next) {
+        next = LIST_NEXT(s, entry);
+        s->orphan = false;
+        s->draining = true;
+    }
+    for (s = LIST_FIRST(&sockets); s != NULL; s = LIST_NEXT(s, entry)) {
+        if (left_alone(s))
+            continue;
+        iw_endpoint_shutdown(iw_connection_endpoint(s->connection), iw_transport_now());
+        iw_connection_flush(s->connection);
+        wait_until_alone(s);
+    }
     iw_verbs_unlock();
 }

@@ -7,7 +7,8 @@
  * duplicate of the program's socket, driven by the engine of verbs/, of which this library has one
  * of its own.
  *
- *   switched.c          beginning, start-up, end
+ *   switched_begin.c    the start-up, and what it comes to
+ *   switched.c          what the connection reports, and the end
  *   switched_stream.c   octets written and read: Sends, and the rings that they leave and enter
  *   switched_work.c     memory advertised, requests posted, completions
  *   switched_ops.c      the same as operations of a socket (socket_ops.h)
@@ -42,6 +43,8 @@ struct iw_switched_event {
     bool set;
     unsigned waiters;
 };
+
+#define IW_SWITCHED_LINGER UINT64_C(5000000000) /* ns, for the peer's FIN after ours */
 
 /* Octets in a ring of fixed size. */
 struct iw_switched_ring {
@@ -82,8 +85,9 @@ struct iw_switched {
     bool ask;                         /* the program answers the Request */
     bool read_shut, write_shut;       /* by the program */
     bool peer_closed;
-    bool orphan; /* the program has closed it: it goes when the connection is over */
-    struct {     /* of TCP, as they were */
+    bool draining; /* the process ends */
+    bool orphan;   /* the program has closed it: it goes when the connection is over */
+    struct {       /* of TCP, as they were */
         int flags, no_delay;
         struct timeval receive;
     } before;
@@ -108,7 +112,7 @@ struct iw_switched {
     LIST_ENTRY(iw_switched) entry; /* of all */
 };
 
-/* ---- switched.c ---- */
+/* ---- switched_begin.c ---- */
 
 /* Begins the switch of a connected TCP socket. Returns NULL with errno set and `fd` as it was:
  * ENOTCONN, EBUSY, EINVAL, ENOMEM, EMFILE. `fd` stays the caller's. */
@@ -121,12 +125,29 @@ int iw_switched_result(struct iw_switched *s);
 int iw_switched_accept(struct iw_switched *s, bool reject, const void *data, size_t length);
 ssize_t iw_switched_private(struct iw_switched *s, void *out, size_t room);
 int iw_switched_terminate(struct iw_switched *s, struct iw_sockets_terminate *out);
+
+/* ---- switched.c ---- */
+
+/* Returns one with a duplicate of the program's number, or NULL with errno set. Needs no lock. */
+struct iw_switched *iw_switched_create(int fd);
+/* Returns a number of the library's own. */
+int iw_switched_duplicate(int fd);
 int iw_switched_shutdown(struct iw_switched *s, int how);
 /* The program has closed it. What was written still leaves; no memory of the program's is touched
  * from the return on, for which requests that were posted are waited for, up to 5 s. */
 void iw_switched_close(struct iw_switched *s);
 
-/* Both need the lock. Makes the events right, after anything that may have changed them. */
+/* The process ends: has TCP take what was written, for 5 s and each socket at most. */
+void iw_switched_end_all(void);
+
+/* All below need the lock. What the connection reports. */
+extern const struct iw_connection_ops iw_switched_connection_ops;
+/* Makes it one of those that a fork and the end of the process concern. */
+void iw_switched_list(struct iw_switched *s);
+void iw_switched_destroy(struct iw_switched *s);
+/* Makes TCP's options what they were before the switch. */
+void iw_switched_restore(struct iw_switched *s);
+/* Makes the events right, after anything that may have changed them. */
 void iw_switched_update(struct iw_switched *s);
 /* Returns a descriptor that is readable when `in` or `out` is. */
 int iw_switched_both(struct iw_switched *s);

@@ -8,7 +8,8 @@
  */
 
 /* The listener that this thread makes next (rdma_listen, rlisten) tells the two apart by the first
- * octets; who sends none for `wait_ms` (1 or more) is plain TCP. Returns 0, or -1 with errno set. */
+ * octets; who sends none for `wait_ms` (1 or more) is plain TCP. Returns 0, or -1 with errno set.
+ */
 int iwarp_mixed_begin(unsigned wait_ms);
 /* Returns a socket that is readable while connections of plain TCP wait; each message of it is one
  * octet and carries one descriptor (SCM_RIGHTS), connected and blocking, of which no octet has been

@@ -170,11 +170,31 @@ def after_fork():
     must(server.recv(5) == b"go on", "the parent's goes on")
 
 
+def at_the_end_of_the_process():
+    """What was written leaves, although the process ends before the peer reads."""
+    client, server = pair()
+    sent = data(6 << 20)
+    child = os.fork()
+    if child == 0:
+        server.close()
+        switch(client, INITIATOR)
+        client.sendall(sent)
+        os._exit(0)
+    client.close()
+    switch(server, RESPONDER)
+    got = bytearray()
+    while octets := server.recv(70000):
+        got += octets
+        if len(got) < 100000:
+            select.select([], [], [], 0.02)
+    must(got == sent and os.waitpid(child, 0)[1] == 0, "all of it arrives")
+
+
 def main():
     if sys.argv[1:] == ["--absent"]:
         must(error_of(switch, pair()[0], INITIATOR) == errno.ENOPROTOOPT, "without the library: as libc")
     else:
-        for test in (octets_both_ways, ways_to_wait, without_waiting, refused, what_cannot_be_switched, after_fork):
+        for test in (octets_both_ways, ways_to_wait, without_waiting, refused, what_cannot_be_switched, after_fork, at_the_end_of_the_process):
             test()
             print(test.__name__, flush=True)
     print("good")
