@@ -100,7 +100,7 @@ IW_INTERPOSED ssize_t write(int fd, const void *octets, size_t length)
     if (s != NULL)
         return send_octets(s, octets, length, 0);
     if (atomic_load_explicit(&iw_made_connects, memory_order_relaxed) > 0 &&
-        iw_made_is_too_soon(fd, octets, length)) {
+        iw_made_is_early(octets, length)) {
         errno = EAGAIN;
         return -1;
     }

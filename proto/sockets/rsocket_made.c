@@ -7,13 +7,14 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <rdma/rdma_user_cm.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <rdma/rdma_user_cm.h>
 
 enum { SERVICES = 8 /* librdmacm 44 has four */, ROOM = 65536 };
 
@@ -37,39 +38,41 @@ void iw_made_begin(void)
     first[0] = first[1] = last[0] = last[1] = -1;
 }
 
+_Atomic int iw_made_connects;
+static _Thread_local bool early;
+
+void iw_made_begin_connect(void)
+{
+    iw_made_begin();
+    early = true;
+    atomic_fetch_add(&iw_made_connects, 1);
+}
+
+bool iw_made_is_early(const void *octets, size_t length)
+{
+    struct rdma_ucm_cmd_hdr head;
+    if (!early || length < sizeof(head))
+        return false;
+    memcpy(&head, octets, sizeof(head));
+    if (head.cmd != RDMA_USER_CM_CMD_GET_EVENT)
+        return false;
+    early = false;
+    atomic_fetch_sub(&iw_made_connects, 1);
+    return true;
+}
+
 void iw_made_end(int pair[2])
 {
     inside = false;
+    if (early)
+        atomic_fetch_sub(&iw_made_connects, 1);
+    early = false;
     memcpy(pair, first, sizeof(first));
 }
 
 void iw_made_in_rpoll(int on)
 {
     in_rpoll = on != 0;
-}
-
-static _Thread_local int connecting = -1;
-_Atomic unsigned iw_made_connects;
-
-void iw_made_connect_begin(int rs)
-{
-    connecting = rs; /* the number is that of its descriptor of /dev/infiniband/rdma_cm */
-    atomic_fetch_add(&iw_made_connects, 1);
-}
-
-void iw_made_connect_end(void)
-{
-    connecting = -1;
-    atomic_fetch_sub(&iw_made_connects, 1);
-}
-
-bool iw_made_is_too_soon(int fd, const void *octets, size_t length)
-{
-    struct rdma_ucm_cmd_hdr command;
-    if (fd < 0 || fd != connecting || length < sizeof(command))
-        return false;
-    memcpy(&command, octets, sizeof(command));
-    return command.cmd == RDMA_USER_CM_CMD_GET_EVENT;
 }
 
 IW_INTERPOSED int socketpair(int domain, int type, int protocol, int pair[2])

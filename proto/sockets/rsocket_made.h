@@ -16,14 +16,13 @@ void iw_made_begin(void);
  * queue of connections to accept: rpoll waits for something else, and so up to five seconds too
  * long (librdmacm 44). */
 void iw_made_end(int pair[2]);
-/* Between these two this thread is in rconnect of this rsocket, which then always goes on in the
- * background: of a connection that is there at once librdmacm 44 would never notice the end. */
-void iw_made_connect_begin(int rs);
-void iw_made_connect_end(void);
-extern _Atomic unsigned iw_made_connects; /* threads between them */
-/* Whether a write to a plain descriptor is librdmacm's question for an event of such an rsocket,
- * for which there is none yet. */
-bool iw_made_is_too_soon(int fd, const void *octets, size_t length);
+/* The same for rconnect, which librdmacm 44 does not watch for its end unless it has to wait: it is
+ * told once that its first answer is not there yet. */
+void iw_made_begin_connect(void);
+/* How many threads are in an rconnect that has not been told so. */
+extern _Atomic int iw_made_connects;
+/* Returns whether a write is such a question: it fails with EAGAIN. */
+bool iw_made_is_early(const void *octets, size_t length);
 /* rpoll makes an eventfd, by which its threads wake each other. */
 void iw_made_in_rpoll(int on);
 
