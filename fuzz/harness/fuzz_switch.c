@@ -75,6 +75,24 @@ static void end_by_reset(int fd)
     close(fd);
 }
 
+static bool connected(void)
+{
+    iw_verbs_lock();
+    const bool is = w.s->connection != NULL;
+    iw_verbs_unlock();
+    return is;
+}
+
+/* Nothing more is taken from TCP now. */
+static bool at_rest(void)
+{
+    iw_verbs_lock();
+    const bool is = w.s->connection == NULL || w.s->rx.used > IW_SOCKETS_UNREAD ||
+                    w.s->immediate > IW_SWITCHED_IMMEDIATE || w.s->state >= IW_SWITCHED_PLAIN;
+    iw_verbs_unlock();
+    return is;
+}
+
 static void drive(void)
 {
     struct iw_sockets_completion done[4];
@@ -87,9 +105,7 @@ static void settle(void)
 {
     for (int i = 0, unread = 1; i < ROUNDS && unread > 0; i++) {
         drive();
-        if (ioctl(w.fd, FIONREAD, &unread) != 0 || w.s->connection == NULL ||
-            w.s->rx.used > IW_SOCKETS_UNREAD || w.s->immediate > IW_SWITCHED_IMMEDIATE ||
-            w.s->state >= IW_SWITCHED_PLAIN)
+        if (ioctl(w.fd, FIONREAD, &unread) != 0 || at_rest())
             break;
     }
     drive();
@@ -236,13 +252,13 @@ static void finish(void)
     if (w.peer >= 0)
         end_by_reset(w.peer);
     w.peer = -1;
-    for (int i = 0; i < ROUNDS && w.s->connection != NULL; i++) {
+    for (int i = 0; i < ROUNDS && connected(); i++) {
         read_octets(STREAM, 0);
         drive();
         if (i > ROUNDS / 2)
             usleep(100);
     }
-    IW_FUZZ_CHECK(w.s->connection == NULL, "switch: the connection outlives its peer");
+    IW_FUZZ_CHECK(!connected(), "switch: the connection outlives its peer");
 }
 
 static void connect_both(void)
