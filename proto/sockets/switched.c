@@ -141,7 +141,7 @@ int iw_switched_both(struct iw_switched *s)
 
 int iw_switched_error(const struct iw_switched *s)
 {
-    switch (s->state) {
+    switch ((enum iw_switched_state)s->state) {
     case IW_SWITCHED_STARTING:
     case IW_SWITCHED_ASKED:
         return EINPROGRESS;
