@@ -5,6 +5,7 @@
 #include "epoll_set.h"
 #include "fork_relay.h"
 #include "rsocket_made.h"
+#include "rsocket_turns.h"
 #include "rsocket_wait.h"
 #include "verbs_extra.h"
 
@@ -278,6 +279,7 @@ static void prepare(struct iw_socket *s)
 static void before(void)
 {
     iw_wait_close_gate();
+    iw_turns_before_fork();
     iw_epoll_lock();
     iw_sockets_lock();
     pthread_mutex_lock(&mutex);
@@ -302,6 +304,7 @@ static void after_in_parent(void)
     pthread_mutex_unlock(&mutex);
     iw_sockets_unlock();
     iw_epoll_unlock();
+    iw_turns_after_fork(false);
     iw_wait_open_gate(false);
 }
 
@@ -326,6 +329,7 @@ static void after_in_child(void)
     pthread_mutex_unlock(&mutex);
     iw_sockets_unlock();
     iw_epoll_in_child();
+    iw_turns_after_fork(true);
     iw_wait_open_gate(true);
 }
 

@@ -201,7 +201,7 @@ int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length, 
     copy_options(fd, rs);
     /* Never a blocking one: rsockets 44 would not notice the death of its peer. */
     int pair[2];
-    iw_made_begin();
+    iw_made_begin_connect();
     const bool begun = copy_address(fd, rs) == 0 &&
                        (iw_rsockets()->rconnect(rs, to, length) == 0 || errno == EINPROGRESS);
     iw_made_end(pair);

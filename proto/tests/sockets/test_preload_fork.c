@@ -254,6 +254,56 @@ static void test_a_grandchild_serves(void **state)
     close(p.listener);
 }
 
+/* Each end learns that the other one's process was killed, the one that connected and the one that
+ * accepted. */
+static void test_the_death_of_the_peer(void **state)
+{
+    struct pair p;
+    int status, way[2];
+    (void)state;
+    for (unsigned i = 0; i < 6; i++) {
+        assert_int_equal(pipe(way), 0);
+        const pid_t child = fork();
+        if (child == 0) {
+            open_listener(&p);
+            REQUIRE(write(way[1], &p.at, sizeof(p.at)) == (ssize_t)sizeof(p.at));
+            p.server = accept(p.listener, NULL, NULL);
+            REQUIRE(p.server >= 0 && write(p.server, "x", 1) == 1);
+            for (;;)
+                pause();
+        }
+        assert_int_equal(read(way[0], &p.at, sizeof(p.at)), sizeof(p.at));
+        p.client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(p.client, address(&p), sizeof(p.at)), 0);
+        receive_all(p.client, in, 1);
+        kill(child, SIGKILL);
+        assert_true(await(p.client, POLLIN) & POLLIN);
+        assert_true(read(p.client, in, 1) <= 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        close(p.client);
+        close(way[0]);
+        close(way[1]);
+    }
+    open_listener(&p);
+    const pid_t child = fork();
+    if (child == 0) {
+        p.client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        REQUIRE(connect(p.client, address(&p), sizeof(p.at)) == 0);
+        REQUIRE(write(p.client, "x", 1) == 1);
+        for (;;)
+            pause();
+    }
+    p.server = accept(p.listener, NULL, NULL);
+    assert_true(p.server >= 0);
+    receive_all(p.server, in, 1);
+    kill(child, SIGKILL);
+    assert_true(await(p.server, POLLIN) & POLLIN);
+    assert_true(read(p.server, in, 1) <= 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(p.server);
+    close(p.listener);
+}
+
 /* What is left after exec says so; the rest of this program is the one that is executed. */
 static void test_exec(void **state)
 {
@@ -294,6 +344,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_children_that_do_not_use_it),
         cmocka_unit_test(test_two_children_accept),
         cmocka_unit_test(test_a_grandchild_serves),
+        cmocka_unit_test(test_the_death_of_the_peer),
         cmocka_unit_test(test_exec),
     };
     if (argc == 2)
