@@ -36,9 +36,8 @@ enum iw_message_type {
     IW_MESSAGE_LOAN      /* a buffer, `loan`, for a long message */
 };
 
-enum { IW_MESSAGE_ASK = 0x1, IW_MESSAGE_NEW = 0x2 };
-/* flags. ASK: answer with a STATE as soon as something has changed, or at once to a STATE.
- * NEW, in a SYNC: nothing is known of earlier messages of this peer. */
+/* A flag: answer with a STATE as soon as this message is done with, or at once to a STATE. */
+#define IW_MESSAGE_ASK 0x1u
 
 /* Which messages of a direction are done with: taken, or refused since nobody has their number. */
 struct iw_message_state {
