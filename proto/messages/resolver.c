@@ -255,6 +255,7 @@ int iw_resolver_open(const struct iw_resolver_config *config, struct iw_resolver
     r->core.context = r;
     r->core.expiry =
         (config->expiry_ms != 0 ? config->expiry_ms : (uint64_t)IW_RESOLVER_EXPIRY_MS) * MS;
+    r->core.known_sets = IW_RESOLVER_SETS;
     r->core.claims_wait = config->claim_ms >= 0;
     r->core.claim_step = r->claim_ms * MS / 3;
     iw_resolver_key_set(&r->core.key, config->key, config->key_length);
