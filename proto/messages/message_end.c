@@ -83,6 +83,35 @@ static bool no_wait(int fd)
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
+/* Called by the resolver's thread. */
+static void notice(void *context, uint32_t number, enum iw_resolver_notice what)
+{
+    struct iw_messages *m = context;
+    (void)number;
+    if (what != IW_RESOLVER_FOUND)
+        return;
+    atomic_store(&m->resolved, true);
+    iw_progress_kick(m);
+}
+
+static bool open_resolver(struct iw_messages *m, const struct iw_messages_resolver *how,
+                          const struct complaint *c)
+{
+    const struct iw_resolver_config config = {.hosts = how->hosts,
+                                              .host_count = how->host_count,
+                                              .port = how->port,
+                                              .multicast = how->multicast != 0,
+                                              .broadcast = how->broadcast != 0,
+                                              .interface = how->interface,
+                                              .key = how->key,
+                                              .key_length = how->key_length,
+                                              .notice = notice,
+                                              .context = m};
+    // Whoever knows the key is believed, and nobody else.
+    m->trusts_senders = how->key == NULL;
+    return iw_resolver_open(&config, &m->resolver, c->error, c->room) == 0;
+}
+
 static bool begin(struct iw_messages *m, const struct iw_messages_config *config,
                   const struct complaint *c)
 {
@@ -106,6 +135,8 @@ static bool begin(struct iw_messages *m, const struct iw_messages_config *config
         if (iw_messages_place(m, config->places[i].number,
                               (const struct sockaddr *)&config->places[i].at) != 0)
             return complain(c, errno, "places");
+    if (config->resolver != NULL && !open_resolver(m, config->resolver, c))
+        return false;
     const int error = pthread_create(&m->thread, NULL, iw_progress_thread, m);
     if (error != 0)
         return complain(c, error, "thread");
@@ -224,6 +255,8 @@ void iw_messages_close(struct iw_messages *m)
     pthread_mutex_unlock(&m->mutex);
     if (m->running)
         pthread_join(m->thread, NULL);
+    iw_resolver_close(m->resolver);
+    m->resolver = NULL;
     pthread_mutex_lock(&m->mutex);
     if (m->cq != NULL)
         end_links(m);

@@ -11,6 +11,7 @@
  */
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +22,7 @@
 #include "iwarp/messages.h"
 #include "messages/buffer_pool.h"
 #include "messages/message_wire.h"
+#include "messages/resolver.h"
 #include "messages/taken.h"
 
 enum {
@@ -84,6 +86,7 @@ struct iw_service {
     unsigned open; /* messages without a fate */
     unsigned held; /* those, and reports that were not received */
     int descriptor;
+    bool claimed;
     bool readable; /* what the descriptor says */
 };
 
@@ -95,6 +98,7 @@ struct iw_route {
     struct sockaddr_storage at; /* of the table, if placed */
     struct iw_peer *peer;
     struct iw_link *attempt;
+    uint64_t asked; /* the instance that the resolver named, or 0 */
     struct iw_outgoings queue;
     struct iw_peer *last; /* the peer that has `open` messages of this route */
     unsigned open;
@@ -200,6 +204,8 @@ struct iw_messages {
     struct iw_work_chunk *work;
     struct iw_messages_counts counts;
     bool trusts_senders; /* a number may be answered where its message came from */
+    struct iw_resolver *resolver;
+    atomic_bool resolved; /* it has news */
 };
 
 uint64_t iw_progress_now(void); /* ns */
@@ -236,6 +242,8 @@ void iw_route_push(struct iw_messages *m, struct iw_route *r);
 void iw_route_done(struct iw_messages *m, struct iw_outgoing *o);
 /* The attempt has found a peer, or failed (NULL). */
 void iw_route_attempted(struct iw_messages *m, struct iw_link *link, struct iw_peer *peer);
+/* This peer does not have the number, or does not live. */
+void iw_route_forget(struct iw_messages *m, struct iw_route *r, uint64_t instance);
 void iw_route_drop(struct iw_messages *m, struct iw_peer *peer);
 void iw_route_tick(struct iw_messages *m, uint64_t now);
 void iw_route_learn(struct iw_messages *m, uint32_t number, uint64_t instance);

@@ -113,8 +113,7 @@ static void refused(struct iw_messages *m, struct iw_peer *p, struct iw_outgoing
     const uint64_t now = iw_progress_now();
     if (r->peer == p)
         r->peer = NULL;
-    if (m->learned[r->number % IW_TABLE].number == r->number)
-        m->learned[r->number % IW_TABLE].number = 0;
+    iw_route_forget(m, r, p->instance);
     if (r->retry < now)
         r->retry = now + RECONNECT_NS / 2;
     if (!o->refused && o->deadline < now + m->timeout)

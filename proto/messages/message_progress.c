@@ -31,6 +31,12 @@ bool iw_progress_poll(struct iw_messages *m)
 
 bool iw_progress_step(struct iw_messages *m)
 {
+    if (atomic_exchange(&m->resolved, false)) {
+        struct iw_route *r;
+        TAILQ_FOREACH(r, &m->unrouted, entry)
+        r->retry = 0;
+        iw_route_tick(m, iw_progress_now());
+    }
     const bool any = iw_progress_poll(m);
     if (m->ending)
         iw_link_reap(m, false);

@@ -76,6 +76,17 @@ static struct iw_link *attempt_at(struct iw_messages *m, const struct sockaddr_s
     return NULL;
 }
 
+/* Takes the peer that listens there, or begins to connect. */
+static void go_to(struct iw_messages *m, struct iw_route *r, const struct sockaddr_storage *at)
+{
+    r->peer = peer_at(m, at);
+    if (r->peer != NULL)
+        return;
+    r->attempt = attempt_at(m, at);
+    if (r->attempt == NULL)
+        r->attempt = iw_link_connect(m, at);
+}
+
 /* Looks for the peer of a route. */
 static void resolve(struct iw_messages *m, struct iw_route *r, uint64_t now)
 {
@@ -83,17 +94,31 @@ static void resolve(struct iw_messages *m, struct iw_route *r, uint64_t now)
         return;
     r->retry = now + RETRY_NS;
     if (r->placed) {
-        r->peer = peer_at(m, &r->at);
-        if (r->peer == NULL) {
-            r->attempt = attempt_at(m, &r->at);
-            if (r->attempt == NULL)
-                r->attempt = iw_link_connect(m, &r->at);
-        }
+        go_to(m, r, &r->at);
     } else if (m->learned[r->number % IW_TABLE].number == r->number && m->trusts_senders) {
         struct iw_peer *p = iw_peer_find(m, m->learned[r->number % IW_TABLE].instance);
         if (p != NULL && !p->dead && (p->link != NULL || p->address.ss_family != 0))
             r->peer = p;
     }
+    struct sockaddr_storage at;
+    uint64_t instance;
+    if (r->placed || r->peer != NULL || m->resolver == NULL ||
+        iw_resolver_find(m->resolver, r->number, 0, &at, &instance) != 0)
+        return;
+    struct iw_peer *p = iw_peer_find(m, instance);
+    r->asked = instance;
+    if (p != NULL && p->link != NULL && !p->dead)
+        r->peer = p;
+    else
+        go_to(m, r, &at);
+}
+
+void iw_route_forget(struct iw_messages *m, struct iw_route *r, uint64_t instance)
+{
+    if (m->learned[r->number % IW_TABLE].number == r->number)
+        m->learned[r->number % IW_TABLE].number = 0;
+    if (m->resolver != NULL && !r->placed)
+        iw_resolver_forget(m->resolver, r->number, instance);
 }
 
 void iw_route_push(struct iw_messages *m, struct iw_route *r)
@@ -159,6 +184,8 @@ static void one_attempted(struct iw_messages *m, struct iw_route *r, void *of)
     r->attempt = NULL;
     if (r->peer == NULL)
         r->peer = a->peer;
+    if (a->peer == NULL)
+        iw_route_forget(m, r, r->asked);
     if (a->peer != NULL)
         iw_route_push(m, r);
 }
@@ -170,10 +197,12 @@ void iw_route_attempted(struct iw_messages *m, struct iw_link *link, struct iw_p
 
 static void one_dropped(struct iw_messages *m, struct iw_route *r, void *of)
 {
-    (void)m;
-    if (r->peer == of)
+    const struct iw_peer *peer = of;
+    if (r->peer == peer) {
         r->peer = NULL;
-    if (r->last == of && r->open == 0)
+        iw_route_forget(m, r, peer->instance);
+    }
+    if (r->last == peer && r->open == 0)
         r->last = NULL;
 }
 

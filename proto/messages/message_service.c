@@ -50,6 +50,16 @@ int iw_messages_service(struct iw_messages *m, uint32_t number, struct iw_servic
         errno = error;
         return -1;
     }
+    // The address of a listener at every address stands for that which the asker sees.
+    if (m->resolver != NULL &&
+        iw_resolver_claim(m->resolver, number, (const struct sockaddr *)&m->address, m->instance) !=
+            0) {
+        error = errno;
+        iw_messages_shut(s);
+        errno = error;
+        return -1;
+    }
+    s->claimed = m->resolver != NULL;
     *out = s;
     return 0;
 }
@@ -59,6 +69,8 @@ void iw_messages_shut(struct iw_service *s)
     if (s == NULL)
         return;
     struct iw_messages *m = s->m;
+    if (s->claimed && m->resolver != NULL)
+        iw_resolver_disclaim(m->resolver, s->number);
     pthread_mutex_lock(&m->mutex);
     struct iw_service **at = &m->services[s->number % IW_TABLE];
     while (*at != s)
