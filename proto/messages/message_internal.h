@@ -11,8 +11,8 @@
  */
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <rdma/rdma_cma.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
