@@ -31,7 +31,7 @@ int iw_resolver_core_open(struct iw_resolver_core *core)
         errno = EIO;
         return -1;
     }
-    return iw_resolver_known_open(&core->known);
+    return iw_resolver_known_open(&core->known, core->known_sets);
 }
 
 void iw_resolver_core_close(struct iw_resolver_core *core)
@@ -178,12 +178,17 @@ static bool answers_question(struct iw_resolver_core *core, const struct iw_reso
     return true;
 }
 
+/* True if the only answers are of an instance that is shunned. */
+static bool holds_back(const struct iw_resolver_known *e)
+{
+    return !e->known && e->count > 0;
+}
+
 static uint64_t tick_question(struct iw_resolver_core *core, struct iw_resolver_known *e,
                               uint64_t now)
 {
     const uint64_t shunned = e->asked + SHUN_MS * MS;
-    const bool held_back = !e->known && e->count > 0;
-    if (held_back && now >= shunned)
+    if (holds_back(e) && now >= shunned)
         believe(core, e, now);
     if (!e->asking)
         return UINT64_MAX;
@@ -194,8 +199,8 @@ static uint64_t tick_question(struct iw_resolver_core *core, struct iw_resolver_
     }
     if (now >= e->due)
         ask_known(core, e, now);
-    uint64_t next = e->due < end ? e->due : end;
-    return held_back && shunned < next ? shunned : next;
+    const uint64_t next = e->due < end ? e->due : end;
+    return holds_back(e) && shunned < next ? shunned : next;
 }
 
 /* ---- claims ---- */

@@ -29,15 +29,16 @@ struct iw_resolver_known {
     struct iw_resolver_known *next, **link; /* of those that ask */
 };
 
-enum { IW_RESOLVER_WAYS = 8 };
+enum { IW_RESOLVER_WAYS = 8, IW_RESOLVER_SETS = IW_RESOLVER_KNOWN_MOST / IW_RESOLVER_WAYS };
 
 struct iw_resolver_knowledge {
     struct iw_resolver_known (*sets)[IW_RESOLVER_WAYS];
+    size_t set_count;
     struct iw_resolver_known *asking;
 };
 
-/* Returns 0, or -1 without memory. */
-int iw_resolver_known_open(struct iw_resolver_knowledge *k);
+/* Makes a table of `sets` times IW_RESOLVER_WAYS. Returns 0, or -1 without memory. */
+int iw_resolver_known_open(struct iw_resolver_knowledge *k, size_t sets);
 void iw_resolver_known_close(struct iw_resolver_knowledge *k);
 /* Returns the entry of a number, NULL if there is none. */
 struct iw_resolver_known *iw_resolver_known_find(struct iw_resolver_knowledge *k, uint32_t number);

@@ -179,6 +179,26 @@ static void a_shunned_instance_is_the_last_choice(void **state)
     end(&w);
 }
 
+/* The choice was due again at once while answers were gathered. */
+static void a_last_choice_is_made_once(void **state)
+{
+    struct world w;
+    (void)state;
+    begin(&w);
+    assert_null(look(&w));
+    struct iw_resolver_datagram d = reply(&w, 42);
+    hear(&w, &d);
+    iw_resolver_core_forget(&w.core, 7, 42, w.now);
+    assert_non_null(iw_resolver_core_gather(&w.core, 7, w.now, w.now + 1000 * MS));
+    d = reply(&w, 42);
+    hear(&w, &d);
+    pass(&w, 199);
+    w.now += MS;
+    assert_true(iw_resolver_core_tick(&w.core, w.now) > w.now);
+    assert_int_equal(look(&w)->instance, 42);
+    end(&w);
+}
+
 static void only_open_questions_take_room(void **state)
 {
     struct world w;
@@ -274,6 +294,7 @@ int main(void)
         cmocka_unit_test(answers_beyond_four_are_not_kept),
         cmocka_unit_test(gathering_goes_on_after_an_answer),
         cmocka_unit_test(a_shunned_instance_is_the_last_choice),
+        cmocka_unit_test(a_last_choice_is_made_once),
         cmocka_unit_test(only_open_questions_take_room),
         cmocka_unit_test(questions_are_limited),
         cmocka_unit_test(a_flood_from_one_address_is_limited),
