@@ -63,7 +63,7 @@ static int complain_command(const char *given)
 
 static int run(int argc, char **argv)
 {
-    static struct msg_settings settings = {.resolve = {.wait = MSG_RESOLVE_WAIT}};
+    static struct msg_settings settings;
     const struct iw_option_table tables[] = {
         {"What is asked for:", msg_resolve_options, MSG_RESOLVE_OPTIONS, &settings.resolve},
         {"Finding services:", msg_net_options, MSG_NET_OPTIONS, &settings.net},
