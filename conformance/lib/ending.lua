@@ -123,10 +123,15 @@ end
 -- Where the target's stream ends, and not at an octet.
 local AT_END = "mpa-fin-inside"
 
+-- Whether a finding is about octets that the target sent after the message that is a deviation.
+local function is_later(cause, one)
+  return one.item and one.within and cause.connection == one.connection and cause.position >= one.within.to
+end
+
 -- The finding from which a deviation follows: a MUST that the target broke before, on the same connection.
 local function cause_of(one, found)
   for _, cause in ipairs(found) do
-    if cause.how == WENT_ON then goto continue end
+    if cause.how == WENT_ON or is_later(cause, one) then goto continue end
     local before = cause.time and cause.time < one.time or not cause.time and one.received
       and (cause.position < one.received or cause.how == AT_END and one.ended and cause.position == one.received)
     if cause.verdict == "FAIL" and before and not cause.quirk and (not one.connection or one.connection == cause.connection) then
@@ -176,6 +181,9 @@ local function deviations(t, outcome)
   local found = of_their_own(findings(t))
   for _, one in ipairs(own) do
     one.time, one.rule = one.time or math.huge, one.rule or t.case.rules[1]
+    for _, later in ipairs(found) do
+      if later.time and is_later(later, one) then one.time = math.min(one.time, later.time) end
+    end
     local cause = cause_of(one, found) or same_field(one, found)
     if cause and (one.first == true or one.first == "early" and cause.position < one.item.position) then
       follows(t, one, cause)

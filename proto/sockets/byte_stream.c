@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "byte_stream.h"
 
-#include "epoll_set.h"
 #include "libc_next.h"
 #include "mixed_listener.h"
 #include "rsocket_made.h"
+#include "rsocket_turns.h"
 #include "rsocket_wait.h"
 #include "rsockets.h"
+#include "stream_state.h"
 #include "verbs_extra.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,383 +19,6 @@
 
 /* What one call moves at most, as in Linux. */
 #define MOST ((size_t)0x7ffff000)
-
-enum { FALL_BACK = 3000 }; /* ms */
-
-enum stream_state { CONNECTING, CONNECTED, LISTENING, FAILED };
-
-struct stream {
-    int rs;            /* the rsocket, which blocks unless a call says otherwise */
-    int plain, both;   /* of a mixed listener: its TCP connections; wakes for these or the queue */
-    int queue[2];      /* of a listener; -1: not known */
-    int waiting;       /* what a wait waits for: of a listener its queue, else the rsocket */
-    _Atomic int state; /* enum stream_state */
-    _Atomic int error; /* what SO_ERROR is to report */
-    atomic_bool read_shut, write_shut;
-    atomic_bool broken;                      /* a send has failed: the next one raises SIGPIPE */
-    _Atomic int64_t receive_time, send_time; /* SO_RCVTIMEO, SO_SNDTIMEO in ns; 0: no limit */
-};
-
-static struct stream *stream_of(const struct iw_socket *s)
-{
-    return s->state;
-}
-
-static bool waits(const struct iw_socket *s, int flags)
-{
-    return (flags & MSG_DONTWAIT) == 0 && !atomic_load(&s->nonblocking);
-}
-
-static int fail(int error)
-{
-    errno = error;
-    return -1;
-}
-
-/* ---- waiting ---- */
-
-/* Waits for one event of the rsocket. Returns 0, or -1 with errno EAGAIN at the end of the time, or
- * EINTR. */
-static int wait_for(const struct stream *st, short events, uint64_t until)
-{
-    for (;;) {
-        struct pollfd one = {.fd = st->waiting, .events = events};
-        const int ready = iw_wait(&one, 1, until, NULL, true);
-        if (ready > 0)
-            return 0;
-        if (ready == 0)
-            return fail(EAGAIN);
-        /* A time-out would begin anew: with one, poll and its like are never restarted. */
-        if (errno != EINTR || until != IW_WAIT_FOREVER || !iw_wait_restarts())
-            return -1;
-    }
-}
-
-static uint64_t limit(const _Atomic int64_t *time)
-{
-    const int64_t ns = atomic_load(time);
-    return ns == 0 ? IW_WAIT_FOREVER : iw_wait_now() + (uint64_t)ns;
-}
-
-/* ---- connecting ---- */
-
-static bool finish_connect(struct stream *st, short revents)
-{
-    int error = 0, state = CONNECTING;
-    socklen_t length = sizeof(error);
-    if (iw_rsockets()->rgetsockopt(st->rs, SOL_SOCKET, SO_ERROR, &error, &length) != 0)
-        error = errno;
-    if (error == 0 && (revents & POLLERR) != 0)
-        error = ECONNREFUSED;
-    if (error == ENOTSUP) /* the peer speaks MPA, but is no rsocket */
-        error = EPROTO;
-    if (!atomic_compare_exchange_strong(&st->state, &state, error == 0 ? CONNECTED : FAILED))
-        return state == CONNECTED;
-    atomic_store(&st->error, error);
-    if (error == 0)
-        (void)iw_rsockets()->rfcntl(st->rs, F_SETFL, 0);
-    return error == 0;
-}
-
-/* Goes on with a connect. Returns 0 when it is done; else -1 with errno EINPROGRESS or its error.
- */
-static int go_on(struct iw_socket *s, uint64_t until)
-{
-    struct stream *st = stream_of(s);
-    struct pollfd one = {.fd = st->rs, .events = POLLOUT};
-    if (atomic_load(&st->state) == CONNECTING) {
-        const int ready = iw_wait(&one, 1, until, NULL, true);
-        if (ready == 0)
-            return fail(EINPROGRESS);
-        if (ready < 0)
-            return -1;
-        (void)finish_connect(st, one.revents);
-    }
-    if (atomic_load(&st->state) != FAILED)
-        return 0;
-    const int error = atomic_exchange(&st->error, 0);
-    return fail(error != 0 ? error : ECONNABORTED);
-}
-
-static int open_rsocket(int family)
-{
-    const struct iw_rsockets *r = iw_rsockets();
-    iw_made_again();
-    const int rs = r != NULL ? r->rsocket(family, SOCK_STREAM, 0) : -1;
-    if (rs >= 0)
-        (void)r->rfcntl(rs, F_SETFL, O_NONBLOCK);
-    return rs;
-}
-
-/* Only what the program has asked for: rsockets has defaults of its own. */
-static void copy_options(int fd, int rs)
-{
-    static const struct {
-        int bit, name;
-    } buffers[] = {{1, SO_SNDBUF}, {2, SO_RCVBUF}};
-    const struct iw_libc *c = iw_libc();
-    int set = 0, value;
-    socklen_t length = sizeof(set);
-#ifdef SO_BUF_LOCK
-    if (c->getsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &set, &length) != 0)
-        set = 0;
-#endif
-    for (unsigned i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++) {
-        length = sizeof(value);
-        if ((set & buffers[i].bit) == 0 ||
-            c->getsockopt(fd, SOL_SOCKET, buffers[i].name, &value, &length) != 0)
-            continue;
-        value /= 2; /* both double what is asked for */
-        (void)iw_rsockets()->rsetsockopt(rs, SOL_SOCKET, buffers[i].name, &value, sizeof(value));
-    }
-    length = sizeof(value);
-    if (c->getsockopt(fd, IPPROTO_IP, IP_TOS, &value, &length) == 0 && value != 0)
-        (void)iw_rsockets()->rsetsockopt(rs, IPPROTO_IP, IP_TOS, &value, sizeof(value));
-}
-
-static void copy_timeouts(int fd, struct stream *st)
-{
-    struct timeval t;
-    socklen_t length = sizeof(t);
-    if (iw_libc()->getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, &length) == 0)
-        atomic_store(&st->receive_time, (int64_t)t.tv_sec * 1000000000 + t.tv_usec * 1000);
-    length = sizeof(t);
-    if (iw_libc()->getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, &length) == 0)
-        atomic_store(&st->send_time, (int64_t)t.tv_sec * 1000000000 + t.tv_usec * 1000);
-}
-
-static bool has_port(const struct sockaddr_storage *a)
-{
-    return (a->ss_family == AF_INET && ((const struct sockaddr_in *)a)->sin_port != 0) ||
-           (a->ss_family == AF_INET6 && ((const struct sockaddr_in6 *)a)->sin6_port != 0);
-}
-
-/* Has the rsocket at the address that the program's socket is bound to. That one stays bound, so
- * that the port is not free before the program closes it; SO_REUSEADDR lets both have it. */
-static int copy_address(int fd, int rs)
-{
-    struct sockaddr_storage at = {.ss_family = AF_UNSPEC};
-    socklen_t length = sizeof(at);
-    const struct iw_libc *c = iw_libc();
-    int only = 0;
-    socklen_t size = sizeof(only);
-    if (c->getsockname(fd, (struct sockaddr *)&at, &length) != 0)
-        return -1;
-    if (!has_port(&at))
-        return 0;
-    if (at.ss_family == AF_INET6 && c->getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, &size) == 0)
-        (void)iw_rsockets()->rsetsockopt(rs, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only));
-    (void)c->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-    return iw_rsockets()->rbind(rs, (struct sockaddr *)&at, length);
-}
-
-static int family_of(int fd)
-{
-    int family = AF_INET;
-    socklen_t length = sizeof(family);
-    (void)iw_libc()->getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &length);
-    return family;
-}
-
-static const struct iw_socket_ops stream_ops;
-
-/* Makes `fd` a stream over `rs`. Returns it with one use, or NULL with errno set and `rs` closed.
- */
-static struct iw_socket *make_stream(int fd, int rs, enum stream_state state)
-{
-    struct stream *st = calloc(1, sizeof(*st));
-    struct iw_socket *s = st != NULL ? iw_socket_create(&stream_ops, st, family_of(fd)) : NULL;
-    if (s == NULL) {
-        free(st);
-        iw_rsockets()->rclose(rs);
-        errno = ENOMEM;
-        return NULL;
-    }
-    st->rs = st->waiting = rs;
-    st->queue[0] = st->queue[1] = st->plain = st->both = -1;
-    atomic_store(&st->state, state);
-    copy_timeouts(fd, st);
-    const int flags = iw_libc()->fcntl(fd, F_GETFL);
-    atomic_store(&s->nonblocking, flags >= 0 && (flags & O_NONBLOCK) != 0);
-    if (iw_socket_attach(fd, s) == 0)
-        return s;
-    iw_socket_put(s);
-    return NULL;
-}
-
-static void close_rsocket(int rs)
-{
-    const int saved = errno;
-    iw_rsockets()->rclose(rs);
-    errno = saved;
-}
-
-/* The attempt by iWARP is over, and the socket still what it was. Of the many reasons why a peer
- * may take no iWARP connection TCP shows those that concern it, too. */
-static int connect_plainly(int fd, const struct sockaddr *to, socklen_t length)
-{
-    iw_socket_make_plain(fd);
-    return iw_libc()->connect(fd, to, length);
-}
-
-int iw_byte_stream_connect(int fd, const struct sockaddr *to, socklen_t length, bool fallback)
-{
-    const int rs = open_rsocket(to->sa_family);
-    if (rs < 0)
-        return fallback ? connect_plainly(fd, to, length) : -1;
-    copy_options(fd, rs);
-    /* Never a blocking one: rsockets 44 would not notice the death of its peer. */
-    int pair[2];
-    iw_made_begin();
-    const bool begun = copy_address(fd, rs) == 0 &&
-                       (iw_rsockets()->rconnect(rs, to, length) == 0 || errno == EINPROGRESS);
-    iw_made_end(pair);
-    if (!begun) {
-        close_rsocket(rs);
-        return fallback ? connect_plainly(fd, to, length) : -1;
-    }
-    struct iw_socket *s = make_stream(fd, rs, CONNECTING);
-    if (s == NULL)
-        return -1;
-    iw_epoll_take(fd);
-    if (fallback) {
-        const bool connected = go_on(s, iw_wait_until_ms(FALL_BACK)) == 0;
-        iw_socket_put(s);
-        return connected ? 0 : connect_plainly(fd, to, length);
-    }
-    const bool wait = !atomic_load(&s->nonblocking);
-    int result = go_on(s, wait ? limit(&stream_of(s)->send_time) : 0);
-    while (wait && result != 0 && errno == EINTR && iw_wait_restarts())
-        result = go_on(s, limit(&stream_of(s)->send_time));
-    if (result != 0 && errno != EINPROGRESS && errno != EINTR)
-        iw_socket_make_plain(fd); /* which may try anew */
-    iw_socket_put(s);
-    return result;
-}
-
-static int stream_connect(struct iw_socket *s, int fd, const struct sockaddr *to, socklen_t length)
-{
-    struct stream *st = stream_of(s);
-    const int state = atomic_load(&st->state);
-    if (state == CONNECTED || state == LISTENING)
-        return fail(EISCONN);
-    if (state == FAILED && atomic_load(&st->error) == 0) { /* which is known: another attempt */
-        iw_socket_make_plain(fd);
-        return iw_byte_stream_connect(fd, to, length, false);
-    }
-    if (go_on(s, atomic_load(&s->nonblocking) ? 0 : limit(&st->send_time)) == 0)
-        return 0;
-    return fail(errno == EINPROGRESS ? EALREADY : errno);
-}
-
-/* ---- listening ---- */
-
-/* Waits for plain TCP, too. Returns 0, or -1 with errno set. */
-static int mix(struct stream *st, int plain)
-{
-    if (plain < 0 || st->queue[0] < 0)
-        return -1;
-    st->plain = plain;
-    st->waiting = st->both = iw_mixed_wait(st->queue[0], plain);
-    return st->both >= 0 ? 0 : -1;
-}
-
-int iw_byte_stream_listen(int fd, int backlog, unsigned mixed)
-{
-    struct sockaddr_storage at = {.ss_family = AF_UNSPEC};
-    socklen_t length = sizeof(at);
-    const struct iw_libc *c = iw_libc();
-    if (c->getsockname(fd, (struct sockaddr *)&at, &length) != 0)
-        return -1;
-    /* As listen does: without a port the system chooses one. */
-    if (!has_port(&at) && c->bind(fd, (struct sockaddr *)&at, length) != 0)
-        return -1;
-    const int rs = open_rsocket(at.ss_family);
-    if (rs < 0)
-        return -1;
-    copy_options(fd, rs);
-    if (mixed != 0 && iw_mixed_begin(mixed) != 0) {
-        close_rsocket(rs);
-        return -1;
-    }
-    int queue[2];
-    iw_made_begin();
-    const bool listens =
-        copy_address(fd, rs) == 0 && iw_rsockets()->rlisten(rs, backlog > 0 ? backlog : 1) == 0;
-    iw_made_end(queue);
-    const int error = errno, plain = mixed != 0 ? iw_mixed_end() : -1;
-    struct iw_socket *s = NULL;
-    if (listens)
-        s = make_stream(fd, rs, LISTENING);
-    else
-        close_rsocket(rs);
-    if (s == NULL) {
-        if (plain >= 0)
-            iw_libc()->close(plain);
-        return listens ? -1 : fail(error);
-    }
-    stream_of(s)->waiting = queue[0] >= 0 ? queue[0] : rs;
-    memcpy(stream_of(s)->queue, queue, sizeof(queue));
-    const int result = mixed != 0 ? mix(stream_of(s), plain) : 0;
-    if (result == 0)
-        iw_epoll_take(fd);
-    else
-        iw_socket_make_plain(fd);
-    iw_socket_put(s);
-    return result;
-}
-
-static int stream_listen(struct iw_socket *s, int fd, int backlog)
-{
-    (void)fd;
-    (void)backlog;
-    return atomic_load(&stream_of(s)->state) == LISTENING ? 0 : fail(EINVAL);
-}
-
-/* The number of the program's that stands for a connection that has come. */
-static int accept_as(int rs, int family, int flags)
-{
-    (void)iw_rsockets()->rfcntl(rs, F_SETFL, 0);
-    const int fd = socket(family, SOCK_STREAM | flags, 0);
-    if (fd < 0) {
-        close_rsocket(rs);
-        return -1;
-    }
-    struct iw_socket *s = make_stream(fd, rs, CONNECTED);
-    if (s == NULL) {
-        iw_libc()->close(fd);
-        return -1;
-    }
-    iw_socket_put(s);
-    return fd;
-}
-
-static int stream_accept(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags)
-{
-    struct stream *st = stream_of(s);
-    if (atomic_load(&st->state) != LISTENING)
-        return fail(EINVAL);
-    const uint64_t until = waits(s, 0) ? limit(&st->receive_time) : 0;
-    for (;;) {
-        const int plain = st->plain >= 0 ? iw_mixed_accept(st->plain, from, length, flags) : -1;
-        if (plain >= 0)
-            return plain;
-        int pair[2];
-        iw_made_begin();
-        const int rs = iw_rsockets()->raccept(st->rs, NULL, NULL);
-        iw_made_end(pair);
-        if (rs >= 0) {
-            const int fd = accept_as(rs, s->family, flags);
-            if (fd >= 0 && from != NULL && length != NULL)
-                (void)iw_rsockets()->rgetpeername(rs, from, length);
-            return fd;
-        }
-        if (errno != EAGAIN || until == 0)
-            return -1;
-        if (wait_for(st, POLLIN, until) != 0)
-            return -1;
-    }
-}
 
 /* ---- data ---- */
 
@@ -409,7 +30,7 @@ static int be_connected(struct iw_socket *s, int flags)
     case CONNECTED:
         return 0;
     case CONNECTING:
-        if (go_on(s, waits(s, flags) ? IW_WAIT_FOREVER : 0) == 0)
+        if (iw_stream_go_on(s, waits(s, flags) ? IW_WAIT_FOREVER : 0) == 0)
             return 0;
         return errno == EINPROGRESS ? fail(EAGAIN) : -1;
     default:
@@ -425,27 +46,46 @@ static bool is_lost(struct stream *st)
            !atomic_exchange(&st->broken, true);
 }
 
-static ssize_t receive_into(struct iw_socket *s, void *octets, size_t length, int flags)
+/* Receives without a wait, but for some looks if it may wait: to fall asleep in rpoll takes longer
+ * than many answers do. */
+static ssize_t look(const struct stream *st, void *octets, size_t length, int flags, bool wait)
+{
+    enum { SPIN = 20000 /* ns */ };
+    ssize_t got = iw_turn_receive(st->rs, octets, length, flags | MSG_DONTWAIT);
+    const uint64_t until = wait && got < 0 && errno == EAGAIN ? iw_wait_now() + SPIN : 0;
+    while (got < 0 && errno == EAGAIN && until != 0 && iw_wait_now() < until)
+        got = iw_turn_receive(st->rs, octets, length, flags | MSG_DONTWAIT);
+    return got;
+}
+
+/* Receives what there is, having waited for it if it may. rsockets never waits itself: of two
+ * threads, one in a call of rsockets that waits and one in rpoll, the latter may wait for ever. */
+static ssize_t receive_some(struct iw_socket *s, void *octets, size_t length, int flags)
 {
     struct stream *st = stream_of(s);
-    const bool wait = waits(s, flags);
-    const int own = (flags & (MSG_PEEK | MSG_WAITALL)) | (wait ? 0 : MSG_DONTWAIT);
-    const uint64_t until = wait ? limit(&st->receive_time) : 0;
+    const uint64_t until = waits(s, flags) ? limit(&st->receive_time) : 0;
     for (;;) {
-        const bool timed = wait && until != IW_WAIT_FOREVER;
-        const ssize_t got = iw_rsockets()->rrecv(st->rs, octets, length,
-                                                 timed ? (own & MSG_PEEK) | MSG_DONTWAIT : own);
+        const ssize_t got = look(st, octets, length, flags & MSG_PEEK, until != 0);
         if (got > 0)
             return got;
-        if (got == 0)
+        if (got == 0) {
+            atomic_store(&st->ended, true);
             return is_lost(st) ? fail(ECONNRESET) : 0;
-        if (timed && errno == EAGAIN) {
-            if (wait_for(st, POLLIN, until) != 0)
-                return -1;
-        } else if (errno != EINTR || timed || !iw_wait_restarts()) {
-            return -1;
         }
+        if (errno != EAGAIN || until == 0 || iw_stream_wait_for(st, POLLIN, until) != 0)
+            return -1;
     }
+}
+
+static ssize_t receive_into(struct iw_socket *s, void *octets, size_t length, int flags)
+{
+    const bool all = (flags & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL && waits(s, flags);
+    ssize_t done = 0, got;
+    do {
+        got = receive_some(s, (char *)octets + done, length - (size_t)done, flags);
+        done += got > 0 ? got : 0;
+    } while (all && got > 0 && (size_t)done < length);
+    return done > 0 ? done : got;
 }
 
 /* MSG_TRUNC: TCP drops the octets. */
@@ -522,6 +162,14 @@ static ssize_t stream_receive(struct iw_socket *s, struct msghdr *m, int flags)
     return done;
 }
 
+/* rsend goes on after the peer has closed, as long as there is room. */
+static bool is_hung_up(const struct stream *st)
+{
+    struct pollfd one = {.fd = st->rs, .events = POLLOUT};
+    return atomic_load(&st->ended) && iw_wait(&one, 1, 0, NULL, true) > 0 &&
+           (one.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 static ssize_t cannot_send(struct stream *st, int flags)
 {
     const bool first = !atomic_exchange(&st->broken, true);
@@ -537,21 +185,15 @@ static ssize_t send_piece(struct iw_socket *s, const char *octets, size_t length
     struct stream *st = stream_of(s);
     const bool wait = waits(s, flags);
     const uint64_t until = wait ? limit(&st->send_time) : 0;
-    const bool timed = wait && until != IW_WAIT_FOREVER;
     size_t done = 0;
     while (done < length) {
-        const ssize_t sent = iw_rsockets()->rsend(st->rs, octets + done, length - done,
-                                                  wait && !timed ? 0 : MSG_DONTWAIT);
-        if (sent >= 0) {
+        const ssize_t sent = iw_turn_send(st->rs, octets + done, length - done, MSG_DONTWAIT);
+        if (sent > 0)
             done += (size_t)sent;
-            if (!wait)
-                break;
-        } else if (timed && errno == EAGAIN) {
-            if (wait_for(st, POLLOUT, until) != 0)
-                break;
-        } else if (errno != EINTR || timed || done > 0 || !iw_wait_restarts()) {
+        else if (errno != EAGAIN || !wait || iw_stream_wait_for(st, POLLOUT, until) != 0)
             break;
-        }
+        if (!wait)
+            break;
     }
     if (done > 0)
         return (ssize_t)done;
@@ -568,7 +210,7 @@ static ssize_t stream_send(struct iw_socket *s, const struct msghdr *m, int flag
         return fail(EOPNOTSUPP);
     if (be_connected(s, flags) != 0)
         return -1;
-    if (atomic_load(&stream_of(s)->write_shut))
+    if (atomic_load(&stream_of(s)->write_shut) || is_hung_up(stream_of(s)))
         return cannot_send(stream_of(s), flags);
     for (size_t i = 0; i < m->msg_iovlen; i++) {
         size_t length = m->msg_iov[i].iov_len;
@@ -598,7 +240,7 @@ static int stream_shutdown(struct iw_socket *s, int how)
         atomic_store(&st->read_shut, true);
     if (how != SHUT_RD)
         atomic_store(&st->write_shut, true);
-    if (iw_rsockets()->rshutdown(st->rs, how) != 0 && errno == EINTR)
+    if (iw_turn_shutdown(st->rs, how) != 0 && errno == EINTR)
         return 0; /* it has been sent; only the wait for its leaving ended */
     return 0;
 }
@@ -609,7 +251,7 @@ static void stream_close(struct iw_socket *s)
     /* What a child of fork does not go on with stays where it is: librdmacm's threads know of it.
      */
     if (atomic_load(&s->hold) == IW_HOLD_OURS || !s->inherited)
-        close_rsocket(st->rs);
+        iw_stream_close_rsocket(st->rs);
     if (st->plain >= 0)
         iw_libc()->close(st->plain);
     if (st->both >= 0)
@@ -633,7 +275,7 @@ static void look_at_connect(struct iw_socket *s)
     struct stream *st = stream_of(s);
     struct pollfd one = {.fd = st->rs, .events = POLLOUT};
     if (atomic_load(&st->state) == CONNECTING && iw_wait(&one, 1, 0, NULL, true) > 0)
-        (void)finish_connect(st, one.revents);
+        (void)iw_stream_finish_connect(st, one.revents);
 }
 
 static int stream_get_option(struct iw_socket *s, int fd, int level, int name, void *value,
@@ -656,7 +298,7 @@ static int stream_set_option(struct iw_socket *s, int fd, int level, int name, c
 {
     const int result = iw_libc()->setsockopt(fd, level, name, value, length);
     if (result == 0 && level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
-        copy_timeouts(fd, stream_of(s));
+        iw_stream_copy_timeouts(fd, stream_of(s));
     return result;
 }
 
@@ -686,7 +328,7 @@ static int stream_available(struct iw_socket *s, int *octets)
     char *all = malloc(ALL);
     if (all == NULL)
         return fail(ENOMEM);
-    const ssize_t got = iw_rsockets()->rrecv(st->rs, all, ALL, MSG_PEEK | MSG_DONTWAIT);
+    const ssize_t got = iw_turn_receive(st->rs, all, ALL, MSG_PEEK | MSG_DONTWAIT);
     free(all);
     *octets = got > 0 ? (int)got : 0;
     return 0;
@@ -717,7 +359,7 @@ static short stream_prepare(struct iw_socket *s, short events, struct pollfd *wa
 static bool at_end(const struct stream *st)
 {
     char octet;
-    return iw_rsockets()->rrecv(st->rs, &octet, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    return iw_turn_receive(st->rs, &octet, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 /* rsockets report POLLHUP as soon as the peer has closed; TCP does not before this side has, too:
@@ -731,9 +373,11 @@ static short stream_finish(struct iw_socket *s, short events, const struct pollf
     if (atomic_load(&st->state) == LISTENING)
         return (short)(wait->revents & (events | POLLERR | POLLHUP));
     if (atomic_load(&st->state) == CONNECTING)
-        (void)finish_connect(st, wait->revents);
+        (void)iw_stream_finish_connect(st, wait->revents);
     if (atomic_load(&st->state) == FAILED)
         return (short)((events & (IN | OUT | POLLRDHUP)) | POLLERR | POLLHUP);
+    if ((wait->revents & (POLLHUP | POLLERR)) != 0)
+        atomic_store(&st->ended, true);
     if ((wait->revents & (POLLIN | POLLHUP | POLLERR)) != 0)
         found |= (short)(events & IN);
     if ((wait->revents & (POLLOUT | POLLHUP | POLLERR)) != 0)
@@ -786,10 +430,10 @@ static void stream_end(struct iw_socket *s)
 {
     struct stream *st = stream_of(s);
     if (atomic_load(&st->state) == CONNECTED)
-        (void)iw_rsockets()->rshutdown(st->rs, SHUT_RDWR);
+        (void)iw_turn_shutdown(st->rs, SHUT_RDWR);
 }
 
-static const struct iw_socket_ops stream_ops = {
+const struct iw_socket_ops iw_stream_ops = {
     .before_fork = stream_before_fork,
     .in_child = stream_in_child,
     .take = stream_take,
@@ -798,9 +442,9 @@ static const struct iw_socket_ops stream_ops = {
     .rsocket = true,
     .receive = stream_receive,
     .send = stream_send,
-    .connect = stream_connect,
-    .listen = stream_listen,
-    .accept = stream_accept,
+    .connect = iw_stream_connect,
+    .listen = iw_stream_listen,
+    .accept = iw_stream_accept,
     .shutdown = stream_shutdown,
     .close = stream_close,
     .get_option = stream_get_option,

@@ -4,6 +4,7 @@
 #include "epoll_set.h"
 #include "fork_claim.h"
 #include "libc_next.h"
+#include "rsocket_made.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -96,7 +97,14 @@ IW_INTERPOSED ssize_t read(int fd, void *octets, size_t length)
 IW_INTERPOSED ssize_t write(int fd, const void *octets, size_t length)
 {
     struct iw_socket *s = iw_socket_get(fd);
-    return s == NULL ? iw_libc()->write(fd, octets, length) : send_octets(s, octets, length, 0);
+    if (s != NULL)
+        return send_octets(s, octets, length, 0);
+    if (atomic_load_explicit(&iw_made_connects, memory_order_relaxed) > 0 &&
+        iw_made_is_early(octets, length)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return iw_libc()->write(fd, octets, length);
 }
 
 IW_INTERPOSED ssize_t readv(int fd, const struct iovec *pieces, int count)

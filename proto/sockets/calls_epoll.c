@@ -35,22 +35,38 @@ IW_INTERPOSED int epoll_ctl(int set, int operation, int fd, struct epoll_event *
     return result;
 }
 
+/* What the system's wait has returned, without what only ends it. Returns whether that is an
+ * answer: else the wait begins anew, perhaps as ours. It had hardly run if a socket was added at
+ * once, and nobody counts on the end of a wait to whose set sockets are added. */
+static bool is_answer(int set, struct epoll_event *events, int *count)
+{
+    if (*count <= 0 || !iw_epoll_has_state(set))
+        return true;
+    *count = iw_epoll_without_nudge(set, events, *count);
+    return *count > 0;
+}
+
+#define DEFINE_WAIT(ours, systems)                                                                 \
+    {                                                                                              \
+        int count;                                                                                 \
+        do {                                                                                       \
+            if (iw_epoll_is_ours(set))                                                             \
+                return ours;                                                                       \
+            count = systems;                                                                       \
+        } while (!is_answer(set, events, &count));                                                 \
+        return count;                                                                              \
+    }
+
 IW_INTERPOSED int epoll_wait(int set, struct epoll_event *events, int most, int ms)
-{
-    return iw_epoll_is_ours(set) ? iw_epoll_wait_in(set, events, most, iw_wait_until_ms(ms), NULL)
-                                 : iw_libc()->epoll_wait(set, events, most, ms);
-}
+    DEFINE_WAIT(iw_epoll_wait_in(set, events, most, iw_wait_until_ms(ms), NULL),
+                iw_libc()->epoll_wait(set, events, most, ms))
 
-IW_INTERPOSED int epoll_pwait(int set, struct epoll_event *events, int most, int ms,
-                              const sigset_t *mask)
-{
-    return iw_epoll_is_ours(set) ? iw_epoll_wait_in(set, events, most, iw_wait_until_ms(ms), mask)
-                                 : iw_libc()->epoll_pwait(set, events, most, ms, mask);
-}
+        IW_INTERPOSED
+    int epoll_pwait(int set, struct epoll_event *events, int most, int ms, const sigset_t *mask)
+        DEFINE_WAIT(iw_epoll_wait_in(set, events, most, iw_wait_until_ms(ms), mask),
+                    iw_libc()->epoll_pwait(set, events, most, ms, mask))
 
-IW_INTERPOSED int epoll_pwait2(int set, struct epoll_event *events, int most,
-                               const struct timespec *t, const sigset_t *mask)
-{
-    return iw_epoll_is_ours(set) ? iw_epoll_wait_in(set, events, most, iw_wait_until(t), mask)
-                                 : iw_libc()->epoll_pwait2(set, events, most, t, mask);
-}
+            IW_INTERPOSED int epoll_pwait2(int set, struct epoll_event *events, int most,
+                                           const struct timespec *t, const sigset_t *mask)
+                DEFINE_WAIT(iw_epoll_wait_in(set, events, most, iw_wait_until(t), mask),
+                            iw_libc()->epoll_pwait2(set, events, most, t, mask))

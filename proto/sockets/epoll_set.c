@@ -36,6 +36,7 @@ struct iw_epoll_set {
     struct waiter *waiters;
     unsigned uses; /* numbers, and waits under way */
     bool plain_last;
+    int nudge; /* an eventfd in the system's set, which ends waits that began before; -1: none */
 };
 
 static _Atomic(struct iw_epoll_set *) sets[IW_SOCKETS_NUMBERS];
@@ -79,6 +80,8 @@ static void drop(struct iw_epoll_set *set)
 {
     if (--set->uses > 0)
         return;
+    if (set->nudge >= 0)
+        iw_libc()->close(set->nudge);
     atomic_fetch_sub(&ours, 1);
     free(set->entries);
     free(set);
@@ -93,6 +96,7 @@ static struct iw_epoll_set *make(int number)
     if (set == NULL)
         return NULL;
     set->uses = 1;
+    set->nudge = -1;
     atomic_fetch_add(&ours, 1);
     atomic_store(&sets[number], set);
     return set;
@@ -116,6 +120,42 @@ static int add(struct iw_epoll_set *set, int fd, struct iw_socket *s, const stru
 static void remove_entry(struct iw_epoll_set *set, struct entry *e)
 {
     *e = set->entries[--set->count];
+}
+
+/* Threads that wait for the set already wait for the system's: has one of them look again. */
+static const char nudge_mark;
+
+static void nudge(struct iw_epoll_set *set, int number)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.u64 = (uint64_t)(uintptr_t)&nudge_mark};
+    if (set->nudge >= 0)
+        return;
+    set->nudge = iw_libc()->eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (set->nudge >= 0)
+        (void)iw_libc()->epoll_ctl(number, EPOLL_CTL_ADD, set->nudge, &e);
+}
+
+int iw_epoll_without_nudge(int number, struct epoll_event *events, int count)
+{
+    int kept = 0;
+    bool seen = false;
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.u64 != (uint64_t)(uintptr_t)&nudge_mark)
+            events[kept++] = events[i];
+        else
+            seen = true;
+    }
+    if (!seen)
+        return count;
+    pthread_mutex_lock(&mutex);
+    struct iw_epoll_set *set = atomic_load(&sets[number]);
+    if (set != NULL && set->nudge >= 0) {
+        (void)iw_libc()->epoll_ctl(number, EPOLL_CTL_DEL, set->nudge, NULL);
+        (void)iw_libc()->close(set->nudge);
+        set->nudge = -1;
+    }
+    pthread_mutex_unlock(&mutex);
+    return kept;
 }
 
 /* ---- numbers ---- */
@@ -151,7 +191,7 @@ void iw_epoll_copied(int from, int to)
         return;
     iw_epoll_made(to);
     pthread_mutex_lock(&mutex);
-    struct iw_epoll_set *set = atomic_load(&sets[from]);
+    struct iw_epoll_set *set = make(from);
     if (set != NULL) {
         set->uses++;
         atomic_store(&sets[to], set);
@@ -260,6 +300,8 @@ int iw_epoll_control(int number, int operation, int fd, struct iw_socket *s,
     const int error = set != NULL ? control(set, operation, fd, s, event) : ENOMEM;
     if (error == 0)
         wake(set);
+    if (error == 0 && operation == EPOLL_CTL_ADD && set->count == 1)
+        nudge(set, number);
     pthread_mutex_unlock(&mutex);
     errno = error != 0 ? error : errno;
     return error == 0 ? 0 : -1;
@@ -267,9 +309,17 @@ int iw_epoll_control(int number, int operation, int fd, struct iw_socket *s,
 
 /* ---- waiting ---- */
 
-bool iw_epoll_is_ours(int number)
+bool iw_epoll_has_state(int number)
 {
     return is_number(number) && atomic_load_explicit(&sets[number], memory_order_acquire) != NULL;
+}
+
+bool iw_epoll_is_ours(int number)
+{
+    if (!is_number(number))
+        return false;
+    const struct iw_epoll_set *set = atomic_load_explicit(&sets[number], memory_order_acquire);
+    return set != NULL && set->count > 0;
 }
 
 /* One that a wait looks at. */
@@ -416,7 +466,7 @@ static int plain_events(int number, const struct pollfd *poll, struct epoll_even
     if (poll->revents == 0 || most <= 0)
         return 0;
     const int got = iw_libc()->epoll_wait(number, out, most, 0);
-    return got > 0 ? got : 0;
+    return got > 0 ? iw_epoll_without_nudge(number, out, got) : 0;
 }
 
 /* One look at all. Returns how many events there are, or -1 with errno set; *over: a wait was at
@@ -465,7 +515,7 @@ static int look_once(struct iw_epoll_set *set, int number, struct epoll_event *o
     if (plain_last)
         done += plain_events(number, &polls[0], out + done, most - done);
     *over = result == 0;
-    *futile = result > 0 && done == 0 && polls[1].revents == 0;
+    *futile = result > 0 && done == 0 && polls[1].revents == 0 && polls[0].revents == 0;
     free(looks);
     free(polls);
     errno = error;

@@ -36,8 +36,13 @@ void iw_epoll_give(int fd);
 /* epoll_ctl for an iWARP socket. */
 int iw_epoll_control(int set, int operation, int fd, struct iw_socket *s,
                      const struct epoll_event *event);
-/* Returns whether a wait for the set is ours. */
+/* Returns whether a wait for the set is ours: it holds iWARP sockets. */
 bool iw_epoll_is_ours(int set);
+/* Returns whether it does or did. */
+bool iw_epoll_has_state(int set);
+/* Takes out what ends a wait that began as the system's own. Returns how many events remain; if
+ * that is none, the wait is ours now. */
+int iw_epoll_without_nudge(int set, struct epoll_event *events, int count);
 /* epoll_pwait until `until` (rsocket_wait.h). */
 int iw_epoll_wait_in(int set, struct epoll_event *events, int most, uint64_t until,
                      const sigset_t *mask);

@@ -5,6 +5,7 @@
 #include "epoll_set.h"
 #include "fork_relay.h"
 #include "rsocket_made.h"
+#include "rsocket_turns.h"
 #include "rsocket_wait.h"
 #include "verbs_extra.h"
 
@@ -199,6 +200,19 @@ struct iw_socket *iw_claim_named(const void *name)
     return ours ? s : NULL;
 }
 
+static void claim_listener(struct iw_socket *s)
+{
+    if (atomic_load(&s->hold) == IW_HOLD_PARKED && s->fork == IW_FORK_BOTH && !s->inherited)
+        settle(s, true);
+}
+
+void iw_claim_listeners(void)
+{
+    pthread_mutex_lock(&mutex);
+    iw_sockets_each(claim_listener);
+    pthread_mutex_unlock(&mutex);
+}
+
 /* A process that is about to forbid itself most system calls cannot go on with a connection by
  * itself. What it has inherited is relayed, as long as that can be arranged. */
 static void relay_now(struct iw_socket *s)
@@ -265,6 +279,7 @@ static void prepare(struct iw_socket *s)
 static void before(void)
 {
     iw_wait_close_gate();
+    iw_turns_before_fork();
     iw_epoll_lock();
     iw_sockets_lock();
     pthread_mutex_lock(&mutex);
@@ -289,6 +304,7 @@ static void after_in_parent(void)
     pthread_mutex_unlock(&mutex);
     iw_sockets_unlock();
     iw_epoll_unlock();
+    iw_turns_after_fork(false);
     iw_wait_open_gate(false);
 }
 
@@ -313,6 +329,7 @@ static void after_in_child(void)
     pthread_mutex_unlock(&mutex);
     iw_sockets_unlock();
     iw_epoll_in_child();
+    iw_turns_after_fork(true);
     iw_wait_open_gate(true);
 }
 

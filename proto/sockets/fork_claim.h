@@ -21,6 +21,10 @@ static inline bool iw_claim(struct iw_socket *s)
     return atomic_load_explicit(&s->hold, memory_order_acquire) == IW_HOLD_OURS || iw_claim_now(s);
 }
 
+/* This process is about to connect, perhaps to itself: goes on with its listeners, as a listener of
+ * the system's would accept the connection into its queue. Not in a child, whose parent may do
+ * that. */
+void iw_claim_listeners(void);
 /* Before the process enters a sandbox. */
 void iw_claim_in_sandbox(void);
 /* Before its last close in this process: claims it, or gives it up. */

@@ -35,5 +35,7 @@ bool iw_relay_say(int fd, enum relay_kind kind, uint32_t value);
  * (relay_pump.c) */
 struct iw_socket;
 bool iw_relay_serve(int fd, struct iw_socket *s);
+/* In a child: those that are served are its parent's. */
+void iw_relay_none(void);
 
 #endif

@@ -178,6 +178,13 @@ bool iw_relay_serve(int fd, struct iw_socket *s)
     return true;
 }
 
+void iw_relay_none(void)
+{
+    pthread_mutex_init(&mutex, NULL);
+    pthread_cond_init(&fewer, NULL);
+    pumps = 0;
+}
+
 void iw_relay_finish(void)
 {
     pthread_mutex_lock(&mutex);

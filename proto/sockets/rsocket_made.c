@@ -2,6 +2,8 @@
 #include "rsocket_made.h"
 
 #include "libc_next.h"
+#include "rsocket_turns.h"
+#include "rules_given.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,14 +14,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <rdma/rdma_user_cm.h>
+
 enum { SERVICES = 8 /* librdmacm 44 has four */, ROOM = 65536 };
 
 struct service {
     void *(*run)(void *);
-    void *argument;          /* tells them apart */
-    int pair[2];             /* by which it is given its work */
-    pthread_t thread, known; /* `known`: as librdmacm has it, a parent's perhaps */
-    bool runs, stopped;      /* `stopped`: by a fork */
+    void *argument; /* tells them apart */
+    int pair[2];    /* by which it is given its work */
+    pthread_t thread;
+    bool runs, stopped; /* `stopped`: by a fork */
 };
 
 static _Thread_local bool inside, in_rpoll;
@@ -34,9 +38,35 @@ void iw_made_begin(void)
     first[0] = first[1] = last[0] = last[1] = -1;
 }
 
+_Atomic int iw_made_connects;
+static _Thread_local bool early;
+
+void iw_made_begin_connect(void)
+{
+    iw_made_begin();
+    early = true;
+    atomic_fetch_add(&iw_made_connects, 1);
+}
+
+bool iw_made_is_early(const void *octets, size_t length)
+{
+    struct rdma_ucm_cmd_hdr head;
+    if (!early || length < sizeof(head))
+        return false;
+    memcpy(&head, octets, sizeof(head));
+    if (head.cmd != RDMA_USER_CM_CMD_GET_EVENT)
+        return false;
+    early = false;
+    atomic_fetch_sub(&iw_made_connects, 1);
+    return true;
+}
+
 void iw_made_end(int pair[2])
 {
     inside = false;
+    if (early)
+        atomic_fetch_sub(&iw_made_connects, 1);
+    early = false;
     memcpy(pair, first, sizeof(first));
 }
 
@@ -136,26 +166,24 @@ IW_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
         pthread_mutex_lock(&mutex);
         s = find_service(argument);
         if (s != NULL)
-            *s = (struct service){run, argument, {last[0], last[1]}, 0, 0, true, false};
+            *s = (struct service){run, argument, {last[0], last[1]}, 0, true, false};
         pthread_mutex_unlock(&mutex);
     }
-    if (s == NULL)
+    if (s == NULL) {
+        if (!iw_is_of_stack(__builtin_return_address(0)))
+            iw_turns_begin();
         return iw_libc()->pthread_create(thread, attr, run, argument);
+    }
     const int result = create_quietly(thread, attr, s);
     s->runs = result == 0;
-    s->thread = s->known = *thread;
+    s->thread = *thread;
     return result;
 }
 
-IW_INTERPOSED int pthread_join(pthread_t thread, void **result)
+IW_INTERPOSED int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 {
-    pthread_mutex_lock(&mutex);
-    for (unsigned i = 0; i < SERVICES; i++)
-        if (services[i].run != NULL && !services[i].stopped &&
-            pthread_equal(services[i].known, thread))
-            thread = services[i].thread;
-    pthread_mutex_unlock(&mutex);
-    return iw_libc()->pthread_join(thread, result);
+    iw_turns_begin();
+    return iw_libc()->thrd_create(thread, run, argument);
 }
 
 /* ---- fork ---- */
@@ -199,8 +227,14 @@ void iw_made_again(void)
     pthread_mutex_lock(&mutex);
     for (unsigned i = 0; i < SERVICES; i++) {
         struct service *s = &services[i];
-        if (s->stopped && create_quietly(&s->thread, NULL, s) == 0)
-            s->stopped = false;
+        pthread_t thread;
+        if (!s->stopped || create_quietly(&thread, NULL, s) != 0)
+            continue;
+        /* The thread that librdmacm will join: its id is what a service begins with. */
+        if (memcmp(s->argument, &s->thread, sizeof(s->thread)) == 0)
+            memcpy(s->argument, &thread, sizeof(thread));
+        s->thread = thread;
+        s->stopped = false;
     }
     pthread_mutex_unlock(&mutex);
 }

@@ -6,6 +6,9 @@
  * accept connections and watch for their ends. A child of fork has no threads: they are made again
  * there, with socket pairs of its own. */
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /* From now on, and until iw_made_end, this thread is in a call of rsockets that may make such
  * things. */
 void iw_made_begin(void);
@@ -13,6 +16,13 @@ void iw_made_begin(void);
  * queue of connections to accept: rpoll waits for something else, and so up to five seconds too
  * long (librdmacm 44). */
 void iw_made_end(int pair[2]);
+/* The same for rconnect, which librdmacm 44 does not watch for its end unless it has to wait: it is
+ * told once that its first answer is not there yet. */
+void iw_made_begin_connect(void);
+/* How many threads are in an rconnect that has not been told so. */
+extern _Atomic int iw_made_connects;
+/* Returns whether a write is such a question: it fails with EAGAIN. */
+bool iw_made_is_early(const void *octets, size_t length);
 /* rpoll makes an eventfd, by which its threads wake each other. */
 void iw_made_in_rpoll(int on);
 

@@ -27,17 +27,23 @@ int iw_switched_duplicate(int fd)
     return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Its count is not shared with a child of fork. */
 static bool open_event(struct iw_switched_event *e)
 {
     e->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    iw_verbs_own(e->fd, true);
     return e->fd >= 0;
+}
+
+/* The count of one that is the engine's is not shared with a child of fork. With the lock. */
+static void own_events(struct iw_switched *s, bool own)
+{
+    iw_verbs_own(s->in.fd, own);
+    iw_verbs_own(s->out.fd, own);
+    iw_verbs_own(s->work.fd, own);
+    iw_verbs_own(s->left.fd, own);
 }
 
 static void close_event(struct iw_switched_event *e)
 {
-    iw_verbs_own(e->fd, false);
     if (e->fd >= 0)
         close(e->fd);
     e->fd = -1;
@@ -45,8 +51,10 @@ static void close_event(struct iw_switched_event *e)
 
 void iw_switched_destroy(struct iw_switched *s)
 {
-    if (s->entry.le_prev != NULL)
+    if (s->entry.le_prev != NULL) {
         LIST_REMOVE(s, entry);
+        own_events(s, false);
+    }
     close_event(&s->in);
     close_event(&s->out);
     close_event(&s->work);
@@ -68,7 +76,8 @@ struct iw_switched *iw_switched_create(int fd)
         return NULL;
     s->in.fd = s->out.fd = s->work.fd = s->left.fd = s->both = -1;
     s->tcp = iw_switched_duplicate(fd);
-    s->rx = (struct iw_switched_ring){.octets = malloc(IW_SWITCHED_RX), .size = IW_SWITCHED_RX};
+    /* A peer's Send may leave out octets (RFC 5041 §5.2: any MO): nothing of ours is read there. */
+    s->rx = (struct iw_switched_ring){.octets = calloc(1, IW_SWITCHED_RX), .size = IW_SWITCHED_RX};
     s->tx = (struct iw_switched_ring){.octets = malloc(IW_SWITCHED_TX), .size = IW_SWITCHED_TX};
     LIST_INIT(&s->regions);
     if (s->tcp >= 0 && open_event(&s->in) && open_event(&s->out) && open_event(&s->work) &&
@@ -315,6 +324,7 @@ static void part_with_parent(void)
 void iw_switched_list(struct iw_switched *s)
 {
     LIST_INSERT_HEAD(&sockets, s, entry);
+    own_events(s, true);
     iw_verbs_at_fork(part_with_parent);
 }
 
@@ -350,7 +360,9 @@ int iw_switched_shutdown(struct iw_switched *s, int how)
 static void wait_until_alone(struct iw_switched *s)
 {
     const uint64_t until = iw_transport_now() + IW_SWITCHED_LINGER;
-    if (!left_alone(s) && (s->left.fd >= 0 || open_event(&s->left)))
+    if (!left_alone(s) && s->left.fd < 0 && open_event(&s->left))
+        iw_verbs_own(s->left.fd, true);
+    if (!left_alone(s) && s->left.fd >= 0)
         while (iw_verbs_wait_until(s->left.fd, &s->left.waiters, left_alone, s, until) != 0 &&
                errno == EINTR)
             ;

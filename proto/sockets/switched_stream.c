@@ -58,9 +58,9 @@ static void copy(struct cursor *c, const struct iw_iov *piece, bool out)
 {
     size_t done = 0;
     while (done < piece->length) {
-        uint8_t *at = (uint8_t *)c->pieces->iov_base + c->offset;
         size_t n = c->pieces->iov_len - c->offset;
         n = n < piece->length - done ? n : piece->length - done;
+        uint8_t *at = n > 0 ? (uint8_t *)c->pieces->iov_base + c->offset : NULL;
         if (n > 0 && out)
             memcpy(at, (uint8_t *)piece->base + done, n);
         else if (n > 0)

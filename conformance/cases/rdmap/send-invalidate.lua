@@ -37,7 +37,7 @@ return family {
       t:expect_contents(buf, bytes(32))
       local sent = conn:send(write { to = buf, payload = bytes(32, 0xee), comment = "its STag is invalidated" })
       conn:expect_terminate { fault.invalid_stag, of = sent }
-      t:expect_unchanged(buf)
+      t:expect_unchanged(buf, { rule = "DDP-8.3.1-07" })
     end,
   },
 
@@ -57,7 +57,7 @@ return family {
         sent = conn:send(write { to = buf, payload = bytes(32, 0xee), comment = "its STag is invalidated" })
       end)
       conn:expect_terminate { fault.invalid_stag, of = sent }
-      t:expect_contents(buf, bytes(16))
+      t:expect_contents(buf, bytes(16), { rule = "DDP-8.3.1-07" })
     end,
   },
 
@@ -74,7 +74,7 @@ return family {
       t:completion(posted, { length = 0, invalidated = buf.stag })
       local sent = conn:send(write { to = buf, payload = bytes(32, 0xee), comment = "its STag is invalidated" })
       conn:expect_terminate { fault.invalid_stag, of = sent }
-      t:expect_unchanged(buf)
+      t:expect_unchanged(buf, { rule = "DDP-8.3.1-07" })
     end,
   },
 

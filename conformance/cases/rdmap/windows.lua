@@ -149,7 +149,7 @@ return family {
       t:expect_contents(buf, bytes(4, 0x44))
       local sent = conn:send(write { to = window, payload = bytes(4, 0xee), comment = "the window is invalidated" })
       conn:expect_terminate { fault.invalid_stag, of = sent }
-      t:expect_unchanged(buf)
+      t:expect_unchanged(buf, { rule = "DDP-8.3.1-07" })
     end,
   },
 
@@ -206,7 +206,7 @@ return family {
       t:expect_contents(buf, bytes(4, 0x78))
       local sent = conn:send(write { to = window, payload = bytes(4, 0xee), comment = "the window is invalidated" })
       conn:expect_terminate { fault.invalid_stag, of = sent }
-      t:expect_unchanged(buf)
+      t:expect_unchanged(buf, { rule = "DDP-8.3.1-07" })
     end,
   },
 

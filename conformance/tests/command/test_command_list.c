@@ -179,7 +179,8 @@ static void the_rules_make_a_table(void **state)
         "\nMPA-4.1-04,5044,4.1,MUST,yes,wire-active,unaccounted,\"\",",
         "\nMPA-8-02,5044,8,MUST,no,wire-active,proven,\"\",mpa-crc,alpha,,"
         "\"CRC mismatch is detected (code 2)\"\n",
-        "\nDDP-7.1-10,5041,7.1,MUST,no,wire-active,claimed,\"a \"\"good\"\" reason\",ddp-stag,,"
+        "\nDDP-7.1-10,5041,7.1,MUST,no,wire-active,claimed,\"a \"\"good\"\" reason\",ddp-stag "
+        "rdmap-response-stag,,"
         "beta,\"The STag of a non-empty tagged segment must be valid for the stream\"\n",
         NULL};
 

@@ -95,7 +95,7 @@ static void a_request_is_mpa(void **state)
         step(w);
         assert_int_equal(w->accepted, cut - (cut < KEY ? 1 : 0));
         if (cut < FRAME)
-            assert_int_equal(send(fd, REQUEST + cut, FRAME - cut, 0), FRAME - cut);
+            assert_int_equal(send(fd, &REQUEST[cut], FRAME - cut, 0), FRAME - cut);
         step(w);
         expect_octets(fd, REPLY, FRAME);
         assert_int_equal(w->accepted, cut);

@@ -13,7 +13,7 @@ The rows are those of a table, socket_programs.csv beside this script if no othe
   client   a shell script in which `run` runs its words under the library; it fails at the first command that fails
   compare  the files that have to be the same then, A=B; A^B if B may lack the end of A
   known    the reason, if the row is known not to run over iWARP: then it has to fail
-{a} is the address (::1 if the id ends with -6), {h} the same in a URL, {p} a free port, {python} the interpreter; the folder of the row is the current one.
+{a} is the address (::1 if the id ends with -6), {h} the same in a URL, {p} a free port, {python} the interpreter, {here} this folder; the folder of the row is the current one.
 A row passes if all commands end with status 0, the files are the same, each capture has iWARP connections with messages and no finding, and no process and no
 listener is left. --over tcp runs the programs as they are, rsocket with the distribution's librspreload under iwarp-run.
 --capture says which end records (client). --limit is the time that a row has, --ending the time that a server which is told to end has, in seconds: guards, which
@@ -161,8 +161,10 @@ class Try:
         self.server = None
 
     def fill(self, text):
-        place = self.place
-        return text.replace("{a}", place.address).replace("{h}", place.host).replace("{p}", str(place.port)).replace("{python}", shlex.quote(sys.executable))
+        known = {"a": self.place.address, "h": self.place.host, "p": str(self.place.port), "here": shlex.quote(HERE), "python": shlex.quote(sys.executable)}
+        for name, value in known.items():
+            text = text.replace("{" + name + "}", value)
+        return text
 
     def begin(self, side, text):
         word = "serve" if side == "server" else "run"
