@@ -261,6 +261,8 @@ static void check_table(void)
         IW_FUZZ_CHECK(e->used && e->asking && *e->link == e, "resolver: the list is broken");
         IW_FUZZ_CHECK(++asking <= NUMBERS, "resolver: asks for what nobody wants to know");
     }
+    IW_FUZZ_CHECK(asking == w.core.known.asking_count, "resolver: %u ask, it counts %zu", asking,
+                  w.core.known.asking_count);
     for (uint32_t n = 0; n < NUMBERS; n++) {
         const struct iw_resolver_known *e = iw_resolver_known_find(&w.core.known, n);
         IW_FUZZ_CHECK(e == NULL || e->count <= IW_RESOLVER_CLAIMANTS, "resolver: too many answers");

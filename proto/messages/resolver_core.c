@@ -67,7 +67,9 @@ static void ask_known(struct iw_resolver_core *core, struct iw_resolver_known *e
         return;
     }
     const unsigned doubled = e->tries < 6 ? e->tries : 6;
-    uint64_t pause = (uint64_t)FIRST_AGAIN_MS << doubled;
+    /* Of many questions at once the answers take their time: a host that is slow must not get each
+     * of them several times. */
+    uint64_t pause = ((uint64_t)FIRST_AGAIN_MS << doubled) + core->known.asking_count - 1;
     if (pause > MOST_AGAIN_MS)
         pause = MOST_AGAIN_MS;
     if (e->tries++ == 0)
@@ -136,7 +138,7 @@ void iw_resolver_core_forget(struct iw_resolver_core *core, uint32_t number, uin
     e->shunned = instance;
     e->shunned_until = now + SHUN_LASTS_MS * MS;
     e->known = false;
-    iw_resolver_known_rest(e);
+    iw_resolver_known_rest(&core->known, e);
 }
 
 static void believe(struct iw_resolver_core *core, struct iw_resolver_known *e, uint64_t now)
@@ -145,7 +147,7 @@ static void believe(struct iw_resolver_core *core, struct iw_resolver_known *e, 
     e->expires = now + core->expiry;
     core->counts.found++;
     if (now >= e->gather)
-        iw_resolver_known_rest(e);
+        iw_resolver_known_rest(&core->known, e);
     core->means->notice(core->context, e->number, IW_RESOLVER_FOUND);
 }
 
@@ -194,7 +196,7 @@ static uint64_t tick_question(struct iw_resolver_core *core, struct iw_resolver_
         return UINT64_MAX;
     const uint64_t end = e->until > e->gather ? e->until : e->gather;
     if (now >= (e->known ? e->gather : end)) {
-        iw_resolver_known_rest(e);
+        iw_resolver_known_rest(&core->known, e);
         return UINT64_MAX;
     }
     if (now >= e->due)

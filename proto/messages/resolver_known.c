@@ -61,13 +61,15 @@ void iw_resolver_known_ask(struct iw_resolver_knowledge *k, struct iw_resolver_k
     if (e->next != NULL)
         e->next->link = &e->next;
     k->asking = e;
+    k->asking_count++;
 }
 
-void iw_resolver_known_rest(struct iw_resolver_known *e)
+void iw_resolver_known_rest(struct iw_resolver_knowledge *k, struct iw_resolver_known *e)
 {
     if (!e->asking)
         return;
     e->asking = false;
+    k->asking_count--;
     *e->link = e->next;
     if (e->next != NULL)
         e->next->link = e->link;

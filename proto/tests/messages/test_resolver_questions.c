@@ -97,6 +97,25 @@ static void a_question_is_repeated_ever_more_rarely(void **state)
     end(&w);
 }
 
+static void of_many_each_is_repeated_later(void **state)
+{
+    struct world w;
+    (void)state;
+    begin(&w);
+    for (uint32_t n = 0; n < 100; n++)
+        (void)iw_resolver_core_look(&w.core, n, w.now, w.now + 5000 * MS);
+    assert_int_equal(w.asks, 100);
+    pass(&w, 19);
+    assert_int_equal(w.asks, 100);
+    pass(&w, 1);
+    assert_int_equal(w.asks, 101); /* the first, which was alone */
+    pass(&w, 98);
+    assert_int_equal(w.asks, 199); /* the last one was one of 100 */
+    pass(&w, 1);
+    assert_int_equal(w.asks, 200);
+    end(&w);
+}
+
 static void two_answers_are_noticed_for_a_second(void **state)
 {
     struct world w;
@@ -290,6 +309,7 @@ int main(void)
         cmocka_unit_test(forged_answers_are_not),
         cmocka_unit_test(a_replayed_answer_is_not),
         cmocka_unit_test(a_question_is_repeated_ever_more_rarely),
+        cmocka_unit_test(of_many_each_is_repeated_later),
         cmocka_unit_test(two_answers_are_noticed_for_a_second),
         cmocka_unit_test(answers_beyond_four_are_not_kept),
         cmocka_unit_test(gathering_goes_on_after_an_answer),
