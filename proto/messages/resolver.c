@@ -396,10 +396,48 @@ int iw_resolver_list(struct iw_resolver *r, uint32_t number, int wait_ms,
 
 /* ---- claims ---- */
 
-int iw_resolver_claim(struct iw_resolver *r, uint32_t number, const struct sockaddr *at,
-                      uint64_t instance)
+/* Waits until a claim is held. Returns 0, EADDRINUSE or ECANCELED. */
+static int wait_claim(struct iw_resolver *r, uint32_t number)
+{
+    for (;;) {
+        const struct iw_resolver_claim *c = iw_resolver_claims_find(&r->core.claims, number);
+        if (c == NULL)
+            return ECANCELED; /* another thread has given it up */
+        if (c->held || c->lost)
+            return c->lost ? EADDRINUSE : 0;
+        const int status = wait_change(r, UINT64_MAX);
+        if (status != 0)
+            return status;
+    }
+}
+
+static int claim_and_wait(struct iw_resolver *r, const uint32_t *numbers, size_t count,
+                          const struct iw_resolver_place *at, uint64_t instance, uint32_t *refused)
+{
+    int status = 0;
+    size_t begun = 0;
+    const uint64_t now = now_ns();
+    for (; status == 0 && begun < count; begun += status == 0) {
+        *refused = numbers[begun];
+        if (iw_resolver_core_claim(&r->core, numbers[begun], at, instance, now) != 0)
+            status = errno;
+    }
+    wake_by(r, 0); /* the port may be new */
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        *refused = numbers[i];
+        status = wait_claim(r, numbers[i]);
+    }
+    for (size_t i = 0; status != 0 && i < begun; i++)
+        if (iw_resolver_claims_find(&r->core.claims, numbers[i]) != NULL)
+            iw_resolver_claims_remove(&r->core.claims, numbers[i]);
+    return status;
+}
+
+int iw_resolver_claim_all(struct iw_resolver *r, const uint32_t *numbers, size_t count,
+                          const struct sockaddr *at, uint64_t instance, uint32_t *refused)
 {
     struct iw_resolver_place place;
+    uint32_t unwanted;
     if (instance == 0 || !iw_resolver_place_from(&place, at) || place.port == 0) {
         errno = EINVAL;
         return -1;
@@ -407,20 +445,14 @@ int iw_resolver_claim(struct iw_resolver *r, uint32_t number, const struct socka
     pthread_mutex_lock(&r->lock);
     if (iw_resolver_net_serve(&r->net) != 0)
         return leave(r, errno == EADDRINUSE ? EBUSY : errno);
-    if (iw_resolver_core_claim(&r->core, number, &place, instance, now_ns()) != 0)
-        return leave(r, errno);
-    wake_by(r, 0); /* the port may be new */
-    int status = 0;
-    const struct iw_resolver_claim *c;
-    while ((c = iw_resolver_claims_find(&r->core.claims, number)) != NULL && !c->held && !c->lost)
-        if ((status = wait_change(r, UINT64_MAX)) != 0)
-            return leave(r, status);
-    if (c == NULL)
-        return leave(r, ECANCELED); /* another thread has given it up */
-    if (!c->lost)
-        return leave(r, 0);
-    iw_resolver_claims_remove(&r->core.claims, number);
-    return leave(r, EADDRINUSE);
+    return leave(r, claim_and_wait(r, numbers, count, &place, instance,
+                                   refused != NULL ? refused : &unwanted));
+}
+
+int iw_resolver_claim(struct iw_resolver *r, uint32_t number, const struct sockaddr *at,
+                      uint64_t instance)
+{
+    return iw_resolver_claim_all(r, &number, 1, at, instance, NULL);
 }
 
 int iw_resolver_disclaim(struct iw_resolver *r, uint32_t number)
