@@ -70,8 +70,7 @@ static int complain_command(const char *given)
 
 static int run(int argc, char **argv)
 {
-    static struct msg_settings settings = {
-        .exchange = {.size = 50, .count = 1000, .warm_up = 100}};
+    static struct msg_settings settings = {.exchange = {.size = 50, .count = 1000, .warm_up = 100}};
     const struct iw_option_table tables[] = {
         {"What is asked for:", msg_resolve_options, MSG_RESOLVE_OPTIONS, &settings.resolve},
         {"Messages:", msg_exchange_options, MSG_EXCHANGE_OPTIONS, &settings.exchange},
