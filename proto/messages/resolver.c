@@ -255,6 +255,7 @@ int iw_resolver_open(const struct iw_resolver_config *config, struct iw_resolver
     r->core.context = r;
     r->core.expiry =
         (config->expiry_ms != 0 ? config->expiry_ms : (uint64_t)IW_RESOLVER_EXPIRY_MS) * MS;
+    r->core.known_sets = IW_RESOLVER_SETS;
     r->core.claims_wait = config->claim_ms >= 0;
     r->core.claim_step = r->claim_ms * MS / 3;
     iw_resolver_key_set(&r->core.key, config->key, config->key_length);
@@ -396,19 +397,22 @@ int iw_resolver_list(struct iw_resolver *r, uint32_t number, int wait_ms,
 
 /* ---- claims ---- */
 
-/* Waits until a claim is held. Returns 0, EADDRINUSE or ECANCELED. */
-static int wait_claim(struct iw_resolver *r, uint32_t number)
+/* Returns 0 if all claims are held, EAGAIN if one is open; EADDRINUSE, *refused, if one is lost. */
+static int look_at_claims(const struct iw_resolver *r, const uint32_t *numbers, size_t count,
+                          uint32_t *refused)
 {
-    for (;;) {
-        const struct iw_resolver_claim *c = iw_resolver_claims_find(&r->core.claims, number);
+    int status = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct iw_resolver_claim *c = iw_resolver_claims_find(&r->core.claims, numbers[i]);
+        *refused = numbers[i];
         if (c == NULL)
             return ECANCELED; /* another thread has given it up */
-        if (c->held || c->lost)
-            return c->lost ? EADDRINUSE : 0;
-        const int status = wait_change(r, UINT64_MAX);
-        if (status != 0)
-            return status;
+        if (c->lost)
+            return EADDRINUSE;
+        if (!c->held)
+            status = EAGAIN;
     }
+    return status;
 }
 
 static int claim_and_wait(struct iw_resolver *r, const uint32_t *numbers, size_t count,
@@ -422,14 +426,17 @@ static int claim_and_wait(struct iw_resolver *r, const uint32_t *numbers, size_t
         if (iw_resolver_core_claim(&r->core, numbers[begun], at, instance, now) != 0)
             status = errno;
     }
+    iw_resolver_net_filter(&r->net, &r->core.claims);
     wake_by(r, 0); /* the port may be new */
-    for (size_t i = 0; status == 0 && i < count; i++) {
-        *refused = numbers[i];
-        status = wait_claim(r, numbers[i]);
-    }
+    if (status == 0)
+        while ((status = look_at_claims(r, numbers, count, refused)) == EAGAIN)
+            if ((status = wait_change(r, UINT64_MAX)) != 0)
+                break;
     for (size_t i = 0; status != 0 && i < begun; i++)
         if (iw_resolver_claims_find(&r->core.claims, numbers[i]) != NULL)
             iw_resolver_claims_remove(&r->core.claims, numbers[i]);
+    if (status != 0)
+        iw_resolver_net_filter(&r->net, &r->core.claims);
     return status;
 }
 
@@ -461,6 +468,7 @@ int iw_resolver_disclaim(struct iw_resolver *r, uint32_t number)
     const bool there = iw_resolver_claims_find(&r->core.claims, number) != NULL;
     if (there)
         iw_resolver_claims_remove(&r->core.claims, number);
+    iw_resolver_net_filter(&r->net, &r->core.claims);
     pthread_cond_broadcast(&r->changed);
     return leave(r, there ? 0 : ENOENT);
 }

@@ -72,6 +72,7 @@ static int claim_at(struct msg_settings *settings, const uint32_t *numbers, size
     memcpy(&at, list->ai_addr, list->ai_addrlen);
     freeaddrinfo(list);
     settings->net.config.notice = report_intruder;
+    settings->net.config.claim_ms = (int)settings->resolve.wait;
     const int signals = iw_standard_signals(SIGTERM); /* before there is a thread */
     if (signals < 0)
         return iw_complain_exit(IW_EXIT_TESTER, "no signals: %s", strerror(errno));

@@ -19,8 +19,10 @@ enum { WINDOW = 256 }; /* numbers that are asked for before the first answer is 
 #define MS UINT64_C(1000000)
 
 const struct iw_option msg_resolve_options[MSG_RESOLVE_OPTIONS] = {
-    {"wait", 0, "MS", "for an answer, 1 to 3600000 (1000)", MSG_RESOLVE,
-     IW_OPTION_COUNTS(struct msg_resolve, wait, 1, 3600000)},
+    {"wait", 0, "MS",
+     "resolve: for an answer, 1 to 3600000 (1000);\n"
+     "claim: for an objection (60)",
+     MSG_RESOLVE | MSG_CLAIM, IW_OPTION_COUNTS(struct msg_resolve, wait, 1, 3600000)},
     {"all", 0, NULL, "wait as long for every process that answers, and print each", MSG_RESOLVE,
      IW_OPTION_SETS(struct msg_resolve, all)},
     {"json", 0, NULL, "one JSON object per line", MSG_RESOLVE,
@@ -121,6 +123,8 @@ int msg_resolve_run(struct msg_settings *settings, char *const *operands, size_t
     int status = msg_numbers_read(operands, operand_count, &numbers, &count);
     if (status >= 0)
         return status;
+    if (settings->resolve.wait == 0)
+        settings->resolve.wait = MSG_RESOLVE_WAIT;
     status = msg_net_open(&settings->net, &r);
     if (status < 0) {
         const uint64_t began = iw_transport_now();

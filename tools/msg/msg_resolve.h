@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct msg_resolve {
-    unsigned wait; /* ms */
+    unsigned wait; /* ms; 0: the default of the command */
     bool all, json;
 };
 

@@ -125,9 +125,11 @@ static void many_are_claimed_at_once_or_none(void **state)
     const struct sockaddr_in at = ipv4_at("127.0.0.1", 4711);
     const struct sockaddr *where = (const struct sockaddr *)&at;
     const uint16_t port = free_port();
+    struct iw_resolver_config patient = plain_config(port);
     uint32_t refused = 0;
     (void)state;
-    struct iw_resolver *a = open_plain(port), *b = open_plain(port);
+    patient.claim_ms = WAIT_MS;
+    struct iw_resolver *a = open_plain(port), *b = open_resolver(&patient);
     assert_int_equal(iw_resolver_claim_all(a, numbers, 3, where, 1, &refused), 0);
     assert_int_equal(find_port(b, 30, WAIT_MS, NULL), 4711);
     errno = 0;
@@ -136,6 +138,11 @@ static void many_are_claimed_at_once_or_none(void **state)
     assert_int_equal(refused, 20);
     assert_int_equal(iw_resolver_disclaim(a, 5), -1);
     assert_int_equal(iw_resolver_disclaim(a, 40), -1);
+    errno = 0;
+    assert_int_equal(iw_resolver_claim_all(b, others, 3, where, 2, &refused), -1);
+    assert_int_equal(errno, EADDRINUSE); /* an objection to one ends the waiting for all */
+    assert_int_equal(refused, 20);
+    assert_int_equal(iw_resolver_disclaim(b, 5), -1);
     assert_int_equal(iw_resolver_disclaim(a, 20), 0); /* that was there before */
     iw_resolver_close(b);
     iw_resolver_close(a);
