@@ -164,7 +164,7 @@ bool iw_claim_now(struct iw_socket *s)
         settle(s, s->inherited && s->fork == IW_FORK_ONE ? claim_in_child(s) : win(s));
     const bool ours = atomic_load(&s->hold) == IW_HOLD_OURS;
     pthread_mutex_unlock(&mutex);
-    if (!ours && iw_verbs_fork() == NULL)
+    if (!ours && s->ops->before_fork != NULL && iw_verbs_fork() == NULL)
         say_lost();
     if (!ours)
         errno = ECONNRESET;
