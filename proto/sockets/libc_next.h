@@ -21,18 +21,20 @@
 #include <time.h>
 
 #define IW_INTERPOSED __attribute__((visibility("default")))
+/* Of a function that AddressSanitizer itself may call, before it has begun. */
+#define IW_EARLY __attribute__((no_sanitize("address")))
 
 /* X(result, name, parameters) */
 #define IW_LIBC_FUNCTIONS(X)                                                                       \
     X(int, connect, (int, const struct sockaddr *, socklen_t))                                     \
     X(int, setrlimit, (__rlimit_resource_t, const struct rlimit *))                                \
     X(int, setrlimit64, (__rlimit_resource_t, const struct rlimit64 *))                            \
+    X(int, sched_yield, (void))                                                                    \
     X(int, prctl, (int, ...))                                                                      \
     X(void, _exit, (int))                                                                          \
     X(int, eventfd, (unsigned, int))                                                               \
     X(int, pthread_create, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))       \
     X(int, thrd_create, (thrd_t *, thrd_start_t, void *))                                          \
-    X(int, sched_yield, (void))                                                                    \
     X(int, socketpair, (int, int, int, int[2]))                                                    \
     X(int, bind, (int, const struct sockaddr *, socklen_t))                                        \
     X(int, listen, (int, int))                                                                     \
@@ -76,6 +78,8 @@
     X(int, epoll_pwait2,                                                                           \
       (int, struct epoll_event *, int, const struct timespec *, const sigset_t *))                 \
     X(int, close, (int))                                                                           \
+    X(int, close_range, (unsigned, unsigned, int))                                                 \
+    X(void, closefrom, (int))                                                                      \
     X(int, dup, (int))                                                                             \
     X(int, dup2, (int, int))                                                                       \
     X(int, dup3, (int, int, int))                                                                  \
@@ -91,10 +95,10 @@ struct iw_libc {
 
 extern struct iw_libc iw_libc_functions;
 extern atomic_bool iw_libc_found;
-void iw_libc_find(void);
+IW_EARLY void iw_libc_find(void);
 
 /* Returns the functions. A member is NULL if the C library lacks that function. */
-static inline const struct iw_libc *iw_libc(void)
+IW_EARLY static inline const struct iw_libc *iw_libc(void)
 {
     if (!atomic_load_explicit(&iw_libc_found, memory_order_acquire))
         iw_libc_find();

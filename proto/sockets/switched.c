@@ -141,7 +141,7 @@ int iw_switched_both(struct iw_switched *s)
 
 int iw_switched_error(const struct iw_switched *s)
 {
-    switch (s->state) {
+    switch ((enum iw_switched_state)s->state) {
     case IW_SWITCHED_STARTING:
     case IW_SWITCHED_ASKED:
         return EINPROGRESS;
@@ -203,6 +203,21 @@ static int lost(const struct iw_switched *s, const struct iw_event *event)
     return error != 0 && error != EPIPE ? error : ECONNRESET;
 }
 
+/* A program that is killed in the midst of an FPDU or of its start-up frame is no worse than one
+ * whose connection is reset. */
+static int error_of(enum iw_check check)
+{
+    switch (check) {
+    case IW_CHECK_MPA_STARTUP_TIMEOUT:
+        return ETIMEDOUT;
+    case IW_CHECK_MPA_FIN_INSIDE:
+    case IW_CHECK_MPA_STARTUP_CUT:
+        return ECONNRESET;
+    default:
+        return EPROTO;
+    }
+}
+
 static void take_event(struct iw_switched *s, struct iw_endpoint *ep, const struct iw_event *event)
 {
     switch (event->kind) {
@@ -228,7 +243,7 @@ static void take_event(struct iw_switched *s, struct iw_endpoint *ep, const stru
     case IW_EVENT_FAULT:
         if (event->terminate_valid)
             record_terminate(s, event);
-        fail(s, event->fault.check == IW_CHECK_MPA_STARTUP_TIMEOUT ? ETIMEDOUT : EPROTO);
+        fail(s, error_of(event->fault.check));
         break;
     case IW_EVENT_PEER_CLOSED:
         s->peer_closed = true;

@@ -17,6 +17,13 @@ static const struct msg_command commands[] = {
     {"claim", MSG_CLAIM, msg_claim_run, "HOST:PORT NUMBER...",
      "answer for services that do not do it themselves, until interrupted", 2, SIZE_MAX,
      "HOST:PORT and numbers of services"},
+    {"ping", MSG_PINGS, msg_ping_run, "NUMBER", "how long is a round trip?", 1, 1,
+     "the number of a service"},
+    {"serve", MSG_SERVES, msg_serve_run, "NUMBER [FOLDER]",
+     "answer pings, and send the files of a folder, until interrupted", 1, 2,
+     "the number of a service, and a folder"},
+    {"get", MSG_GETS, msg_get_run, "NUMBER PATH", "fetch a file of iwarp-msg serve", 2, 2,
+     "the number of a service, and a path"},
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -63,9 +70,11 @@ static int complain_command(const char *given)
 
 static int run(int argc, char **argv)
 {
-    static struct msg_settings settings;
+    static struct msg_settings settings = {.exchange = {.size = 50, .count = 1000, .warm_up = 100}};
     const struct iw_option_table tables[] = {
         {"What is asked for:", msg_resolve_options, MSG_RESOLVE_OPTIONS, &settings.resolve},
+        {"Messages:", msg_exchange_options, MSG_EXCHANGE_OPTIONS, &settings.exchange},
+        {"This end:", msg_place_options, MSG_PLACE_OPTIONS, &settings.place},
         {"Finding services:", msg_net_options, MSG_NET_OPTIONS, &settings.net},
     };
     iw_complain_as("iwarp-msg");

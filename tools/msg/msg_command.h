@@ -7,17 +7,29 @@
  * its bit, and a function that carries it out. To add one: a bit, a row, a table.
  */
 
+#include "msg_exchange.h"
 #include "msg_net.h"
+#include "msg_place.h"
 #include "msg_resolve.h"
 
 #include <stddef.h>
 
-enum { MSG_RESOLVE = 1, MSG_CLAIM = 2, MSG_NET = MSG_RESOLVE | MSG_CLAIM };
+enum {
+    MSG_RESOLVE = 1,
+    MSG_CLAIM = 2,
+    MSG_PINGS = 4,
+    MSG_SERVES = 8,
+    MSG_GETS = 16,
+    MSG_ENDS = MSG_PINGS | MSG_SERVES | MSG_GETS,
+    MSG_NET = MSG_RESOLVE | MSG_CLAIM | MSG_ENDS
+};
 
 /* Everything that a command line can say; each part is the context of a table of options. */
 struct msg_settings {
     struct msg_net net;
     struct msg_resolve resolve;
+    struct msg_place place;
+    struct msg_exchange exchange;
 };
 
 struct msg_command {
