@@ -143,8 +143,9 @@ static void pass_notices(struct iw_resolver *r)
 /* Sleeps until a datagram, the time, or a wake. The lock is held before and after. */
 static void sleep_until(struct iw_resolver *r, uint64_t until, uint64_t now)
 {
-    struct pollfd fds[IW_RESOLVER_SOCKETS + 1] = {{.fd = r->wake, .events = POLLIN}};
-    const size_t count = 1 + iw_resolver_net_poll(&r->net, fds + 1);
+    struct pollfd fds[IW_RESOLVER_SOCKETS + 2] = {{.fd = r->wake, .events = POLLIN},
+                                                  {.fd = r->net.watch, .events = POLLIN}};
+    const size_t count = 2 + iw_resolver_net_poll(&r->net, fds + 2);
     const uint64_t left = until > now ? until - now : 0;
     const struct timespec span = {.tv_sec = (time_t)(left / (1000 * MS)),
                                   .tv_nsec = (long)(left % (1000 * MS))};
@@ -158,7 +159,9 @@ static void sleep_until(struct iw_resolver *r, uint64_t until, uint64_t now)
     uint64_t wakes;
     if (fds[0].revents != 0)
         (void)!read(r->wake, &wakes, sizeof(wakes));
-    for (size_t i = 1; i < count; i++)
+    if (fds[1].revents != 0)
+        iw_resolver_net_changed(&r->net);
+    for (size_t i = 2; i < count; i++)
         if (fds[i].revents != 0)
             receive_from(r, fds[i].fd);
 }
@@ -169,7 +172,10 @@ static void *run(void *argument)
     pthread_mutex_lock(&r->lock);
     while (!r->ending) {
         const uint64_t now = now_ns();
+        const uint64_t refreshed = r->net.refreshed;
         const uint64_t refresh = iw_resolver_net_refresh(&r->net, now);
+        if (r->net.refreshed != refreshed)
+            iw_resolver_net_filter(&r->net, &r->core.claims);
         uint64_t next = iw_resolver_core_tick(&r->core, now);
         if (refresh < next)
             next = refresh;

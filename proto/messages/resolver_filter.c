@@ -11,43 +11,68 @@ enum {
     IPV6_TO = 24,
     UDP = 8,    /* octets of its header, where the socket's packet begins */
     NUMBER = 8, /* offset in a datagram: resolver_wire.h */
-    HEAD = 4    /* instructions before those for the claims */
+    MOST = 1 + IW_RESOLVER_SHARED_MOST + 2 + 2 * IW_RESOLVER_FILTERED_MOST + 1
 };
 
-static const struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
-static const struct sock_filter accept_it = BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
+struct program {
+    struct sock_filter code[MOST];
+    size_t length;
+};
 
-void iw_resolver_filter_set(int fd, const struct iw_resolver_place *group,
+static void add(struct program *p, unsigned code, uint32_t value)
+{
+    p->code[p->length++] = (struct sock_filter)BPF_STMT((uint16_t)code, value);
+}
+
+/* Goes on after `skipped` instructions if the word that was loaded is equal. */
+static void add_equal(struct program *p, uint32_t value, size_t skipped)
+{
+    p->code[p->length++] =
+        (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, (uint8_t)skipped, 0);
+}
+
+/* Accepts what has a claimed number, drops all else. */
+static void add_numbers(struct program *p, const struct iw_resolver_claims *claims)
+{
+    add(p, BPF_LD | BPF_W | BPF_ABS, UDP + NUMBER);
+    /* Over the claims that are left, and the drop. */
+    for (size_t i = 0; i < claims->count; i++)
+        add_equal(p, claims->list[i].number, claims->count - i);
+    add(p, BPF_RET | BPF_K, 0);
+    add(p, BPF_RET | BPF_K, UINT32_MAX);
+}
+
+static void attach(int fd, struct program *p)
+{
+    const struct sock_fprog program = {.filter = p->code, .len = (unsigned short)p->length};
+    const int unused = 0;
+    if (p->length == 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) != 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused));
+}
+
+void iw_resolver_filter_set(int fd, const struct iw_resolver_place *addresses, size_t count,
                             const struct iw_resolver_claims *claims)
 {
-    struct sock_filter code[HEAD + 2 * IW_RESOLVER_FILTERED_MOST + 1];
-    struct sock_fprog program = {.filter = code};
-    const bool v4 = group->family == IW_RESOLVER_IPV4;
-    const int unused = 0;
-    if (claims->count > IW_RESOLVER_FILTERED_MOST) {
-        (void)setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused));
-        return;
+    struct program p = {.length = 0};
+    if (claims->count <= IW_RESOLVER_FILTERED_MOST && count <= IW_RESOLVER_SHARED_MOST) {
+        add(&p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_NET_OFF + IPV4_TO));
+        for (size_t i = 0; i < count; i++)
+            add_equal(&p, iw_get32(addresses[i].address), count - i);
+        add(&p, BPF_RET | BPF_K, UINT32_MAX);
+        add_numbers(&p, claims);
     }
-    size_t n = 0;
-    if (v4) {
-        code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                                                 (uint32_t)(SKF_NET_OFF + IPV4_TO));
-        code[n++] =
-            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, iw_get32(group->address), 1, 0);
-    } else {
-        code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_B | BPF_ABS,
-                                                 (uint32_t)(SKF_NET_OFF + IPV6_TO));
-        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xff, 1, 0);
+    attach(fd, &p);
+}
+
+void iw_resolver_filter_set6(int fd, const struct iw_resolver_claims *claims)
+{
+    struct program p = {.length = 0};
+    if (claims->count <= IW_RESOLVER_FILTERED_MOST) {
+        add(&p, BPF_LD | BPF_B | BPF_ABS, (uint32_t)(SKF_NET_OFF + IPV6_TO));
+        add_equal(&p, 0xff, 1);
+        add(&p, BPF_RET | BPF_K, UINT32_MAX);
+        add_numbers(&p, claims);
     }
-    code[n++] = accept_it;
-    code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, UDP + NUMBER);
-    for (size_t i = 0; i < claims->count; i++) {
-        code[n++] =
-            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, claims->list[i].number, 0, 1);
-        code[n++] = accept_it;
-    }
-    code[n++] = drop;
-    program.len = (unsigned short)n;
-    if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) != 0)
-        (void)setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused));
+    attach(fd, &p);
 }

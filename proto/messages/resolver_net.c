@@ -6,6 +6,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -24,6 +26,9 @@ static const struct iw_resolver_place group6 = {
     .family = IW_RESOLVER_IPV6,
     .address = {0xff, 0x12, [12] = 0x69, [13] = 0x77, [14] = 0x72, [15] = 0x73}};
 
+/* RFC 919 §7 */
+static const struct iw_resolver_place all_hosts = {.family = IW_RESOLVER_IPV4,
+                                                   .address = {255, 255, 255, 255}};
 /* The loopback interface has one, but does not say so. */
 static const struct iw_resolver_place loopback_broadcast = {.family = IW_RESOLVER_IPV4,
                                                             .address = {127, 255, 255, 255}};
@@ -86,6 +91,19 @@ static int open_bound(int family, uint16_t port, int *fd)
     return family == AF_INET6 ? 0 : -1;
 }
 
+/* Opens a socket to which the kernel reports changes. Returns -1 if there is none. */
+static int open_watch(void)
+{
+    const struct sockaddr_nl at = {.nl_family = AF_NETLINK,
+                                   .nl_groups =
+                                       RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
+    const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
 int iw_resolver_net_open(struct iw_resolver_net *net, const struct iw_resolver_config *config,
                          char *error, size_t room)
 {
@@ -95,6 +113,7 @@ int iw_resolver_net_open(struct iw_resolver_net *net, const struct iw_resolver_c
                                     .serve6 = -1,
                                     .probe4 = -1,
                                     .probe6 = -1,
+                                    .watch = -1,
                                     .port = config->port != 0 ? config->port : IW_RESOLVER_PORT,
                                     .multicast = config->multicast,
                                     .broadcast = config->broadcast};
@@ -118,14 +137,15 @@ int iw_resolver_net_open(struct iw_resolver_net *net, const struct iw_resolver_c
     }
     net->probe4 = make(AF_INET);
     net->probe6 = make(AF_INET6);
+    net->watch = open_watch();
     (void)iw_resolver_net_refresh(net, 0);
     return 0;
 }
 
 void iw_resolver_net_close(struct iw_resolver_net *net)
 {
-    int *const all[] = {&net->ask4,   &net->ask6,   &net->serve4,
-                        &net->serve6, &net->probe4, &net->probe6};
+    int *const all[] = {&net->ask4,   &net->ask6,   &net->serve4, &net->serve6,
+                        &net->probe4, &net->probe6, &net->watch};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (*all[i] >= 0)
             close(*all[i]);
@@ -205,15 +225,27 @@ static void join_all(struct iw_resolver_net *net)
     }
 }
 
+void iw_resolver_net_changed(struct iw_resolver_net *net)
+{
+    char report[4096];
+    /* What they say is looked up; ENOBUFS, too, says that there were some. */
+    while (recv(net->watch, report, sizeof(report), 0) > 0)
+        ;
+    net->stale = true;
+}
+
 uint64_t iw_resolver_net_refresh(struct iw_resolver_net *net, uint64_t now)
 {
-    const bool serves = net->serve4 >= 0;
-    if (net->refreshed != 0 && now < net->refreshed + IW_RESOLVER_REFRESH_MS * MS)
-        return serves ? net->refreshed + IW_RESOLVER_REFRESH_MS * MS : UINT64_MAX;
+    const uint64_t wait = net->stale ? IW_RESOLVER_CALM_MS : IW_RESOLVER_REFRESH_MS;
+    if (net->refreshed != 0 && !net->stale && net->watch >= 0)
+        return UINT64_MAX;
+    if (net->refreshed != 0 && now < net->refreshed + wait * MS)
+        return net->refreshed + wait * MS;
     struct iw_resolver_interface before[IW_RESOLVER_INTERFACES];
     const size_t count = net->interface_count;
     struct ifaddrs *list = NULL;
     net->refreshed = now != 0 ? now : 1;
+    net->stale = false;
     if (getifaddrs(&list) == 0) {
         memcpy(before, net->interfaces, sizeof(before));
         net->interface_count = 0;
@@ -222,9 +254,8 @@ uint64_t iw_resolver_net_refresh(struct iw_resolver_net *net, uint64_t now)
         freeifaddrs(list);
         keep_joined(net, before, count);
     }
-    if (serves)
-        join_all(net);
-    return serves ? net->refreshed + IW_RESOLVER_REFRESH_MS * MS : UINT64_MAX;
+    join_all(net);
+    return net->watch >= 0 ? UINT64_MAX : net->refreshed + IW_RESOLVER_REFRESH_MS * MS;
 }
 
 int iw_resolver_net_serve(struct iw_resolver_net *net)
@@ -244,10 +275,15 @@ int iw_resolver_net_serve(struct iw_resolver_net *net)
 void iw_resolver_net_filter(const struct iw_resolver_net *net,
                             const struct iw_resolver_claims *claims)
 {
+    struct iw_resolver_place shared[IW_RESOLVER_INTERFACES + 2] = {group4, all_hosts};
+    size_t count = 2;
+    for (size_t i = 0; i < net->interface_count; i++)
+        if (net->interfaces[i].broadcast.family != 0)
+            shared[count++] = net->interfaces[i].broadcast;
     if (net->serve4 >= 0)
-        iw_resolver_filter_set(net->serve4, &group4, claims);
+        iw_resolver_filter_set(net->serve4, shared, count, claims);
     if (net->serve6 >= 0)
-        iw_resolver_filter_set(net->serve6, &group6, claims);
+        iw_resolver_filter_set6(net->serve6, claims);
 }
 
 size_t iw_resolver_net_poll(const struct iw_resolver_net *net, struct pollfd *fds)
@@ -370,8 +406,9 @@ void iw_resolver_net_ask(struct iw_resolver_net *net, const uint8_t *octets, siz
             send_from(net, &all, n->index, octets, length);
         }
     }
-    if (!net->multicast)
-        iw_resolver_net_relay(net, octets, length); /* this host's processes */
+    /* This host's processes; if hosts are named, it may be one of them. */
+    if (!net->multicast && (tries > 0 || net->host_count == 0))
+        iw_resolver_net_relay(net, octets, length);
 }
 
 void iw_resolver_net_send(struct iw_resolver_net *net, const struct iw_resolver_place *to,

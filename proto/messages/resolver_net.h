@@ -17,7 +17,8 @@
 enum {
     IW_RESOLVER_INTERFACES = 32,
     IW_RESOLVER_SOCKETS = 4,
-    IW_RESOLVER_REFRESH_MS = 5000 /* interfaces are looked at again */
+    IW_RESOLVER_CALM_MS = 200,     /* least time between two looks at the interfaces */
+    IW_RESOLVER_REFRESH_MS = 60000 /* they are looked at again if the kernel reports nothing */
 };
 
 struct iw_resolver_interface {
@@ -29,6 +30,8 @@ struct iw_resolver_interface {
 
 struct iw_resolver_net {
     int ask4, ask6, serve4, serve6, probe4, probe6; /* -1: not there */
+    int watch; /* the kernel's reports of interfaces and addresses; -1: not there */
+    bool stale;
     uint16_t port;
     bool multicast, broadcast;
     char only[16]; /* the name of the interface; "": all */
@@ -46,14 +49,16 @@ int iw_resolver_net_open(struct iw_resolver_net *net, const struct iw_resolver_c
 void iw_resolver_net_close(struct iw_resolver_net *net);
 /* Binds the port, for answers, if that was not done. Returns 0, or -1 with errno. */
 int iw_resolver_net_serve(struct iw_resolver_net *net);
-/* Has the kernel drop questions to the group about numbers that are not claimed; to be called when
- * the claims have changed. */
+/* Has the kernel drop questions to everybody about numbers that are not claimed; to be called when
+ * the claims or the interfaces have changed. */
 void iw_resolver_net_filter(const struct iw_resolver_net *net,
                             const struct iw_resolver_claims *claims);
 /* Looks at the interfaces again if that is due. Returns when it is, UINT64_MAX if nothing has to
  * be noticed in time. */
 uint64_t iw_resolver_net_refresh(struct iw_resolver_net *net, uint64_t now);
-/* Fills in the sockets to be polled. Returns their number. */
+/* Takes the kernel's reports, as net->watch can be read. */
+void iw_resolver_net_changed(struct iw_resolver_net *net);
+/* Fills in the sockets to be polled for datagrams. Returns their number. */
 size_t iw_resolver_net_poll(const struct iw_resolver_net *net, struct pollfd *fds);
 /* Receives a datagram, at most `room` octets of it, its whole length returned; -1 for none. */
 ssize_t iw_resolver_net_receive(const struct iw_resolver_net *net, int fd, uint8_t *octets,

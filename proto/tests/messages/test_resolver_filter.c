@@ -15,8 +15,9 @@
 #include <net/if.h>
 
 static const char group_text[] = "239.255.74.70";
-static const struct iw_resolver_place group = {.family = IW_RESOLVER_IPV4,
-                                               .address = {239, 255, 74, 70}};
+static const struct iw_resolver_place shared[2] = {
+    {.family = IW_RESOLVER_IPV4, .address = {239, 255, 74, 70}},
+    {.family = IW_RESOLVER_IPV4, .address = {127, 255, 255, 255}}};
 
 /* A socket that has joined the group on the loopback interface. */
 static int holder(uint16_t port)
@@ -64,7 +65,7 @@ static void only_claimed_numbers_wake(void **state)
     (void)state;
     for (uint32_t n = 0; n < IW_RESOLVER_FILTERED_MOST; n++)
         assert_non_null(iw_resolver_claims_add(&claims, 100 + 2 * n));
-    iw_resolver_filter_set(in, &group, &claims);
+    iw_resolver_filter_set(in, shared, 2, &claims);
     for (uint32_t n = 99; n < 100 + 2 * IW_RESOLVER_FILTERED_MOST + 1; n++)
         send_number(out, group_text, port, n);
     for (uint32_t n = 0; n < IW_RESOLVER_FILTERED_MOST; n++)
@@ -74,11 +75,47 @@ static void only_claimed_numbers_wake(void **state)
     assert_int_equal(next_number(in), 99);
     const int one = 1;
     assert_int_equal(setsockopt(out, SOL_SOCKET, SO_BROADCAST, &one, sizeof(one)), 0);
-    send_number(out, "127.255.255.255", port, UINT32_MAX);
-    assert_int_equal(next_number(in), UINT32_MAX);
+    send_number(out, "127.255.255.255", port, 99);
+    send_number(out, "127.255.255.255", port, 100);
+    assert_int_equal(next_number(in), 100);
+    assert_int_equal(next_number(in), -1);
     iw_resolver_claims_close(&claims);
     close(in);
     close(out);
+}
+
+static void so_it_is_with_ipv6(void **state)
+{
+    struct iw_resolver_claims claims = {0};
+    const unsigned lo = if_nametoindex("lo");
+    const int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
+    struct ipv6_mreq request = {.ipv6mr_interface = lo};
+    socklen_t length = sizeof(at);
+    uint8_t octets[56] = {[11] = 9};
+    (void)state;
+    if (fd < 0 || bind(fd, (struct sockaddr *)&(struct sockaddr_in6){.sin6_family = AF_INET6},
+                       sizeof(at)) != 0)
+        skip(); /* a host without IPv6 */
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
+    assert_int_equal(inet_pton(AF_INET6, "ff12::6977:7273", &request.ipv6mr_multiaddr), 1);
+    if (setsockopt(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &request, sizeof(request)) != 0)
+        skip();
+    assert_non_null(iw_resolver_claims_add(&claims, 7));
+    iw_resolver_filter_set6(fd, &claims);
+    at.sin6_addr = in6addr_loopback;
+    assert_int_equal(sendto(fd, octets, 56, 0, (struct sockaddr *)&at, sizeof(at)), 56);
+    assert_int_equal(next_number(fd), 9);
+    at.sin6_addr = request.ipv6mr_multiaddr;
+    at.sin6_scope_id = lo;
+    if (sendto(fd, octets, 56, 0, (struct sockaddr *)&at, sizeof(at)) == 56) { /* 9 */
+        octets[11] = 7;
+        assert_int_equal(sendto(fd, octets, 56, 0, (struct sockaddr *)&at, sizeof(at)), 56);
+        assert_int_equal(next_number(fd), 7);
+    }
+    assert_int_equal(next_number(fd), -1);
+    iw_resolver_claims_close(&claims);
+    close(fd);
 }
 
 static void without_claims_nothing_does(void **state)
@@ -87,7 +124,7 @@ static void without_claims_nothing_does(void **state)
     const int in = holder(port), out = asker();
     struct iw_resolver_claims claims = {0};
     (void)state;
-    iw_resolver_filter_set(in, &group, &claims);
+    iw_resolver_filter_set(in, shared, 2, &claims);
     send_number(out, group_text, port, 0);
     assert_int_equal(next_number(in), -1);
     close(in);
@@ -102,7 +139,7 @@ static void with_many_everything_does(void **state)
     (void)state;
     for (uint32_t n = 0; n <= IW_RESOLVER_FILTERED_MOST; n++) {
         assert_non_null(iw_resolver_claims_add(&claims, n));
-        iw_resolver_filter_set(in, &group, &claims);
+        iw_resolver_filter_set(in, shared, 2, &claims);
     }
     send_number(out, group_text, port, 4711);
     assert_int_equal(next_number(in), 4711);
@@ -115,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_claimed_numbers_wake),
+        cmocka_unit_test(so_it_is_with_ipv6),
         cmocka_unit_test(without_claims_nothing_does),
         cmocka_unit_test(with_many_everything_does),
     };

@@ -95,11 +95,13 @@ def one_that_moves(a, b, c):
         end(holder, signal.SIGKILL, -signal.SIGKILL)
 
 
-def without_ipv4(d, e):
-    """Two hosts with link-local addresses only."""
+def without_ipv4(a, d, e):
+    """Two hosts with link-local addresses only, of which one gets another."""
     holder = d.claim("[::]:4711", "7")
     at = e.where(7)
     expect("found by IPv6", at.startswith("[fe80:") and at.endswith("%eth0]:4711"), at)
+    d.run("ip", "address", "add", "10.9.0.4/24", "dev", "eth0")
+    equal("an address that comes later is heard of", a.where(7), "10.9.0.4:4711")
     end(holder)
 
 
@@ -133,7 +135,7 @@ def main(program):
     a, b, c, d, e = hosts
     every_way(a, b)
     one_that_moves(a, b, c)
-    without_ipv4(d, e)
+    without_ipv4(a, d, e)
     nets_that_join(a, b, c)
     for host in hosts:
         host.close()
