@@ -11,6 +11,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <linux/close_range.h>
+
 /* First the table, then the number, which another thread may get at once. */
 static void let_go(struct iw_socket *s)
 {
@@ -25,6 +27,35 @@ IW_INTERPOSED int close(int fd)
     const int result = iw_libc()->close(fd);
     let_go(s);
     return result;
+}
+
+/* Sockets go before their numbers: what carries them has numbers in the range, too. */
+static void close_sockets(unsigned first, unsigned last)
+{
+    const int highest =
+        iw_sockets_highest() > iw_epoll_highest() ? iw_sockets_highest() : iw_epoll_highest();
+    if (highest < 0)
+        return;
+    if (last > (unsigned)highest)
+        last = (unsigned)highest;
+    for (unsigned fd = first; fd <= last; fd++) {
+        struct iw_socket *s = iw_socket_detach((int)fd);
+        iw_epoll_forget((int)fd, s != NULL);
+        let_go(s);
+    }
+}
+
+IW_INTERPOSED int close_range(unsigned first, unsigned last, int flags)
+{
+    if (first <= last && ((unsigned)flags & CLOSE_RANGE_CLOEXEC) == 0)
+        close_sockets(first, last);
+    return iw_libc()->close_range(first, last, flags);
+}
+
+IW_INTERPOSED void closefrom(int lowest)
+{
+    close_sockets(lowest > 0 ? (unsigned)lowest : 0, UINT32_MAX);
+    iw_libc()->closefrom(lowest);
 }
 
 /* Gives the copy `to` what `from` is. Returns `to`, or -1 with errno set and `to` closed. */

@@ -17,6 +17,11 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct iw_socket *free_sockets;
 static _Atomic int highest = -1; /* of the numbers that have been iWARP */
 
+int iw_sockets_highest(void)
+{
+    return atomic_load(&highest);
+}
+
 void iw_sockets_lock(void)
 {
     pthread_mutex_lock(&mutex);

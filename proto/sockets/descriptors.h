@@ -34,6 +34,8 @@ struct iw_socket *iw_socket_detach(int fd);
 /* The same for one that goes on as a plain socket: sets of epoll that hold it keep it, and the
  * socket loses its use. errno stays. */
 void iw_socket_make_plain(int fd);
+/* Returns the highest number that has been iWARP, or -1. */
+int iw_sockets_highest(void);
 /* Calls `visit` for each socket once. Between iw_sockets_lock and iw_sockets_unlock, or
  * while the process has one thread. */
 void iw_sockets_each(void (*visit)(struct iw_socket *s));

@@ -50,6 +50,11 @@ static bool is_number(int fd)
     return fd >= 0 && fd < IW_SOCKETS_NUMBERS;
 }
 
+int iw_epoll_highest(void)
+{
+    return atomic_load(&highest);
+}
+
 void iw_epoll_made(int fd)
 {
     if (!is_number(fd))

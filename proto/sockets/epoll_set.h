@@ -33,6 +33,8 @@ void iw_epoll_take(int fd);
 /* It is to be plain again: gives it back to them. */
 void iw_epoll_give(int fd);
 
+/* Returns the highest number that has been one, or -1. */
+int iw_epoll_highest(void);
 /* epoll_ctl for an iWARP socket. */
 int iw_epoll_control(int set, int operation, int fd, struct iw_socket *s,
                      const struct epoll_event *event);

@@ -4,8 +4,8 @@
 #include "descriptors.h"
 #include "epoll_set.h"
 #include "fork_relay.h"
+#include "rsocket_lock.h"
 #include "rsocket_made.h"
-#include "rsocket_turns.h"
 #include "rsocket_wait.h"
 #include "verbs_extra.h"
 
@@ -279,7 +279,7 @@ static void prepare(struct iw_socket *s)
 static void before(void)
 {
     iw_wait_close_gate();
-    iw_turns_before_fork();
+    iw_rsocket_lock(); /* no other thread is in the middle of something */
     iw_epoll_lock();
     iw_sockets_lock();
     pthread_mutex_lock(&mutex);
@@ -304,7 +304,7 @@ static void after_in_parent(void)
     pthread_mutex_unlock(&mutex);
     iw_sockets_unlock();
     iw_epoll_unlock();
-    iw_turns_after_fork(false);
+    iw_rsocket_unlock();
     iw_wait_open_gate(false);
 }
 
@@ -329,7 +329,7 @@ static void after_in_child(void)
     pthread_mutex_unlock(&mutex);
     iw_sockets_unlock();
     iw_epoll_in_child();
-    iw_turns_after_fork(true);
+    iw_rsocket_unlock();
     iw_wait_open_gate(true);
 }
 

@@ -7,7 +7,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,7 +16,6 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
-#include <threads.h>
 #include <time.h>
 
 #define IW_INTERPOSED __attribute__((visibility("default")))
@@ -27,12 +25,11 @@
     X(int, connect, (int, const struct sockaddr *, socklen_t))                                     \
     X(int, setrlimit, (__rlimit_resource_t, const struct rlimit *))                                \
     X(int, setrlimit64, (__rlimit_resource_t, const struct rlimit64 *))                            \
+    X(int, sched_yield, (void))                                                                    \
     X(int, prctl, (int, ...))                                                                      \
     X(void, _exit, (int))                                                                          \
     X(int, eventfd, (unsigned, int))                                                               \
     X(int, pthread_create, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))       \
-    X(int, thrd_create, (thrd_t *, thrd_start_t, void *))                                          \
-    X(int, sched_yield, (void))                                                                    \
     X(int, socketpair, (int, int, int, int[2]))                                                    \
     X(int, bind, (int, const struct sockaddr *, socklen_t))                                        \
     X(int, listen, (int, int))                                                                     \
@@ -76,6 +73,8 @@
     X(int, epoll_pwait2,                                                                           \
       (int, struct epoll_event *, int, const struct timespec *, const sigset_t *))                 \
     X(int, close, (int))                                                                           \
+    X(int, close_range, (unsigned, unsigned, int))                                                 \
+    X(void, closefrom, (int))                                                                      \
     X(int, dup, (int))                                                                             \
     X(int, dup2, (int, int))                                                                       \
     X(int, dup3, (int, int, int))                                                                  \

@@ -279,6 +279,23 @@ static void test_copies_of_numbers(void **state)
     close(p.listener);
 }
 
+static void test_a_range_of_numbers(void **state)
+{
+    struct pair p;
+    (void)state;
+    open_pair(&p);
+    assert_int_equal(dup2(p.client, 200), 200);
+    close(p.client);
+    assert_int_equal(close_range(199, 201, 0), 0);
+    assert_int_equal(read(p.server, in, 1), 0);
+    assert_int_equal(dup2(STDERR_FILENO, 200), 200); /* the number is plain again */
+    assert_int_equal(fcntl(200, F_GETFD), 0);
+    closefrom(200);
+    assert_int_equal(fcntl(200, F_GETFD), -1);
+    close(p.server);
+    close(p.listener);
+}
+
 static void test_flags_of_new_sockets(void **state)
 {
     struct pair p;
@@ -409,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_half_closed),
         cmocka_unit_test(test_a_write_after_the_end),
         cmocka_unit_test(test_copies_of_numbers),
+        cmocka_unit_test(test_a_range_of_numbers),
         cmocka_unit_test(test_flags_of_new_sockets),
         cmocka_unit_test(test_refused_then_accepted),
         cmocka_unit_test(test_files),
