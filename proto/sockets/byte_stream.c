@@ -24,7 +24,7 @@
 
 static ssize_t receive_now(const struct stream *st, void *octets, size_t length, int flags)
 {
-    iw_rsocket_lock();
+    iw_rsocket_lock(false);
     const ssize_t got = iw_rsockets()->rrecv(st->rs, octets, length, flags | MSG_DONTWAIT);
     iw_rsocket_unlock();
     return got;
@@ -183,7 +183,7 @@ static ssize_t send_piece(struct iw_socket *s, const char *octets, size_t length
     const uint64_t until = wait ? limit(&st->send_time) : 0;
     size_t done = 0;
     while (done < length) {
-        iw_rsocket_lock();
+        iw_rsocket_lock(false);
         const ssize_t sent =
             iw_rsockets()->rsend(st->rs, octets + done, length - done, MSG_DONTWAIT);
         iw_rsocket_unlock();
@@ -239,7 +239,7 @@ static int stream_shutdown(struct iw_socket *s, int how)
         atomic_store(&st->read_shut, true);
     if (how != SHUT_RD)
         atomic_store(&st->write_shut, true);
-    iw_rsocket_lock();
+    iw_rsocket_lock(false);
     (void)iw_rsockets()->rshutdown(st->rs, how); /* fails only if the connection has */
     iw_rsocket_unlock();
     return 0;
@@ -431,7 +431,7 @@ static void stream_end(struct iw_socket *s)
     struct stream *st = stream_of(s);
     if (atomic_load(&st->state) != CONNECTED)
         return;
-    iw_rsocket_lock();
+    iw_rsocket_lock(false);
     (void)iw_rsockets()->rshutdown(st->rs, SHUT_RDWR);
     iw_rsocket_unlock();
 }

@@ -4,7 +4,6 @@
 #include "epoll_set.h"
 #include "fork_claim.h"
 #include "libc_next.h"
-#include "rsocket_lock.h"
 #include "rsocket_made.h"
 
 #include <errno.h>
@@ -92,12 +91,7 @@ static ssize_t send_pieces(struct iw_socket *s, const struct iovec *pieces, int 
 IW_INTERPOSED ssize_t read(int fd, void *octets, size_t length)
 {
     struct iw_socket *s = iw_socket_get(fd);
-    if (s != NULL)
-        return receive(s, octets, length, 0);
-    const bool paused = iw_rsocket_pause();
-    const ssize_t got = iw_libc()->read(fd, octets, length);
-    iw_rsocket_resume(paused);
-    return got;
+    return s == NULL ? iw_libc()->read(fd, octets, length) : receive(s, octets, length, 0);
 }
 
 IW_INTERPOSED ssize_t write(int fd, const void *octets, size_t length)

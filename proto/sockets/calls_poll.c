@@ -4,7 +4,6 @@
 
 #include "descriptors.h"
 #include "libc_next.h"
-#include "rsocket_lock.h"
 #include "rsocket_wait.h"
 
 #include <errno.h>
@@ -24,12 +23,8 @@ IW_INTERPOSED int poll(struct pollfd *list, nfds_t count, int ms)
 IW_INTERPOSED int ppoll(struct pollfd *list, nfds_t count, const struct timespec *t,
                         const sigset_t *mask)
 {
-    if (!iw_poll_list_has(list, count)) {
-        const bool paused = iw_rsocket_pause();
-        const int result = iw_libc()->ppoll(list, count, t, mask);
-        iw_rsocket_resume(paused);
-        return result;
-    }
+    if (!iw_poll_list_has(list, count))
+        return iw_libc()->ppoll(list, count, t, mask);
     return iw_poll_list(list, count, iw_wait_until(t), mask);
 }
 

@@ -53,7 +53,7 @@ __attribute__((destructor)) static void end_by_exit(void)
 
 /* Without descriptors there will be no relay, either. */
 #define DEFINE_SETRLIMIT(name, type)                                                               \
-    IW_INTERPOSED int name(__rlimit_resource_t resource, const struct type *limit)                 \
+    IW_INTERPOSED IW_EARLY int name(__rlimit_resource_t resource, const struct type *limit)        \
     {                                                                                              \
         if (resource == RLIMIT_NOFILE && limit->rlim_cur < FEW)                                    \
             iw_claim_in_sandbox();                                                                 \

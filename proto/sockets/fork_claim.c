@@ -279,7 +279,7 @@ static void prepare(struct iw_socket *s)
 static void before(void)
 {
     iw_wait_close_gate();
-    iw_rsocket_lock(); /* no other thread is in the middle of something */
+    iw_rsocket_lock(false); /* no other thread is in the middle of something */
     iw_epoll_lock();
     iw_sockets_lock();
     pthread_mutex_lock(&mutex);

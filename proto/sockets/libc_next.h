@@ -19,6 +19,8 @@
 #include <time.h>
 
 #define IW_INTERPOSED __attribute__((visibility("default")))
+/* Of a function that AddressSanitizer itself may call, before it has begun. */
+#define IW_EARLY __attribute__((no_sanitize("address")))
 
 /* X(result, name, parameters) */
 #define IW_LIBC_FUNCTIONS(X)                                                                       \
@@ -90,10 +92,10 @@ struct iw_libc {
 
 extern struct iw_libc iw_libc_functions;
 extern atomic_bool iw_libc_found;
-void iw_libc_find(void);
+IW_EARLY void iw_libc_find(void);
 
 /* Returns the functions. A member is NULL if the C library lacks that function. */
-static inline const struct iw_libc *iw_libc(void)
+IW_EARLY static inline const struct iw_libc *iw_libc(void)
 {
     if (!atomic_load_explicit(&iw_libc_found, memory_order_acquire))
         iw_libc_find();

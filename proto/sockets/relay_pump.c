@@ -99,14 +99,22 @@ static void *send_for_child(void *context)
     return NULL;
 }
 
-/* Returns what a receive returns, having waited; 0 as well if the child has gone. */
+/* Whether the child has closed its end, which the thread that reads from it may not know yet. */
+static bool has_gone(const struct pump *p)
+{
+    struct pollfd one = {.fd = p->fd, .events = POLLRDHUP};
+    return atomic_load(&p->gone) || iw_libc()->poll(&one, 1, 0) > 0;
+}
+
+/* Returns what a receive returns, having waited; 0 as well if the child has gone: what comes after
+ * that is its parent's. */
 static ssize_t receive_once(struct pump *p, char *octets)
 {
     struct iw_socket *s = p->socket;
     for (;;) {
         struct iovec piece = {octets, RELAY_MOST};
         struct msghdr m = {.msg_iov = &piece, .msg_iovlen = 1};
-        if (atomic_load(&p->gone))
+        if (has_gone(p))
             return 0;
         const ssize_t got = s->ops->receive(s, &m, MSG_DONTWAIT);
         if (got >= 0 || (errno != EAGAIN && errno != EINTR))

@@ -8,29 +8,26 @@
 #include <sched.h>
 #include <time.h>
 
-_Atomic int iw_rsocket_holders;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local bool held;
+static _Thread_local bool in_rpoll; /* and with the lock */
 
-void iw_rsocket_lock(void)
+void iw_rsocket_lock(bool for_rpoll)
 {
     pthread_mutex_lock(&mutex);
-    held = true;
-    atomic_fetch_add_explicit(&iw_rsocket_holders, 1, memory_order_relaxed);
+    in_rpoll = for_rpoll;
 }
 
 void iw_rsocket_unlock(void)
 {
     const int saved = errno;
-    atomic_fetch_sub_explicit(&iw_rsocket_holders, 1, memory_order_relaxed);
-    held = false;
+    in_rpoll = false;
     pthread_mutex_unlock(&mutex);
     errno = saved;
 }
 
-bool iw_rsocket_free_lock(void)
+bool iw_rsocket_pause(void)
 {
-    if (!held)
+    if (!in_rpoll)
         return false;
     iw_rsocket_unlock();
     return true;
@@ -51,6 +48,6 @@ void iw_rsocket_resume(bool paused)
 {
     const int saved = errno;
     if (paused)
-        iw_rsocket_lock();
+        iw_rsocket_lock(true);
     errno = saved;
 }

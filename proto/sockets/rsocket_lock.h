@@ -5,26 +5,17 @@
 /*
  * One lock around the calls of rsockets that look at completions. rsockets lets one thread send
  * while another one receives, but both count what of the receive buffer is free: librdmacm 44 loses
- * counts so, and the peer overwrites octets that have not been read. While such a call sleeps, in
- * poll, ppoll or read, the lock is free.
+ * counts so, and the peer overwrites octets that have not been read. While rpoll sleeps the lock is
+ * free. A shutdown keeps it until what was sent has left.
  */
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
-extern _Atomic int iw_rsocket_holders;
-
-void iw_rsocket_lock(void);
+/* `for_rpoll`: for a call of rpoll. */
+void iw_rsocket_lock(bool for_rpoll);
 void iw_rsocket_unlock(void);
-/* In a call that may sleep: frees the lock if this thread has it. Returns whether it had. */
-bool iw_rsocket_free_lock(void);
-
-static inline bool iw_rsocket_pause(void)
-{
-    return atomic_load_explicit(&iw_rsocket_holders, memory_order_relaxed) > 0 &&
-           iw_rsocket_free_lock();
-}
-
+/* In rpoll: frees the lock for a sleep. Returns false if this thread is not there. */
+bool iw_rsocket_pause(void);
 /* After the sleep; errno stays. */
 void iw_rsocket_resume(bool paused);
 

@@ -177,7 +177,7 @@ int iw_wait(struct pollfd *list, nfds_t count, uint64_t until, const sigset_t *m
             return -1;
         waiting = &w;
         iw_made_in_rpoll(true);
-        iw_rsocket_lock();
+        iw_rsocket_lock(true);
         result = iw_rsockets()->rpoll(list, count, look ? 0 : -1);
         iw_rsocket_unlock();
         iw_made_in_rpoll(false);
