@@ -26,6 +26,7 @@ static const char request[] = "MPA ID Req Frame\x40\x01\x00\x00";
 static struct {
     struct iw_host_env env;
     struct iw_domain *domain;
+    struct iw_reactor *reactor;
     struct sockaddr_un at;
     socklen_t at_length;
     unsigned no_room, mpa, plain;
@@ -169,7 +170,8 @@ static void play(struct iw_reactor *r, int client, const uint8_t *octets, size_t
 
 static void run(const uint8_t *octets, size_t length)
 {
-    struct iw_reactor *r = iw_reactor_create();
+    iw_reactor_destroy(w.reactor); /* of an input that failed, in a test */
+    struct iw_reactor *r = w.reactor = iw_reactor_create();
     IW_FUZZ_CHECK(r != NULL, "sniff: no reactor");
     w.mpa = w.plain = 0;
     w.fd = -1;
@@ -181,6 +183,7 @@ static void run(const uint8_t *octets, size_t length)
         close(w.fd);
     close(client);
     iw_reactor_destroy(r);
+    w.reactor = NULL;
 }
 
 const struct iw_fuzz_harness iw_fuzz_harness = {

@@ -11,7 +11,8 @@ endif()
 set(map "${CMAKE_CURRENT_BINARY_DIR}/libiwarp.map")
 set(checks "${CMAKE_CURRENT_BINARY_DIR}/include/iwarp/checks.h") # made by rules/
 file(GLOB headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/include/iwarp/*.h")
-list(REMOVE_ITEM headers "${CMAKE_CURRENT_SOURCE_DIR}/include/iwarp/sockets.h") # of libiwarp-sockets.so, which exports it
+list(REMOVE_ITEM headers # of libiwarp-sockets.so and libiwarp-messages.so, which export it
+  "${CMAKE_CURRENT_SOURCE_DIR}/include/iwarp/sockets.h" "${CMAKE_CURRENT_SOURCE_DIR}/include/iwarp/messages.h")
 add_custom_command(OUTPUT "${map}"
   COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/cmake/public_symbols.py" "${map}" IWARP_${IW_ABI} ${headers} "${checks}"
   DEPENDS cmake/public_symbols.py ${headers} "${checks}"

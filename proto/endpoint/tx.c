@@ -517,6 +517,12 @@ bool iw_endpoint_idle(struct iw_endpoint *ep)
     return iw_ep_tx_idle(ep) && !anything(ep);
 }
 
+bool iw_endpoint_quiet(struct iw_endpoint *ep)
+{
+    return ep->phase == IW_PHASE_FULL && ep->send_next == ep->send_tail && iw_endpoint_idle(ep) &&
+           !ep->shutdown && iw_ep_startup_output(ep) == 0;
+}
+
 size_t iw_endpoint_output_lists(struct iw_endpoint *ep, const struct iw_iov **out, size_t *pieces,
                                 size_t room, uint64_t now)
 {

@@ -255,6 +255,7 @@ int iw_resolver_open(const struct iw_resolver_config *config, struct iw_resolver
     r->core.context = r;
     r->core.expiry =
         (config->expiry_ms != 0 ? config->expiry_ms : (uint64_t)IW_RESOLVER_EXPIRY_MS) * MS;
+    r->core.known_sets = IW_RESOLVER_SETS;
     r->core.claims_wait = config->claim_ms >= 0;
     r->core.claim_step = r->claim_ms * MS / 3;
     iw_resolver_key_set(&r->core.key, config->key, config->key_length);
@@ -396,10 +397,54 @@ int iw_resolver_list(struct iw_resolver *r, uint32_t number, int wait_ms,
 
 /* ---- claims ---- */
 
-int iw_resolver_claim(struct iw_resolver *r, uint32_t number, const struct sockaddr *at,
-                      uint64_t instance)
+/* Returns 0 if all claims are held, EAGAIN if one is open; EADDRINUSE, *refused, if one is lost. */
+static int look_at_claims(const struct iw_resolver *r, const uint32_t *numbers, size_t count,
+                          uint32_t *refused)
+{
+    int status = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct iw_resolver_claim *c = iw_resolver_claims_find(&r->core.claims, numbers[i]);
+        *refused = numbers[i];
+        if (c == NULL)
+            return ECANCELED; /* another thread has given it up */
+        if (c->lost)
+            return EADDRINUSE;
+        if (!c->held)
+            status = EAGAIN;
+    }
+    return status;
+}
+
+static int claim_and_wait(struct iw_resolver *r, const uint32_t *numbers, size_t count,
+                          const struct iw_resolver_place *at, uint64_t instance, uint32_t *refused)
+{
+    int status = 0;
+    size_t begun = 0;
+    const uint64_t now = now_ns();
+    for (; status == 0 && begun < count; begun += status == 0) {
+        *refused = numbers[begun];
+        if (iw_resolver_core_claim(&r->core, numbers[begun], at, instance, now) != 0)
+            status = errno;
+    }
+    iw_resolver_net_filter(&r->net, &r->core.claims);
+    wake_by(r, 0); /* the port may be new */
+    if (status == 0)
+        while ((status = look_at_claims(r, numbers, count, refused)) == EAGAIN)
+            if ((status = wait_change(r, UINT64_MAX)) != 0)
+                break;
+    for (size_t i = 0; status != 0 && i < begun; i++)
+        if (iw_resolver_claims_find(&r->core.claims, numbers[i]) != NULL)
+            iw_resolver_claims_remove(&r->core.claims, numbers[i]);
+    if (status != 0)
+        iw_resolver_net_filter(&r->net, &r->core.claims);
+    return status;
+}
+
+int iw_resolver_claim_all(struct iw_resolver *r, const uint32_t *numbers, size_t count,
+                          const struct sockaddr *at, uint64_t instance, uint32_t *refused)
 {
     struct iw_resolver_place place;
+    uint32_t unwanted;
     if (instance == 0 || !iw_resolver_place_from(&place, at) || place.port == 0) {
         errno = EINVAL;
         return -1;
@@ -407,20 +452,14 @@ int iw_resolver_claim(struct iw_resolver *r, uint32_t number, const struct socka
     pthread_mutex_lock(&r->lock);
     if (iw_resolver_net_serve(&r->net) != 0)
         return leave(r, errno == EADDRINUSE ? EBUSY : errno);
-    if (iw_resolver_core_claim(&r->core, number, &place, instance, now_ns()) != 0)
-        return leave(r, errno);
-    wake_by(r, 0); /* the port may be new */
-    int status = 0;
-    const struct iw_resolver_claim *c;
-    while ((c = iw_resolver_claims_find(&r->core.claims, number)) != NULL && !c->held && !c->lost)
-        if ((status = wait_change(r, UINT64_MAX)) != 0)
-            return leave(r, status);
-    if (c == NULL)
-        return leave(r, ECANCELED); /* another thread has given it up */
-    if (!c->lost)
-        return leave(r, 0);
-    iw_resolver_claims_remove(&r->core.claims, number);
-    return leave(r, EADDRINUSE);
+    return leave(r, claim_and_wait(r, numbers, count, &place, instance,
+                                   refused != NULL ? refused : &unwanted));
+}
+
+int iw_resolver_claim(struct iw_resolver *r, uint32_t number, const struct sockaddr *at,
+                      uint64_t instance)
+{
+    return iw_resolver_claim_all(r, &number, 1, at, instance, NULL);
 }
 
 int iw_resolver_disclaim(struct iw_resolver *r, uint32_t number)
@@ -429,6 +468,7 @@ int iw_resolver_disclaim(struct iw_resolver *r, uint32_t number)
     const bool there = iw_resolver_claims_find(&r->core.claims, number) != NULL;
     if (there)
         iw_resolver_claims_remove(&r->core.claims, number);
+    iw_resolver_net_filter(&r->net, &r->core.claims);
     pthread_cond_broadcast(&r->changed);
     return leave(r, there ? 0 : ENOENT);
 }

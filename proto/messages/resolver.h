@@ -96,6 +96,10 @@ void iw_resolver_close(struct iw_resolver *r);
  * for itself, or what the port's socket() or bind() said. */
 int iw_resolver_claim(struct iw_resolver *r, uint32_t number, const struct sockaddr *at,
                       uint64_t instance);
+/* The same for many numbers of one service or program: waits once. All or none: *refused (may be
+ * NULL) is a number that could not be claimed. */
+int iw_resolver_claim_all(struct iw_resolver *r, const uint32_t *numbers, size_t count,
+                          const struct sockaddr *at, uint64_t instance, uint32_t *refused);
 /* Gives a number up. Returns 0, or -1 with errno ENOENT. */
 int iw_resolver_disclaim(struct iw_resolver *r, uint32_t number);
 /* Returns true if another process answers for a number that this resolver has claimed, as far as

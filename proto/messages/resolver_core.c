@@ -31,7 +31,7 @@ int iw_resolver_core_open(struct iw_resolver_core *core)
         errno = EIO;
         return -1;
     }
-    return iw_resolver_known_open(&core->known);
+    return iw_resolver_known_open(&core->known, core->known_sets);
 }
 
 void iw_resolver_core_close(struct iw_resolver_core *core)
@@ -67,7 +67,9 @@ static void ask_known(struct iw_resolver_core *core, struct iw_resolver_known *e
         return;
     }
     const unsigned doubled = e->tries < 6 ? e->tries : 6;
-    uint64_t pause = (uint64_t)FIRST_AGAIN_MS << doubled;
+    /* Of many questions at once the answers take their time: a host that is slow must not get each
+     * of them several times. */
+    uint64_t pause = ((uint64_t)FIRST_AGAIN_MS << doubled) + core->known.asking_count - 1;
     if (pause > MOST_AGAIN_MS)
         pause = MOST_AGAIN_MS;
     if (e->tries++ == 0)
@@ -136,7 +138,7 @@ void iw_resolver_core_forget(struct iw_resolver_core *core, uint32_t number, uin
     e->shunned = instance;
     e->shunned_until = now + SHUN_LASTS_MS * MS;
     e->known = false;
-    iw_resolver_known_rest(e);
+    iw_resolver_known_rest(&core->known, e);
 }
 
 static void believe(struct iw_resolver_core *core, struct iw_resolver_known *e, uint64_t now)
@@ -145,7 +147,7 @@ static void believe(struct iw_resolver_core *core, struct iw_resolver_known *e, 
     e->expires = now + core->expiry;
     core->counts.found++;
     if (now >= e->gather)
-        iw_resolver_known_rest(e);
+        iw_resolver_known_rest(&core->known, e);
     core->means->notice(core->context, e->number, IW_RESOLVER_FOUND);
 }
 
@@ -178,24 +180,29 @@ static bool answers_question(struct iw_resolver_core *core, const struct iw_reso
     return true;
 }
 
+/* True if the only answers are of an instance that is shunned. */
+static bool holds_back(const struct iw_resolver_known *e)
+{
+    return !e->known && e->count > 0;
+}
+
 static uint64_t tick_question(struct iw_resolver_core *core, struct iw_resolver_known *e,
                               uint64_t now)
 {
     const uint64_t shunned = e->asked + SHUN_MS * MS;
-    const bool held_back = !e->known && e->count > 0;
-    if (held_back && now >= shunned)
+    if (holds_back(e) && now >= shunned)
         believe(core, e, now);
     if (!e->asking)
         return UINT64_MAX;
     const uint64_t end = e->until > e->gather ? e->until : e->gather;
     if (now >= (e->known ? e->gather : end)) {
-        iw_resolver_known_rest(e);
+        iw_resolver_known_rest(&core->known, e);
         return UINT64_MAX;
     }
     if (now >= e->due)
         ask_known(core, e, now);
-    uint64_t next = e->due < end ? e->due : end;
-    return held_back && shunned < next ? shunned : next;
+    const uint64_t next = e->due < end ? e->due : end;
+    return holds_back(e) && shunned < next ? shunned : next;
 }
 
 /* ---- claims ---- */

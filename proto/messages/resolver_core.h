@@ -47,6 +47,7 @@ struct iw_resolver_core {
     struct iw_resolver_key key;
     uint64_t expiry, claim_step; /* an answer is believed; between two sends of a claim */
     bool claims_wait;            /* until nobody has objected */
+    size_t known_sets;           /* of the table; IW_RESOLVER_SETS but for tests */
     struct iw_resolver_knowledge known;
     struct iw_resolver_claims claims;
     struct iw_resolver_limits limits;

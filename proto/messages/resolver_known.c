@@ -3,11 +3,9 @@
 
 #include <stdlib.h>
 
-enum { SETS = IW_RESOLVER_KNOWN_MOST / IW_RESOLVER_WAYS };
-
-int iw_resolver_known_open(struct iw_resolver_knowledge *k)
+int iw_resolver_known_open(struct iw_resolver_knowledge *k, size_t sets)
 {
-    *k = (struct iw_resolver_knowledge){.sets = calloc(SETS, sizeof(*k->sets))};
+    *k = (struct iw_resolver_knowledge){.sets = calloc(sets, sizeof(*k->sets)), .set_count = sets};
     return k->sets != NULL ? 0 : -1;
 }
 
@@ -20,7 +18,7 @@ void iw_resolver_known_close(struct iw_resolver_knowledge *k)
 static struct iw_resolver_known *set_of(struct iw_resolver_knowledge *k, uint32_t number)
 {
     /* Fibonacci hashing: numbers in a row fall into different sets. */
-    return k->sets[(number * 2654435769U >> 16) % SETS];
+    return k->sets[(number * 2654435769U >> 16) % k->set_count];
 }
 
 struct iw_resolver_known *iw_resolver_known_find(struct iw_resolver_knowledge *k, uint32_t number)
@@ -63,13 +61,15 @@ void iw_resolver_known_ask(struct iw_resolver_knowledge *k, struct iw_resolver_k
     if (e->next != NULL)
         e->next->link = &e->next;
     k->asking = e;
+    k->asking_count++;
 }
 
-void iw_resolver_known_rest(struct iw_resolver_known *e)
+void iw_resolver_known_rest(struct iw_resolver_knowledge *k, struct iw_resolver_known *e)
 {
     if (!e->asking)
         return;
     e->asking = false;
+    k->asking_count--;
     *e->link = e->next;
     if (e->next != NULL)
         e->next->link = e->link;

@@ -29,15 +29,17 @@ struct iw_resolver_known {
     struct iw_resolver_known *next, **link; /* of those that ask */
 };
 
-enum { IW_RESOLVER_WAYS = 8 };
+enum { IW_RESOLVER_WAYS = 8, IW_RESOLVER_SETS = IW_RESOLVER_KNOWN_MOST / IW_RESOLVER_WAYS };
 
 struct iw_resolver_knowledge {
     struct iw_resolver_known (*sets)[IW_RESOLVER_WAYS];
+    size_t set_count;
     struct iw_resolver_known *asking;
+    size_t asking_count;
 };
 
-/* Returns 0, or -1 without memory. */
-int iw_resolver_known_open(struct iw_resolver_knowledge *k);
+/* Makes a table of `sets` times IW_RESOLVER_WAYS. Returns 0, or -1 without memory. */
+int iw_resolver_known_open(struct iw_resolver_knowledge *k, size_t sets);
 void iw_resolver_known_close(struct iw_resolver_knowledge *k);
 /* Returns the entry of a number, NULL if there is none. */
 struct iw_resolver_known *iw_resolver_known_find(struct iw_resolver_knowledge *k, uint32_t number);
@@ -46,7 +48,7 @@ struct iw_resolver_known *iw_resolver_known_find(struct iw_resolver_knowledge *k
 struct iw_resolver_known *iw_resolver_known_take(struct iw_resolver_knowledge *k, uint32_t number);
 /* Puts an entry among those that ask, or takes it away from there. */
 void iw_resolver_known_ask(struct iw_resolver_knowledge *k, struct iw_resolver_known *e);
-void iw_resolver_known_rest(struct iw_resolver_known *e);
+void iw_resolver_known_rest(struct iw_resolver_knowledge *k, struct iw_resolver_known *e);
 /* Returns the answerer to be used: the first one that is not shunned, else the first. The entry has
  * one. */
 const struct iw_resolver_answerer *iw_resolver_known_best(const struct iw_resolver_known *e,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "messages/resolver_net.h"
+#include "messages/resolver_filter.h"
 #include "messages/resolver_hosts.h"
 
 #include <arpa/inet.h>
@@ -238,6 +239,15 @@ int iw_resolver_net_serve(struct iw_resolver_net *net)
         (void)join(net->serve4, &group4, net->loopback);
     join_all(net);
     return 0;
+}
+
+void iw_resolver_net_filter(const struct iw_resolver_net *net,
+                            const struct iw_resolver_claims *claims)
+{
+    if (net->serve4 >= 0)
+        iw_resolver_filter_set(net->serve4, &group4, claims);
+    if (net->serve6 >= 0)
+        iw_resolver_filter_set(net->serve6, &group6, claims);
 }
 
 size_t iw_resolver_net_poll(const struct iw_resolver_net *net, struct pollfd *fds)

@@ -46,6 +46,10 @@ int iw_resolver_net_open(struct iw_resolver_net *net, const struct iw_resolver_c
 void iw_resolver_net_close(struct iw_resolver_net *net);
 /* Binds the port, for answers, if that was not done. Returns 0, or -1 with errno. */
 int iw_resolver_net_serve(struct iw_resolver_net *net);
+/* Has the kernel drop questions to the group about numbers that are not claimed; to be called when
+ * the claims have changed. */
+void iw_resolver_net_filter(const struct iw_resolver_net *net,
+                            const struct iw_resolver_claims *claims);
 /* Looks at the interfaces again if that is due. Returns when it is, UINT64_MAX if nothing has to
  * be noticed in time. */
 uint64_t iw_resolver_net_refresh(struct iw_resolver_net *net, uint64_t now);

@@ -3,8 +3,8 @@
 
 #include "libc_next.h"
 #include "mixed_listener.h"
-#include "rsocket_lock.h"
 #include "rsocket_made.h"
+#include "rsocket_turns.h"
 #include "rsocket_wait.h"
 #include "rsockets.h"
 #include "stream_state.h"
@@ -21,14 +21,6 @@
 #define MOST ((size_t)0x7ffff000)
 
 /* ---- data ---- */
-
-static ssize_t receive_now(const struct stream *st, void *octets, size_t length, int flags)
-{
-    iw_rsocket_lock(false);
-    const ssize_t got = iw_rsockets()->rrecv(st->rs, octets, length, flags | MSG_DONTWAIT);
-    iw_rsocket_unlock();
-    return got;
-}
 
 /* Whether the socket is connected, having waited for that if it may. */
 static int be_connected(struct iw_socket *s, int flags)
@@ -54,6 +46,18 @@ static bool is_lost(struct stream *st)
            !atomic_exchange(&st->broken, true);
 }
 
+/* Receives without a wait, but for some looks if it may wait: to fall asleep in rpoll takes longer
+ * than many answers do. */
+static ssize_t look(const struct stream *st, void *octets, size_t length, int flags, bool wait)
+{
+    enum { SPIN = 20000 /* ns */ };
+    ssize_t got = iw_turn_receive(st->rs, octets, length, flags | MSG_DONTWAIT);
+    const uint64_t until = wait && got < 0 && errno == EAGAIN ? iw_wait_now() + SPIN : 0;
+    while (got < 0 && errno == EAGAIN && until != 0 && iw_wait_now() < until)
+        got = iw_turn_receive(st->rs, octets, length, flags | MSG_DONTWAIT);
+    return got;
+}
+
 /* Receives what there is, having waited for it if it may. rsockets never waits itself: of two
  * threads, one in a call of rsockets that waits and one in rpoll, the latter may wait for ever. */
 static ssize_t receive_some(struct iw_socket *s, void *octets, size_t length, int flags)
@@ -61,7 +65,7 @@ static ssize_t receive_some(struct iw_socket *s, void *octets, size_t length, in
     struct stream *st = stream_of(s);
     const uint64_t until = waits(s, flags) ? limit(&st->receive_time) : 0;
     for (;;) {
-        const ssize_t got = receive_now(st, octets, length, flags & MSG_PEEK);
+        const ssize_t got = look(st, octets, length, flags & MSG_PEEK, until != 0);
         if (got > 0)
             return got;
         if (got == 0) {
@@ -183,10 +187,7 @@ static ssize_t send_piece(struct iw_socket *s, const char *octets, size_t length
     const uint64_t until = wait ? limit(&st->send_time) : 0;
     size_t done = 0;
     while (done < length) {
-        iw_rsocket_lock(false);
-        const ssize_t sent =
-            iw_rsockets()->rsend(st->rs, octets + done, length - done, MSG_DONTWAIT);
-        iw_rsocket_unlock();
+        const ssize_t sent = iw_turn_send(st->rs, octets + done, length - done, MSG_DONTWAIT);
         if (sent > 0)
             done += (size_t)sent;
         else if (errno != EAGAIN || !wait || iw_stream_wait_for(st, POLLOUT, until) != 0)
@@ -239,9 +240,8 @@ static int stream_shutdown(struct iw_socket *s, int how)
         atomic_store(&st->read_shut, true);
     if (how != SHUT_RD)
         atomic_store(&st->write_shut, true);
-    iw_rsocket_lock(false);
-    (void)iw_rsockets()->rshutdown(st->rs, how); /* fails only if the connection has */
-    iw_rsocket_unlock();
+    if (iw_turn_shutdown(st->rs, how) != 0 && errno == EINTR)
+        return 0; /* it has been sent; only the wait for its leaving ended */
     return 0;
 }
 
@@ -328,7 +328,7 @@ static int stream_available(struct iw_socket *s, int *octets)
     char *all = malloc(ALL);
     if (all == NULL)
         return fail(ENOMEM);
-    const ssize_t got = receive_now(st, all, ALL, MSG_PEEK);
+    const ssize_t got = iw_turn_receive(st->rs, all, ALL, MSG_PEEK | MSG_DONTWAIT);
     free(all);
     *octets = got > 0 ? (int)got : 0;
     return 0;
@@ -359,7 +359,7 @@ static short stream_prepare(struct iw_socket *s, short events, struct pollfd *wa
 static bool at_end(const struct stream *st)
 {
     char octet;
-    return receive_now(st, &octet, 1, MSG_PEEK) == 0;
+    return iw_turn_receive(st->rs, &octet, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 /* rsockets report POLLHUP as soon as the peer has closed; TCP does not before this side has, too:
@@ -429,11 +429,8 @@ static void stream_lose(struct iw_socket *s)
 static void stream_end(struct iw_socket *s)
 {
     struct stream *st = stream_of(s);
-    if (atomic_load(&st->state) != CONNECTED)
-        return;
-    iw_rsocket_lock(false);
-    (void)iw_rsockets()->rshutdown(st->rs, SHUT_RDWR);
-    iw_rsocket_unlock();
+    if (atomic_load(&st->state) == CONNECTED)
+        (void)iw_turn_shutdown(st->rs, SHUT_RDWR);
 }
 
 const struct iw_socket_ops iw_stream_ops = {

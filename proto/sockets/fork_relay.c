@@ -4,6 +4,7 @@
 
 #include "libc_next.h"
 #include "relay_frame.h"
+#include "rsocket_turns.h"
 #include "rsocket_wait.h"
 
 #include <errno.h>
@@ -417,6 +418,7 @@ void iw_relay_in_parent(void)
     if (meeting[0] < 0)
         return;
     (void)iw_libc()->close(meeting[1]);
+    iw_turns_begin();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (iw_libc()->pthread_create(&thread, NULL, meet, (void *)(intptr_t)meeting[0]) == 0)

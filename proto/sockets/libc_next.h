@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <threads.h>
 #include <time.h>
 
 #define IW_INTERPOSED __attribute__((visibility("default")))
@@ -32,6 +34,7 @@
     X(void, _exit, (int))                                                                          \
     X(int, eventfd, (unsigned, int))                                                               \
     X(int, pthread_create, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))       \
+    X(int, thrd_create, (thrd_t *, thrd_start_t, void *))                                          \
     X(int, socketpair, (int, int, int, int[2]))                                                    \
     X(int, bind, (int, const struct sockaddr *, socklen_t))                                        \
     X(int, listen, (int, int))                                                                     \

@@ -2,6 +2,8 @@
 #include "rsocket_made.h"
 
 #include "libc_next.h"
+#include "rsocket_turns.h"
+#include "rules_given.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -167,12 +169,21 @@ IW_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
             *s = (struct service){run, argument, {last[0], last[1]}, 0, true, false};
         pthread_mutex_unlock(&mutex);
     }
-    if (s == NULL)
+    if (s == NULL) {
+        if (!iw_is_of_stack(__builtin_return_address(0)))
+            iw_turns_begin();
         return iw_libc()->pthread_create(thread, attr, run, argument);
+    }
     const int result = create_quietly(thread, attr, s);
     s->runs = result == 0;
     s->thread = *thread;
     return result;
+}
+
+IW_INTERPOSED int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
+{
+    iw_turns_begin();
+    return iw_libc()->thrd_create(thread, run, argument);
 }
 
 /* ---- fork ---- */

@@ -6,8 +6,8 @@
 #include "rsocket_wait.h"
 
 #include "libc_next.h"
-#include "rsocket_lock.h"
 #include "rsocket_made.h"
+#include "rsocket_turns.h"
 #include "rsockets.h"
 
 #include <errno.h>
@@ -23,6 +23,7 @@ enum { TIME_OVER = ENOMSG, GATE_CLOSED = ENODATA, LIST = 128 }; /* poll never fa
 struct wait {
     uint64_t until;
     const sigset_t *mask;
+    uint64_t turns;
 };
 static _Thread_local const struct wait *waiting; /* in rpoll; else NULL */
 
@@ -155,9 +156,11 @@ bool iw_wait_in_rpoll(struct pollfd *list, nfds_t count, int ms, int *result)
     if (w == NULL || ms == 0)
         return false;
     const uint64_t again = iw_wait_until_ms(ms);
-    const bool paused = iw_rsocket_pause();
+    iw_turns_give(w->turns);
     *result = wait_at_gate(list, count, again < w->until ? again : w->until, w->mask);
-    iw_rsocket_resume(paused);
+    const int error = errno;
+    iw_turns_take_again(w->turns);
+    errno = error;
     if (*result == 0 && iw_wait_now() >= w->until) {
         errno = TIME_OVER;
         *result = -1;
@@ -165,9 +168,21 @@ bool iw_wait_in_rpoll(struct pollfd *list, nfds_t count, int ms, int *result)
     return true;
 }
 
+/* How rpoll waits until others have left theirs, who may want a turn for that. */
+IW_INTERPOSED int sched_yield(void)
+{
+    const struct wait *w = waiting;
+    if (w == NULL || w->turns == 0)
+        return iw_libc()->sched_yield();
+    iw_turns_give(w->turns);
+    const int result = iw_libc()->sched_yield();
+    iw_turns_take_again(w->turns);
+    return result;
+}
+
 int iw_wait(struct pollfd *list, nfds_t count, uint64_t until, const sigset_t *mask, bool rsockets)
 {
-    const struct wait w = {until, mask};
+    struct wait w = {until, mask, 0};
     if (!rsockets)
         return wait_plainly(list, count, until, mask);
     int result;
@@ -175,13 +190,13 @@ int iw_wait(struct pollfd *list, nfds_t count, uint64_t until, const sigset_t *m
         const bool look = until <= iw_wait_now();
         if (!enter())
             return -1;
+        w.turns = iw_turns_take(list, count);
         waiting = &w;
         iw_made_in_rpoll(true);
-        iw_rsocket_lock(true);
         result = iw_rsockets()->rpoll(list, count, look ? 0 : -1);
-        iw_rsocket_unlock();
         iw_made_in_rpoll(false);
         waiting = NULL;
+        iw_turns_give(w.turns);
         leave();
     } while (result < 0 && errno == GATE_CLOSED);
     return result < 0 && errno == TIME_OVER ? 0 : result;

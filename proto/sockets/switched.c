@@ -27,17 +27,23 @@ int iw_switched_duplicate(int fd)
     return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Its count is not shared with a child of fork. */
 static bool open_event(struct iw_switched_event *e)
 {
     e->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    iw_verbs_own(e->fd, true);
     return e->fd >= 0;
+}
+
+/* The count of one that is the engine's is not shared with a child of fork. With the lock. */
+static void own_events(struct iw_switched *s, bool own)
+{
+    iw_verbs_own(s->in.fd, own);
+    iw_verbs_own(s->out.fd, own);
+    iw_verbs_own(s->work.fd, own);
+    iw_verbs_own(s->left.fd, own);
 }
 
 static void close_event(struct iw_switched_event *e)
 {
-    iw_verbs_own(e->fd, false);
     if (e->fd >= 0)
         close(e->fd);
     e->fd = -1;
@@ -45,8 +51,10 @@ static void close_event(struct iw_switched_event *e)
 
 void iw_switched_destroy(struct iw_switched *s)
 {
-    if (s->entry.le_prev != NULL)
+    if (s->entry.le_prev != NULL) {
         LIST_REMOVE(s, entry);
+        own_events(s, false);
+    }
     close_event(&s->in);
     close_event(&s->out);
     close_event(&s->work);
@@ -133,7 +141,7 @@ int iw_switched_both(struct iw_switched *s)
 
 int iw_switched_error(const struct iw_switched *s)
 {
-    switch (s->state) {
+    switch ((enum iw_switched_state)s->state) {
     case IW_SWITCHED_STARTING:
     case IW_SWITCHED_ASKED:
         return EINPROGRESS;
@@ -195,6 +203,21 @@ static int lost(const struct iw_switched *s, const struct iw_event *event)
     return error != 0 && error != EPIPE ? error : ECONNRESET;
 }
 
+/* A program that is killed in the midst of an FPDU or of its start-up frame is no worse than one
+ * whose connection is reset. */
+static int error_of(enum iw_check check)
+{
+    switch (check) {
+    case IW_CHECK_MPA_STARTUP_TIMEOUT:
+        return ETIMEDOUT;
+    case IW_CHECK_MPA_FIN_INSIDE:
+    case IW_CHECK_MPA_STARTUP_CUT:
+        return ECONNRESET;
+    default:
+        return EPROTO;
+    }
+}
+
 static void take_event(struct iw_switched *s, struct iw_endpoint *ep, const struct iw_event *event)
 {
     switch (event->kind) {
@@ -220,7 +243,7 @@ static void take_event(struct iw_switched *s, struct iw_endpoint *ep, const stru
     case IW_EVENT_FAULT:
         if (event->terminate_valid)
             record_terminate(s, event);
-        fail(s, event->fault.check == IW_CHECK_MPA_STARTUP_TIMEOUT ? ETIMEDOUT : EPROTO);
+        fail(s, error_of(event->fault.check));
         break;
     case IW_EVENT_PEER_CLOSED:
         s->peer_closed = true;
@@ -316,6 +339,7 @@ static void part_with_parent(void)
 void iw_switched_list(struct iw_switched *s)
 {
     LIST_INSERT_HEAD(&sockets, s, entry);
+    own_events(s, true);
     iw_verbs_at_fork(part_with_parent);
 }
 
@@ -351,7 +375,9 @@ int iw_switched_shutdown(struct iw_switched *s, int how)
 static void wait_until_alone(struct iw_switched *s)
 {
     const uint64_t until = iw_transport_now() + IW_SWITCHED_LINGER;
-    if (!left_alone(s) && (s->left.fd >= 0 || open_event(&s->left)))
+    if (!left_alone(s) && s->left.fd < 0 && open_event(&s->left))
+        iw_verbs_own(s->left.fd, true);
+    if (!left_alone(s) && s->left.fd >= 0)
         while (iw_verbs_wait_until(s->left.fd, &s->left.waiters, left_alone, s, until) != 0 &&
                errno == EINTR)
             ;

@@ -74,7 +74,7 @@ struct iw_switched_region {
 };
 
 struct iw_switched {
-    enum iw_switched_state state;
+    _Atomic int state; /* enum iw_switched_state; changes with the lock only */
     enum iw_mpa_role role;
     struct iw_connection *connection; /* NULL: gone */
     int tcp;                          /* a duplicate of the program's number; -1: closed */
@@ -144,6 +144,7 @@ void iw_switched_end_all(void);
 extern const struct iw_connection_ops iw_switched_connection_ops;
 /* Makes it one of those that a fork and the end of the process concern. */
 void iw_switched_list(struct iw_switched *s);
+/* Needs no lock for one that is not listed. */
 void iw_switched_destroy(struct iw_switched *s);
 /* Makes TCP's options what they were before the switch. */
 void iw_switched_restore(struct iw_switched *s);

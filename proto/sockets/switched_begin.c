@@ -94,8 +94,8 @@ static bool adopt(struct iw_switched *s, const struct iw_sockets_mode *mode)
     if (fd < 0)
         return false;
     configure(s, mode, &config);
-    s->connection =
-        iw_transport_adopt(iw_verbs_reactor(), iw_verbs_domain(), fd, &config, &iw_switched_connection_ops, s);
+    s->connection = iw_transport_adopt(iw_verbs_reactor(), iw_verbs_domain(), fd, &config,
+                                       &iw_switched_connection_ops, s);
     if (s->connection == NULL) {
         const int saved = errno;
         close(fd);

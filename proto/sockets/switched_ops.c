@@ -99,7 +99,8 @@ static int do_get_option(struct iw_socket *s, int fd, int level, int name, void 
     if (level == SOL_SOCKET && name == SO_ERROR) {
         const int error = take_error(state);
         /* The switch has failed, and the program has learnt it. */
-        if (error != 0 && error == state->start_error)
+        const int result = error != 0 ? iw_switched_result(state) : 0;
+        if (result != 0 && result != EINPROGRESS)
             iw_mode_undo(fd, state);
         return iw_mode_get(error, value, length);
     }

@@ -375,10 +375,11 @@ int iw_switched_poll(struct iw_switched *s, struct iw_sockets_completion *out, i
         return -1;
     }
     iw_verbs_lock();
-    const uint64_t end =
-        timeout_ms < 0 ? UINT64_MAX : iw_transport_now() + (uint64_t)timeout_ms * UINT64_C(1000000);
     int count = poll_once(s, out, room);
     if (count == 0 && timeout_ms != 0 && room > 0) {
+        const uint64_t end = timeout_ms < 0
+                                 ? UINT64_MAX
+                                 : iw_transport_now() + (uint64_t)timeout_ms * UINT64_C(1000000);
         count = iw_verbs_wait_until(s->work.fd, &s->work.waiters, has_work, s, end);
         if (count == 0)
             count = poll_once(s, out, room);

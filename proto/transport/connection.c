@@ -350,8 +350,11 @@ static bool transmit(struct iw_connection *c)
     size_t total = 0;
     if (!past_streaming(c))
         return false;
-    for (uint64_t now = iw_transport_now(); !c->stalled && !c->write_broken && !c->connecting;) {
+    uint64_t now = 0;
+    while (!c->stalled && !c->write_broken && !c->connecting && !iw_endpoint_quiet(c->ep)) {
         const struct iw_iov *pieces;
+        if (now == 0)
+            now = iw_transport_now();
         if (now >= c->emss_due && !iw_endpoint_idle(c->ep))
             refresh_emss(c, now);
         size_t counts[IW_ENDPOINT_LISTS];

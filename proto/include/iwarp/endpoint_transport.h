@@ -103,6 +103,10 @@ void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now);
  * (below). */
 bool iw_endpoint_idle(struct iw_endpoint *ep);
 
+/* Returns true if iw_endpoint_output would list nothing and change nothing now, so that the caller
+ * may leave it out, and with it the look at its clock. */
+bool iw_endpoint_quiet(struct iw_endpoint *ep);
+
 enum iw_want {
     IW_WANT_NOTHING,
     IW_WANT_FIN,   /* once output is empty: close the sending half */

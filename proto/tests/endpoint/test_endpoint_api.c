@@ -133,13 +133,17 @@ static void test_when_it_is_idle(void **state)
     pair_run(&p);
     struct iw_endpoint *ep = p.side[0].ep;
     assert_true(iw_endpoint_idle(ep));
+    assert_true(iw_endpoint_quiet(ep));
     assert_int_equal(iw_endpoint_post(ep, &send, p.now), IW_OK);
     assert_false(iw_endpoint_idle(ep)); /* to be framed */
+    assert_false(iw_endpoint_quiet(ep));
     assert_int_not_equal(iw_endpoint_output(ep, &pieces, p.now), 0);
     iw_endpoint_sent(ep, 1, p.now);
     assert_false(iw_endpoint_idle(ep)); /* begun */
+    assert_false(iw_endpoint_quiet(ep));
     pair_run(&p);
     assert_true(iw_endpoint_idle(ep));
+    assert_true(iw_endpoint_quiet(ep));
     pair_close(&p);
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The shared libraries export what the public headers declare, each name once and with a version, and nothing else; their SONAME
-has a number, and nothing of the build folder is in them. What iwarp/sockets.h declares is in the library that is preloaded."""
+has a number, and nothing of the build folder is in them. What iwarp/sockets.h declares is in the library that is preloaded,
+what iwarp/messages.h declares in libiwarp-messages."""
 import glob
 import os
 import re
@@ -37,7 +38,8 @@ def exported(library):
 def main(gcc, source, generated, core, host, sockets=""):
     declarations = declared(gcc, [source, generated])
     preloaded = {name for name in declarations if name.startswith("iw_sockets_")}
-    wanted = declarations - preloaded
+    messages = {name for name in declarations if name.startswith("iw_messages_")}
+    wanted = declarations - preloaded - messages
     check(len(preloaded) > 5, "iwarp/sockets.h declares functions", sorted(preloaded))
     if sockets:
         check(preloaded <= set(exported(sockets)), "the preloaded library exports them", sorted(preloaded - set(exported(sockets))))

@@ -97,10 +97,12 @@ static const struct iw_resolver_means noting = {.ask = note_ask,
 
 static inline void begin(struct world *w)
 {
-    *w = (struct world){
-        .now = START,
-        .core = {
-            .means = &noting, .expiry = 30000 * MS, .claim_step = 20 * MS, .claims_wait = true}};
+    *w = (struct world){.now = START,
+                        .core = {.means = &noting,
+                                 .expiry = 30000 * MS,
+                                 .claim_step = 20 * MS,
+                                 .claims_wait = true,
+                                 .known_sets = IW_RESOLVER_SETS}};
     w->core.context = w;
     assert_int_equal(iw_resolver_core_open(&w->core), 0);
 }

@@ -119,6 +119,35 @@ static void a_number_has_one_claimant(void **state)
     iw_resolver_close(b);
 }
 
+static void many_are_claimed_at_once_or_none(void **state)
+{
+    static const uint32_t numbers[] = {10, 20, 30}, others[] = {5, 20, 40};
+    const struct sockaddr_in at = ipv4_at("127.0.0.1", 4711);
+    const struct sockaddr *where = (const struct sockaddr *)&at;
+    const uint16_t port = free_port();
+    struct iw_resolver_config patient = plain_config(port);
+    uint32_t refused = 0;
+    (void)state;
+    patient.claim_ms = WAIT_MS;
+    struct iw_resolver *a = open_plain(port), *b = open_resolver(&patient);
+    assert_int_equal(iw_resolver_claim_all(a, numbers, 3, where, 1, &refused), 0);
+    assert_int_equal(find_port(b, 30, WAIT_MS, NULL), 4711);
+    errno = 0;
+    assert_int_equal(iw_resolver_claim_all(a, others, 3, where, 1, &refused), -1);
+    assert_int_equal(errno, EADDRINUSE);
+    assert_int_equal(refused, 20);
+    assert_int_equal(iw_resolver_disclaim(a, 5), -1);
+    assert_int_equal(iw_resolver_disclaim(a, 40), -1);
+    errno = 0;
+    assert_int_equal(iw_resolver_claim_all(b, others, 3, where, 2, &refused), -1);
+    assert_int_equal(errno, EADDRINUSE); /* an objection to one ends the waiting for all */
+    assert_int_equal(refused, 20);
+    assert_int_equal(iw_resolver_disclaim(b, 5), -1);
+    assert_int_equal(iw_resolver_disclaim(a, 20), 0); /* that was there before */
+    iw_resolver_close(b);
+    iw_resolver_close(a);
+}
+
 static int notices[3];
 
 static void count_notice(void *context, uint32_t number, enum iw_resolver_notice what)
@@ -380,6 +409,7 @@ int main(void)
         cmocka_unit_test(an_answer_expires),
         cmocka_unit_test(a_service_that_moved_is_found_again),
         cmocka_unit_test(a_number_has_one_claimant),
+        cmocka_unit_test(many_are_claimed_at_once_or_none),
         cmocka_unit_test(two_claimants_are_noticed),
         cmocka_unit_test(a_find_that_does_not_wait_goes_on),
         cmocka_unit_test(by_multicast),

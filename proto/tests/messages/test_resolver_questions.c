@@ -97,6 +97,25 @@ static void a_question_is_repeated_ever_more_rarely(void **state)
     end(&w);
 }
 
+static void of_many_each_is_repeated_later(void **state)
+{
+    struct world w;
+    (void)state;
+    begin(&w);
+    for (uint32_t n = 0; n < 100; n++)
+        (void)iw_resolver_core_look(&w.core, n, w.now, w.now + 5000 * MS);
+    assert_int_equal(w.asks, 100);
+    pass(&w, 19);
+    assert_int_equal(w.asks, 100);
+    pass(&w, 1);
+    assert_int_equal(w.asks, 101); /* the first, which was alone */
+    pass(&w, 98);
+    assert_int_equal(w.asks, 199); /* the last one was one of 100 */
+    pass(&w, 1);
+    assert_int_equal(w.asks, 200);
+    end(&w);
+}
+
 static void two_answers_are_noticed_for_a_second(void **state)
 {
     struct world w;
@@ -176,6 +195,26 @@ static void a_shunned_instance_is_the_last_choice(void **state)
     assert_null(look(&w));
     pass(&w, 1);
     assert_int_equal(look(&w)->instance, 43); /* there is none */
+    end(&w);
+}
+
+/* The choice was due again at once while answers were gathered. */
+static void a_last_choice_is_made_once(void **state)
+{
+    struct world w;
+    (void)state;
+    begin(&w);
+    assert_null(look(&w));
+    struct iw_resolver_datagram d = reply(&w, 42);
+    hear(&w, &d);
+    iw_resolver_core_forget(&w.core, 7, 42, w.now);
+    assert_non_null(iw_resolver_core_gather(&w.core, 7, w.now, w.now + 1000 * MS));
+    d = reply(&w, 42);
+    hear(&w, &d);
+    pass(&w, 199);
+    w.now += MS;
+    assert_true(iw_resolver_core_tick(&w.core, w.now) > w.now);
+    assert_int_equal(look(&w)->instance, 42);
     end(&w);
 }
 
@@ -270,10 +309,12 @@ int main(void)
         cmocka_unit_test(forged_answers_are_not),
         cmocka_unit_test(a_replayed_answer_is_not),
         cmocka_unit_test(a_question_is_repeated_ever_more_rarely),
+        cmocka_unit_test(of_many_each_is_repeated_later),
         cmocka_unit_test(two_answers_are_noticed_for_a_second),
         cmocka_unit_test(answers_beyond_four_are_not_kept),
         cmocka_unit_test(gathering_goes_on_after_an_answer),
         cmocka_unit_test(a_shunned_instance_is_the_last_choice),
+        cmocka_unit_test(a_last_choice_is_made_once),
         cmocka_unit_test(only_open_questions_take_room),
         cmocka_unit_test(questions_are_limited),
         cmocka_unit_test(a_flood_from_one_address_is_limited),

@@ -221,6 +221,30 @@ static void a_peer_that_goes(void **state)
     assert_int_equal(errno, ECONNRESET);
 }
 
+/* In the midst of a frame, and of an FPDU. */
+static void a_peer_that_is_killed(void **state)
+{
+    struct pair *p = *state;
+    char in[8];
+    p->s[0] = plain_initiator(p->fd[0], NULL, 0);
+    assert_int_equal(send(p->fd[1], REPLY, 7, 0), 7);
+    close(p->fd[1]);
+    p->fd[1] = -1;
+    assert_int_equal(iw_switched_wait(p->s[0]), -1);
+    assert_int_equal(errno, ECONNRESET);
+    iw_switched_close(p->s[0]);
+    close(p->fd[0]);
+    connect_pair(p->fd);
+    p->s[0] = plain_initiator(p->fd[0], NULL, 0);
+    assert_int_equal(send(p->fd[1], REPLY "\x00\x20\x41", FRAME + 3, 0), FRAME + 3);
+    assert_int_equal(iw_switched_wait(p->s[0]), 0);
+    expect_octets(p->fd[1], REQUEST, FRAME);
+    close(p->fd[1]);
+    p->fd[1] = -1;
+    assert_int_equal(get(p->s[0], in, 8, 0), -1);
+    assert_int_equal(errno, ECONNRESET);
+}
+
 static void a_silent_peer(void **state)
 {
     struct pair *p = *state;
@@ -277,6 +301,7 @@ int main(void)
         TEST(surplus_before_the_reply),
         TEST(a_peer_of_another_protocol),
         TEST(a_peer_that_goes),
+        TEST(a_peer_that_is_killed),
         TEST(a_silent_peer),
         TEST(what_cannot_be_switched),
     };

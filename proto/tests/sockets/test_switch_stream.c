@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include "verbs/engine.h"
+
 enum { MUCH = 8 * 1024 * 1024 };
 
 static uint8_t octet_at(size_t i)
@@ -64,17 +66,14 @@ static void much_both_ways(void **state)
     pthread_join(thread[1], NULL);
 }
 
-/* Nobody reads: the writer is stopped, and what is held back is bounded. */
-static void a_reader_that_is_slow(void **state)
+/* Writes until no more is taken. Returns the octets. */
+static size_t fill(struct pair *p, uint8_t *out, size_t length)
 {
-    struct pair *p = *state;
-    static uint8_t out[64 * 1024];
-    struct iovec piece = {out, sizeof(out)};
+    struct iovec piece = {out, length};
     const struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
     size_t total = 0;
-    ssize_t n;
     for (unsigned idle = 0; idle < 3;) {
-        n = iw_switched_send(p->s[0], &message, MSG_DONTWAIT | MSG_NOSIGNAL, true);
+        const ssize_t n = iw_switched_send(p->s[0], &message, MSG_DONTWAIT | MSG_NOSIGNAL, true);
         idle = n < 0 ? idle + 1 : 0;
         total += n > 0 ? (size_t)n : 0;
         if (n < 0) {
@@ -84,8 +83,21 @@ static void a_reader_that_is_slow(void **state)
         }
         assert_true(total < (size_t)1 << 30);
     }
-    assert_true(p->s[1]->rx.used > IW_SOCKETS_UNREAD);
-    assert_true(p->s[1]->rx.used + p->s[1]->receiving <= IW_SWITCHED_RX);
+    return total;
+}
+
+/* Nobody reads: the writer is stopped, and what is held back is bounded. */
+static void a_reader_that_is_slow(void **state)
+{
+    struct pair *p = *state;
+    static uint8_t out[64 * 1024];
+    const size_t total = fill(p, out, sizeof(out));
+    ssize_t n;
+    iw_verbs_lock();
+    const size_t used = p->s[1]->rx.used, receiving = p->s[1]->receiving;
+    iw_verbs_unlock();
+    assert_true(used > IW_SOCKETS_UNREAD);
+    assert_true(used + receiving <= IW_SWITCHED_RX);
     for (size_t done = 0; done < total; done += (size_t)n) {
         n = get(p->s[1], out, sizeof(out), 0);
         assert_true(n > 0);
@@ -199,6 +211,23 @@ static void a_reset(void **state)
     assert_int_equal(errno, ECONNRESET);
 }
 
+/* While the connection is held: what has come is read, then the end is known. */
+static void a_reset_while_nobody_reads(void **state)
+{
+    struct pair *p = *state;
+    static uint8_t out[64 * 1024];
+    const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+    const size_t total = fill(p, out, sizeof(out));
+    size_t done = 0;
+    ssize_t n;
+    assert_int_equal(connect(p->fd[0], &nowhere, sizeof(nowhere)), 0);
+    while ((n = get(p->s[1], out, sizeof(out), 0)) > 0)
+        done += (size_t)n;
+    assert_int_equal(n, -1);
+    assert_int_equal(errno, ECONNRESET);
+    assert_true(done > IW_SOCKETS_UNREAD && done < total);
+}
+
 static void time_outs_of_the_socket(void **state)
 {
     struct pair *p = *state;
@@ -221,6 +250,7 @@ int main(void)
         SWITCHED(a_close_loses_nothing),
         SWITCHED(a_reset),
         SWITCHED(time_outs_of_the_socket),
+        SWITCHED(a_reset_while_nobody_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

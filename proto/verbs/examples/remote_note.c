@@ -35,7 +35,7 @@ int main(int argc, char **argv)
     struct rdma_conn_param how = {.responder_resources = 1, .initiator_depth = 1};
     const unsigned rights =
         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-    struct rdma_addrinfo *to;
+    struct rdma_addrinfo *to = NULL;
     struct rdma_cm_id *listener, *id;
     struct place place;
     char memory[256] = "", *back = memory + 128;

@@ -19,6 +19,6 @@ function __iwarp_complete
     end
 end
 
-for program in iwarp-conform iwarp-lint iwarp-peer iwarp-agent iwarp-perf iwarp-fuzz iwarp-run iwarp-golden iwarp-siw
+for program in iwarp-conform iwarp-lint iwarp-peer iwarp-agent iwarp-perf iwarp-msg iwarp-fuzz iwarp-run iwarp-golden iwarp-siw
     complete -c $program -f -a '(__iwarp_complete)'
 end

@@ -183,7 +183,7 @@ def pages(programs, man):
         equal(f"{program}(1) and iwarp(7)", sorted(here), sorted(s for s, names in table.items() if program in names))
         expect(f"{program}(1) names iwarp(7)", "iwarp (7)" in page, "SEE ALSO")
     if shutil.which("mandoc"):
-        for name in ["iwarp.7"] + [program + ".1" for program in PROGRAMS]:
+        for name in ["iwarp.7", "iwarp_sockets.3"] + [program + ".1" for program in PROGRAMS]:
             said = harness.run("mandoc", "-Tlint", "-Wwarning", os.path.join(man, name), status=None).stdout.splitlines()
             equal(f"mandoc on {name}", [line for line in said if "missing date" not in line], [])
     for row in csv.DictReader(harness.read(TABLE).splitlines()):

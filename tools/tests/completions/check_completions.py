@@ -33,6 +33,8 @@ LINES = {
     "iwarp-perf lo": ["local", "loop"],
     "iwarp-perf local --test send-": ["send-lat", "send-bw"],
     "iwarp-perf loop --op ": ["write", "send"],
+    "iwarp-msg res": ["resolve"],
+    "iwarp-msg resolve --interface l": ["lo"],
     "iwarp-fuzz --target emb": ["embedded"],
     "iwarp-run --judge=": ["--judge=fail"],
     "iwarp-run --violate mpa-marker-po": ["mpa-marker-pointer"],

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rsocket_turns.h"
+
+#include "rsockets.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+/* A turn is that of all rsockets whose numbers are equal modulo TURNS; those who need several take
+ * them in order. */
+enum { TURNS = 64, PATIENCE = 2 /* s */ };
+
+atomic_bool iw_turns_are_needed;
+
+static pthread_mutex_t turns[TURNS];
+static uint64_t taken_for_fork;
+
+static void make_turns(void)
+{
+    for (unsigned i = 0; i < TURNS; i++)
+        pthread_mutex_init(&turns[i], NULL);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    make_turns();
+}
+
+void iw_turns_begin(void)
+{
+    atomic_store_explicit(&iw_turns_are_needed, true, memory_order_release);
+}
+
+static uint64_t turn_of(int rs)
+{
+    return UINT64_C(1) << ((unsigned)rs % TURNS);
+}
+
+void iw_turns_take_again(uint64_t wanted)
+{
+    for (unsigned i = 0; i < TURNS; i++)
+        if ((wanted >> i & 1) != 0)
+            pthread_mutex_lock(&turns[i]);
+}
+
+void iw_turns_give(uint64_t taken)
+{
+    const int saved = errno;
+    for (unsigned i = 0; i < TURNS; i++)
+        if ((taken >> i & 1) != 0)
+            pthread_mutex_unlock(&turns[i]);
+    errno = saved;
+}
+
+uint64_t iw_turns_take(const struct pollfd *list, nfds_t count)
+{
+    uint64_t wanted = 0;
+    if (!iw_turns_needed())
+        return 0;
+    for (nfds_t i = 0; i < count; i++)
+        wanted |= list[i].fd >= 0 ? turn_of(list[i].fd) : 0;
+    iw_turns_take_again(wanted);
+    return wanted;
+}
+
+static uint64_t take_one(int rs)
+{
+    if (!iw_turns_needed())
+        return 0;
+    pthread_mutex_lock(&turns[(unsigned)rs % TURNS]);
+    return turn_of(rs);
+}
+
+ssize_t iw_turn_receive(int rs, void *octets, size_t length, int flags)
+{
+    const uint64_t turn = take_one(rs);
+    const ssize_t result = iw_rsockets()->rrecv(rs, octets, length, flags);
+    iw_turns_give(turn);
+    return result;
+}
+
+ssize_t iw_turn_send(int rs, const void *octets, size_t length, int flags)
+{
+    const uint64_t turn = take_one(rs);
+    const ssize_t result = iw_rsockets()->rsend(rs, octets, length, flags);
+    iw_turns_give(turn);
+    return result;
+}
+
+int iw_turn_shutdown(int rs, int how)
+{
+    const uint64_t turn = take_one(rs);
+    const int result = iw_rsockets()->rshutdown(rs, how);
+    iw_turns_give(turn);
+    return result;
+}
+
+void iw_turns_before_fork(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE;
+    taken_for_fork = 0;
+    for (unsigned i = 0; i < TURNS && iw_turns_needed(); i++)
+        if (pthread_mutex_timedlock(&turns[i], &until) == 0)
+            taken_for_fork |= UINT64_C(1) << i;
+}
+
+void iw_turns_after_fork(bool in_child)
+{
+    if (in_child)
+        make_turns();
+    else
+        iw_turns_give(taken_for_fork);
+}

@@ -1,0 +1,1 @@
+iwarp-conform.fish
