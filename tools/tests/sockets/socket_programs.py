@@ -11,13 +11,14 @@ The rows are those of a table, socket_programs.csv beside this script if no othe
   files    the files that there are before: NAME=SIZE, with random octets
   server   a shell command in which `serve` runs its words under the library, or @NAME, a server of socket_services.py that stays
   client   a shell script in which `run` runs its words under the library; it fails at the first command that fails
+           in both, `under` runs its words with the library, but all sockets stay plain until the program sets them to iWARP (only over iwarp)
   compare  the files that have to be the same then, A=B; A^B if B may lack the end of A
   known    the reason, if the row is known not to run over iWARP: then it has to fail
 {a} is the address (::1 if the id ends with -6), {h} the same in a URL, {p} a free port, {python} the interpreter, {here} this folder; the folder of the row is the current one.
 A row passes if all commands end with status 0, the files are the same, each capture has iWARP connections with messages and no finding, and no process and no
 listener is left. --over tcp runs the programs as they are, rsocket with the distribution's librspreload under iwarp-run.
---capture says which end records (client), --env sets a variable for what runs under the library. --limit is the time that a row has, --ending the time that a server which is told to end has, in seconds: guards, which
-only rows that fail need. Ends with status 0 if no row has failed, 77 if no row could be run.
+--capture says which end records (client), --env sets a variable for what runs under the library. --limit is the time that a row has, --ending the time that a server which is told to end has,
+in seconds: guards, which only rows that fail need. Ends with status 0 if no row has failed, 77 if no row could be run.
 """
 import argparse
 import csv
@@ -45,6 +46,7 @@ LIMITS = {"ci": 180, "nightly": 900}
 ENDING = 60
 RSPRELOAD = "/usr/lib/*/rsocket/librspreload.so"
 MARK = "IW_SOCKETS_ROW"  # a variable of the environment, by which processes that are left are found
+OTHER_PORT = 1  # nobody uses it
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -169,7 +171,8 @@ class Try:
 
     def begin(self, side, text):
         word = "serve" if side == "server" else "run"
-        script = f'set -eu\n{word}() {{ {self.library.prefix(side, self.place.port)} "$@"; }}\n{self.fill(text)}'
+        functions = "".join(f'{name}() {{ {self.library.prefix(side, port)} "$@"; }}\n' for name, port in ((word, self.place.port), ("under", OTHER_PORT)))
+        script = f"set -eu\n{functions}{self.fill(text)}"
         with open(self.place.at(f"{side}.output"), "wb") as output:
             return subprocess.Popen(["sh", "-c", script], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
                                     cwd=self.place.folder, env=dict(self.environment, **self.place.environment))
@@ -253,6 +256,12 @@ def run_row(row, library, scratch, keep, **guards):
     return ("FAIL", wrong) if wrong else ("pass", "")
 
 
+def is_wanted(row, words):
+    if (words.over != "iwarp" and row.server.startswith("under ")) or (words.tier and row.tier != words.tier):
+        return False
+    return not words.patterns or any(fnmatch.fnmatch(row.name, p) for p in words.patterns)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
@@ -271,7 +280,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         os.chmod(scratch, 0o755)  # servers run as users without privileges
         for row in map(Row, csv.DictReader(harness.read(words.table).splitlines())):
-            if (words.tier and row.tier != words.tier) or (words.patterns and not any(fnmatch.fnmatch(row.name, p) for p in words.patterns)):
+            if not is_wanted(row, words):
                 continue
             began = time.monotonic()
             verdict, why = run_row(row, library, scratch, words.keep, limit=words.limit, ending=words.ending)
