@@ -27,12 +27,20 @@ IW_INTERPOSED int connect(int fd, const struct sockaddr *to, socklen_t length)
     return result;
 }
 
+/* Without a wait, as short a one as there is. */
+static unsigned mixed_wait(const struct iw_socket_rule *rule)
+{
+    if (!rule->mixed)
+        return 0;
+    return rule->wait > 0 ? rule->wait : 1;
+}
+
 IW_INTERPOSED int listen(int fd, int backlog)
 {
     struct iw_socket *s = iw_socket_get(fd);
     if (s == NULL) {
         const struct iw_socket_rule *rule = iw_rule_of_listen(fd, __builtin_return_address(0));
-        return rule != NULL ? iw_byte_stream_listen(fd, backlog, rule->mixed ? rule->wait : 0)
+        return rule != NULL ? iw_byte_stream_listen(fd, backlog, mixed_wait(rule))
                             : iw_libc()->listen(fd, backlog);
     }
     const int result = iw_claim(s) ? s->ops->listen(s, fd, backlog) : -1;

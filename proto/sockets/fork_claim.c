@@ -146,6 +146,17 @@ static void settle(struct iw_socket *s, bool won)
     atomic_store_explicit(&s->hold, won ? IW_HOLD_OURS : IW_HOLD_LOST, memory_order_release);
 }
 
+/* Once, when the child uses one. */
+static void say_lost(void)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&said))
+        fprintf(stderr,
+                "iwarp-sockets: process %ld: the verbs of this host keep no connection over "
+                "fork: sockets of the parent report ECONNRESET\n",
+                (long)getpid());
+}
+
 bool iw_claim_now(struct iw_socket *s)
 {
     pthread_mutex_lock(&mutex);
@@ -153,6 +164,8 @@ bool iw_claim_now(struct iw_socket *s)
         settle(s, s->inherited && s->fork == IW_FORK_ONE ? claim_in_child(s) : win(s));
     const bool ours = atomic_load(&s->hold) == IW_HOLD_OURS;
     pthread_mutex_unlock(&mutex);
+    if (!ours && s->ops->before_fork != NULL && iw_verbs_fork() == NULL)
+        say_lost();
     if (!ours)
         errno = ECONNRESET;
     return ours;
@@ -233,6 +246,7 @@ void iw_claim_in_sandbox(void)
 
 static int *files;
 static size_t files_room, files_count;
+static bool relayable; /* there is a connection that the child may want to use */
 
 static bool add_file(int file)
 {
@@ -274,6 +288,7 @@ static void prepare(struct iw_socket *s)
         s->fork = IW_FORK_PARENTS;
     else
         atomic_store(&s->hold, IW_HOLD_PARKED);
+    relayable = relayable || s->fork == IW_FORK_ONE;
 }
 
 static void before(void)
@@ -284,8 +299,9 @@ static void before(void)
     iw_sockets_lock();
     pthread_mutex_lock(&mutex);
     files_count = 0;
+    relayable = false;
     iw_sockets_each(prepare);
-    iw_relay_before_fork(files_count > 0);
+    iw_relay_before_fork(relayable);
     if (iw_verbs_fork() != NULL)
         iw_verbs_fork()->keep(files, files_count);
 }

@@ -106,21 +106,29 @@ static bool has_gone(const struct pump *p)
     return atomic_load(&p->gone) || iw_libc()->poll(&one, 1, 0) > 0;
 }
 
+static ssize_t receive_now(struct pump *p, char *octets, size_t length, int flags)
+{
+    struct iovec piece = {octets, length};
+    struct msghdr m = {.msg_iov = &piece, .msg_iovlen = 1};
+    return p->socket->ops->receive(p->socket, &m, flags | MSG_DONTWAIT);
+}
+
 /* Returns what a receive returns, having waited; 0 as well if the child has gone: what comes after
- * that is its parent's. */
+ * that is its parent's. So first there are octets, then the child is still there, and then they are
+ * taken. */
 static ssize_t receive_once(struct pump *p, char *octets)
 {
-    struct iw_socket *s = p->socket;
-    for (;;) {
-        struct iovec piece = {octets, RELAY_MOST};
-        struct msghdr m = {.msg_iov = &piece, .msg_iovlen = 1};
-        if (has_gone(p))
+    while (!has_gone(p)) {
+        ssize_t got = receive_now(p, octets, 1, MSG_PEEK);
+        if (got > 0 && has_gone(p))
             return 0;
-        const ssize_t got = s->ops->receive(s, &m, MSG_DONTWAIT);
+        if (got > 0)
+            got = receive_now(p, octets, RELAY_MOST, 0);
         if (got >= 0 || (errno != EAGAIN && errno != EINTR))
             return got;
         await_socket(p, POLLIN, true);
     }
+    return 0;
 }
 
 static bool answer(struct pump *p, char *octets)

@@ -185,6 +185,7 @@ def cmd_bench():
     bars = [["tools/bench_perf.py", "build-release/bin/iwarp-perf"], ["tools/bench_scale.py", "build-release/bin"]]
     if os.path.exists(os.path.join(ROOT, "build-release", "bin", "iwarp-run")):
         bars.append(["tools/bench_verbs.py", "build-release/bin"])
+        bars.append(["tools/bench_sockets.py", "build-release/bin"])
     if os.path.exists(os.path.join(ROOT, "build-release", "bin", "iwarp-msg")):
         bars.append(["tools/bench_resolver.py", "build-release/bin/iwarp-msg"])
     # Printed only: the machine's other work decides, too.
