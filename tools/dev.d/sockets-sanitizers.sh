@@ -25,10 +25,10 @@ for build in asan tsan; do
     cp build-gcc/bin/iwarp-run build-gcc/bin/iwarp-lint build-$build/sockets/bin
     ln -sfn "$PWD/build-$build/lib" build-$build/sockets/lib
 done
-# Leaks are the programs' own. ASan sets no limit of core dumps: that would come to our setrlimit before there is shadow memory.
+# Leaks are the programs' own. The sanitizers set no limit of core dumps: that would come to our setrlimit before there is shadow memory.
 rows_under build-asan/sockets/bin build-asan/sockets/reports "$(clang -print-file-name=libclang_rt.asan-x86_64.so)" ASAN_OPTIONS=disable_coredump=0:detect_leaks=0:exitcode=66
 
 cmake --preset tsan && cmake --build --preset tsan --parallel "$JOBS" --target iw_verbs iw_sockets
 rows_under build-tsan/sockets/bin build-tsan/sockets/reports "$(gcc -print-file-name=libtsan.so)" \
-    TSAN_OPTIONS="exitcode=66:die_after_fork=0:suppressions=$PWD/proto/tests/verbs/tsan.supp"
+    TSAN_OPTIONS="disable_coredump=0:exitcode=66:die_after_fork=0:suppressions=$PWD/proto/tests/verbs/tsan.supp"
 exit $status

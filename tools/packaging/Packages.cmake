@@ -111,6 +111,9 @@ set(required libpcap-dev libjansson-dev)
 if(ISAL_FOUND)
   list(APPEND required libisal-dev)
 endif()
+if(TARGET iw_messages)
+  list(APPEND required nettle-dev libibverbs-dev librdmacm-dev)
+endif()
 iw_package(libiwarp-dev SECTION libdevel
   SUMMARY "strict user-space stack of iWARP, for development"
   DESCRIPTION "A stack of MPA, DDP and RDMAP (RFC 5044, 5041, 5040, 6581, 7306), in which

@@ -11,13 +11,14 @@ The rows are those of a table, socket_programs.csv beside this script if no othe
   files    the files that there are before: NAME=SIZE, with random octets
   server   a shell command in which `serve` runs its words under the library, or @NAME, a server of socket_services.py that stays
   client   a shell script in which `run` runs its words under the library; it fails at the first command that fails
+           in both, `under` runs its words with the library, but all sockets stay plain until the program sets them to iWARP (only over iwarp)
   compare  the files that have to be the same then, A=B; A^B if B may lack the end of A
   known    the reason, if the row is known not to run over iWARP: then it has to fail
 {a} is the address (::1 if the id ends with -6), {h} the same in a URL, {p} a free port, {python} the interpreter, {here} this folder; the folder of the row is the current one.
 A row passes if all commands end with status 0, the files are the same, each capture has iWARP connections with messages and no finding, and no process and no
 listener is left. --over tcp runs the programs as they are, rsocket with the distribution's librspreload under iwarp-run.
---capture says which end records (client). --limit is the time that a row has, --ending the time that a server which is told to end has, in seconds: guards, which
-only rows that fail need. Ends with status 0 if no row has failed, 77 if no row could be run.
+--capture says which end records (client), --env sets a variable for what runs under the library. --limit is the time that a row has, --ending the time that a server which is told to end has,
+in seconds: guards, which only rows that fail need. Ends with status 0 if no row has failed, 77 if no row could be run.
 """
 import argparse
 import csv
@@ -45,20 +46,22 @@ LIMITS = {"ci": 180, "nightly": 900}
 ENDING = 60
 RSPRELOAD = "/usr/lib/*/rsocket/librspreload.so"
 MARK = "IW_SOCKETS_ROW"  # a variable of the environment, by which processes that are left are found
+OTHER_PORT = 1  # nobody uses it
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class Library:
     """How a program is run: what stands before its words."""
 
-    def __init__(self, over, folder, captures):
-        self.over, self.folder, self.captures = over, os.path.abspath(folder), captures
+    def __init__(self, over, folder, captures, variables):
+        self.over, self.folder, self.captures, self.variables = over, os.path.abspath(folder), captures, variables
 
     def prefix(self, side, port):
         """The words, as a shell takes them."""
+        words = ["env", *self.variables]
         if self.over == "tcp":
-            return "env"
-        words = [os.path.join(self.folder, "iwarp-run")]
+            return shlex.join(words)
+        words.append(os.path.join(self.folder, "iwarp-run"))
         if self.over == "iwarp":
             words += ["--sockets", "--listen-port" if side == "server" else "--port", str(port)]
         text = shlex.join(words)
@@ -152,11 +155,11 @@ def await_none(what, seconds):
 class Try:
     """One run of a row."""
 
-    def __init__(self, row, library, folder, environment, limit, ending):
+    def __init__(self, row, library, folder, limit, ending):
         self.row, self.library, self.ending = row, library, ending
         self.place = socket_services.Place(folder, "::1" if row.name.endswith("-6") else "127.0.0.1", harness.free_port())
         self.mark = f"{os.getpid()}.{row.name}"
-        self.environment = dict(environment, **{MARK: self.mark})
+        self.environment = dict(os.environ, **{MARK: self.mark})
         self.until = time.monotonic() + (limit or LIMITS[row.tier])
         self.server = None
 
@@ -168,7 +171,8 @@ class Try:
 
     def begin(self, side, text):
         word = "serve" if side == "server" else "run"
-        script = f'set -eu\n{word}() {{ {self.library.prefix(side, self.place.port)} "$@"; }}\n{self.fill(text)}'
+        functions = "".join(f'{name}() {{ {self.library.prefix(side, port)} "$@"; }}\n' for name, port in ((word, self.place.port), ("under", OTHER_PORT)))
+        script = f"set -eu\n{functions}{self.fill(text)}"
         with open(self.place.at(f"{side}.output"), "wb") as output:
             return subprocess.Popen(["sh", "-c", script], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
                                     cwd=self.place.folder, env=dict(self.environment, **self.place.environment))
@@ -234,12 +238,12 @@ class Try:
             self.place.leave()
 
 
-def run_row(row, library, scratch, keep, environment, **guards):
+def run_row(row, library, scratch, keep, **guards):
     """A verdict and what is to be said of it."""
     folder = os.path.join(scratch, row.name)
     os.mkdir(folder, 0o755)
     try:
-        wrong = Try(row, library, folder, environment, **guards).run()
+        wrong = Try(row, library, folder, **guards).run()
     except socket_services.Missing as missing:
         return "skip", f"{missing} is not installed"
     finally:
@@ -250,6 +254,12 @@ def run_row(row, library, scratch, keep, environment, **guards):
     if row.known and library.over == "iwarp":
         return ("known", f"{row.known}: {wrong}") if wrong else ("FAIL", f"passes, though it is known not to ({row.known})")
     return ("FAIL", wrong) if wrong else ("pass", "")
+
+
+def is_wanted(row, words):
+    if (words.over != "iwarp" and row.server.startswith("under ")) or (words.tier and row.tier != words.tier):
+        return False
+    return not words.patterns or any(fnmatch.fnmatch(row.name, p) for p in words.patterns)
 
 
 def main():
@@ -265,16 +275,15 @@ def main():
     parser.add_argument("--ending", type=float, default=ENDING)
     parser.add_argument("--table", default=os.path.join(HERE, "socket_programs.csv"))
     words = parser.parse_intermixed_args()
-    library = Library(words.over, words.folder, words.capture)
-    environment = dict(os.environ, **dict(e.split("=", 1) for e in words.env))
+    library = Library(words.over, words.folder, words.capture, words.env)
     counts = {"pass": 0, "FAIL": 0, "known": 0, "skip": 0}
     with tempfile.TemporaryDirectory() as scratch:
         os.chmod(scratch, 0o755)  # servers run as users without privileges
         for row in map(Row, csv.DictReader(harness.read(words.table).splitlines())):
-            if (words.tier and row.tier != words.tier) or (words.patterns and not any(fnmatch.fnmatch(row.name, p) for p in words.patterns)):
+            if not is_wanted(row, words):
                 continue
             began = time.monotonic()
-            verdict, why = run_row(row, library, scratch, words.keep, environment, limit=words.limit, ending=words.ending)
+            verdict, why = run_row(row, library, scratch, words.keep, limit=words.limit, ending=words.ending)
             counts[verdict] += 1
             print(f"{verdict:5} {row.name:24} {time.monotonic() - began:6.1f} s{'  ' + why if why else ''}", flush=True)
     print(", ".join(f"{n} {what}" for what, n in counts.items()))
