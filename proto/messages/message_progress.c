@@ -31,15 +31,18 @@ bool iw_progress_poll(struct iw_messages *m)
 
 bool iw_progress_step(struct iw_messages *m)
 {
-    if (atomic_exchange(&m->resolved, false)) {
+    bool any = atomic_exchange(&m->resolved, false);
+    if (any) {
         struct iw_route *r;
         TAILQ_FOREACH(r, &m->unrouted, entry)
         r->retry = 0;
         iw_route_tick(m, iw_progress_now());
     }
-    const bool any = iw_progress_poll(m);
-    if (m->ending)
+    any |= iw_progress_poll(m);
+    if (m->ending) { // which may give messages their fate: who waits must look
         iw_link_reap(m, false);
+        any = true;
+    }
     return any;
 }
 
@@ -133,8 +136,7 @@ static void drive(struct iw_messages *m, uint64_t deadline, bool spins)
         if (round % LOOK_ROUNDS == 0) {
             look(m, 0, false);
             tick(m);
-            if (m->closing)
-                return;
+            return; // what has happened, the caller sees
         }
         // Others send and free meanwhile.
         pthread_mutex_unlock(&m->mutex);
