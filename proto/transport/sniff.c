@@ -16,7 +16,8 @@ static int leave(struct iw_sniff *s)
 {
     const int fd = s->fd;
     struct iw_reactor *r = s->source.reactor;
-    epoll_ctl(r->epoll, EPOLL_CTL_DEL, fd, NULL);
+    if (!s->plain)
+        epoll_ctl(r->epoll, EPOLL_CTL_DEL, fd, NULL);
     LIST_REMOVE(s, entry);
     r->sniffed--;
     s->fd = -1;
@@ -27,14 +28,14 @@ static int leave(struct iw_sniff *s)
 static void offer(struct iw_sniff *s, uint64_t now)
 {
     struct iw_listener *l = s->listener;
-    struct epoll_event none = {.events = 0, .data.ptr = &s->source};
+    /* Before it is given away: a duplicate would stay in the set, and name what is gone. */
+    if (!s->plain)
+        epoll_ctl(s->source.reactor->epoll, EPOLL_CTL_DEL, s->fd, NULL);
+    s->plain = true;
     if (l->config.plain(l->config.context, s->fd)) {
         (void)leave(s);
         return;
     }
-    if (!s->plain)
-        epoll_ctl(s->source.reactor->epoll, EPOLL_CTL_MOD, s->fd, &none);
-    s->plain = true;
     s->deadline = now + OFFER_AGAIN * MS;
 }
 
