@@ -123,9 +123,10 @@ end
 -- Where the target's stream ends, and not at an octet.
 local AT_END = "mpa-fin-inside"
 
--- Whether a finding is about octets that the target sent after the message that is a deviation.
+-- Whether a finding is about the target's Terminate, which it sent after the message that is a deviation. (What others are about may
+-- have begun before the octet that proves it.)
 local function is_later(cause, one)
-  return one.item and one.within and cause.connection == one.connection and cause.position >= one.within.to
+  return one.item and cause.how:find("^rdmap%-terminate") and one.within and cause.connection == one.connection and cause.position >= one.within.to
 end
 
 -- The finding from which a deviation follows: a MUST that the target broke before, on the same connection.
