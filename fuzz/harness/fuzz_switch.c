@@ -2,7 +2,7 @@
 /*
  * A connected socket that is switched to iWARP (proto/sockets/switched.h), and a peer that sends
  * what the input says, over TCP on loopback. Only the memory that was advertised changes; what a
- * peer sends after a refusal is still there for the program, octet by octet; nothing stays behind.
+ * peer sends after a refusal is still there for the program, octet by octet; no descriptor is left.
  *
  *   settings[0]: IW_FUZZ_CRC, IW_FUZZ_ENHANCED; [1]: ROLE and the bits below; [2]: octets of the
  *   peer's that the program has read before the switch

@@ -72,7 +72,7 @@ static void greet(struct iw_link *link, struct rdma_conn_param *how,
                                                           .longest = (uint32_t)longest,
                                                           .port = port_of(&m->address)},
                             octets);
-    link->told = link->granted;
+    link->stated = link->granted;
     *how = (struct rdma_conn_param){.private_data = octets,
                                     .private_data_len = IW_MESSAGE_GREETING,
                                     .responder_resources = m->reads,

@@ -185,7 +185,7 @@ int iw_messages_open(const struct iw_messages_config *config, struct iw_messages
     return -1;
 }
 
-/* Tells the peers what was taken, and ends the connections. */
+/* Sends the peers what was taken, and ends the connections. */
 static void end_links(struct iw_messages *m)
 {
     struct iw_link *link;

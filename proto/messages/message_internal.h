@@ -27,13 +27,13 @@
 
 enum {
     IW_LINK_RECEIVES = 96, /* posted on a connection */
-    IW_LINK_TELL = 32,     /* receives that are granted and not told: a STATE is due */
+    IW_LINK_STATE = 32,    /* receives granted since the last header: a STATE is due */
     IW_LINK_RESERVE = 4,   /* credits that messages leave to STATEs, the last to due ones */
     IW_LINK_SENDS = 192,   /* requests of a send queue */
     IW_LINKS_MORE = 16,    /* that are made or ended, beside the bound */
     IW_LINK_LOANS = 4,     /* buffers lent each way */
     IW_LINK_FETCHES = 4,   /* messages that are fetched from one peer at a time */
-    IW_PEER_TELL = 16,     /* messages done with and not told: a STATE is due */
+    IW_PEER_STATE = 16,    /* messages done with since the last header: a STATE is due */
     IW_PEERS_MOST = 4096,
     IW_PEER_KEEP_S = 600, /* an idle peer's sequence numbers are known for so long */
     IW_CHUNK_LEAST = 4 << 20,
@@ -118,7 +118,7 @@ struct iw_peer {
     struct iw_taken taken;
     struct iw_incomings arrivals;
     unsigned arrived; /* incoming ones that name this peer */
-    unsigned owed;    /* done with and not told */
+    unsigned owed;    /* done with since the last header */
     uint64_t lost, retry, used;
     uint32_t longest;
     bool dead, gone; /* given up; for good, since nobody listens there */
@@ -141,7 +141,7 @@ struct iw_link {
     struct sockaddr_storage to;
     struct iw_peer *peer;
     struct iw_message_greeting greeting; /* the peer's */
-    uint32_t granted, told, may_send, sent;
+    uint32_t granted, stated, may_send, sent;
     unsigned receives, sends; /* posted */
     unsigned fetches;
     uint64_t came;           /* of its SYNC */

@@ -110,7 +110,7 @@ static uint32_t credits(const struct iw_link *link)
 
 static void fill_header(struct iw_link *link, struct iw_message_header *h)
 {
-    h->grants = link->told = link->granted;
+    h->grants = link->stated = link->granted;
     h->state = link->peer->taken.state;
     link->peer->owed = 0;
 }
@@ -132,7 +132,7 @@ bool iw_link_control(struct iw_link *link, enum iw_message_type type, unsigned f
                      const struct iw_message_header *extra, const struct iw_message_piece *piece)
 {
     struct iw_messages *m = link->m;
-    const bool due = link->granted - link->told >= IW_LINK_TELL;
+    const bool due = link->granted - link->stated >= IW_LINK_STATE;
     const uint32_t needed = type == IW_MESSAGE_SYNC || due ? 1
                             : type == IW_MESSAGE_LOAN      ? IW_LINK_RESERVE + 1
                                                            : 2;
@@ -187,7 +187,7 @@ static void received(struct iw_link *link, struct iw_buffer *b, size_t length)
     link->wrong = iw_peer_receive(link, b, length) != NULL;
     if (link->wrong)
         iw_link_end(link);
-    else if (link->granted - link->told >= IW_LINK_TELL)
+    else if (link->granted - link->stated >= IW_LINK_STATE)
         iw_link_control(link, IW_MESSAGE_STATE, 0, NULL, NULL);
 }
 
@@ -360,7 +360,7 @@ void iw_link_tick(struct iw_messages *m, uint64_t now)
         }
         const struct iw_peer *p = link->peer;
         fill_receives(link);
-        if (link->granted - link->told >= IW_LINK_TELL)
+        if (link->granted - link->stated >= IW_LINK_STATE)
             iw_link_control(link, IW_MESSAGE_STATE, 0, NULL, NULL);
         const bool waits =
             link->fetches > 0 || !link->synced || (p->link == link && !TAILQ_EMPTY(&p->window));

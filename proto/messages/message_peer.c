@@ -161,7 +161,7 @@ static const char *update(struct iw_peer *p, const struct iw_message_header *h)
         p->heard = *s;
     else if (s->base == p->heard.base) {
         p->heard.ahead |= s->ahead;
-        p->heard.refused_ahead |= s->refused_ahead;
+        p->heard.refused_after |= s->refused_after;
     }
     return NULL;
 }
@@ -200,7 +200,7 @@ void iw_peer_done(struct iw_messages *m, struct iw_incoming *in, bool was_refuse
     p->used = iw_progress_now();
     struct iw_link *link = p->link;
     if (link != NULL && link->state == IW_LINK_UP && !link->ending) {
-        if (in->ask || was_refused || p->owed >= IW_PEER_TELL)
+        if (in->ask || was_refused || p->owed >= IW_PEER_STATE)
             iw_link_control(link, IW_MESSAGE_STATE, 0, NULL, NULL);
         if (p->owed > 0)
             iw_progress_due(m);

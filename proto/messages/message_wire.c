@@ -41,8 +41,8 @@ void iw_message_put_header(const struct iw_message_header *h, uint8_t out[static
     iw_put32(out + 4, h->grants);
     iw_put64(out + 8, h->state.base);
     iw_put64(out + 16, h->state.ahead);
-    iw_put64(out + 24, h->state.refused_behind);
-    iw_put64(out + 32, h->state.refused_ahead);
+    iw_put64(out + 24, h->state.refused_before);
+    iw_put64(out + 32, h->state.refused_after);
     iw_put64(out + 40, h->sequence);
     iw_put32(out + 48, h->from);
     iw_put32(out + 52, h->to);
@@ -102,7 +102,7 @@ const char *iw_message_get_header(const uint8_t *octets, size_t length,
         .length = iw_get32(octets + 56),
         .loan = iw_get32(octets + 60),
     };
-    if ((out->state.refused_ahead & ~out->state.ahead) != 0)
+    if ((out->state.refused_after & ~out->state.ahead) != 0)
         return "refused but not done with";
     if (out->type == IW_MESSAGE_SHORT ? out->length > IW_MESSAGES_SHORT
                                       : out->length > IW_MESSAGES_LONG)

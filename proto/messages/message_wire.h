@@ -10,7 +10,7 @@
  *
  *   greeting   magic 4 | version 1 | 0 3 | instance 8 | grants 4 | longest 4 | port 2 | 0 2
  *   header     version 1 | type 1 | flags 1 | count 1 | grants 4 | base 8 | ahead 8 |
- *              refused behind 8 | refused ahead 8 | sequence 8 | from 4 | to 4 | length 4 | loan 4
+ *              refused before 8 | refused after 8 | sequence 8 | from 4 | to 4 | length 4 | loan 4
  *   after it   SHORT: `length` octets. ANNOUNCE: `count` pieces, LOAN: one piece
  *   piece      address 8 | STag 4 | length 4
  */
@@ -43,8 +43,8 @@ enum iw_message_type {
 struct iw_message_state {
     uint64_t base;           /* all up to here */
     uint64_t ahead;          /* bit i: base + 1 + i, too */
-    uint64_t refused_behind; /* bit i: base - i was refused */
-    uint64_t refused_ahead;  /* bit i: base + 1 + i was refused; a subset of ahead */
+    uint64_t refused_before; /* bit i: base - i was refused */
+    uint64_t refused_after;  /* bit i: base + 1 + i was refused; a subset of ahead */
 };
 
 struct iw_message_greeting {

@@ -57,7 +57,7 @@ struct iw_resolver_config {
     int claim_ms;       /* 0: IW_RESOLVER_CLAIM_MS; -1: a claim does not wait, and an objection is
                            an IW_RESOLVER_INTRUDER */
     /* Called by the resolver's thread, which holds no lock then; it must not close the resolver.
-     * NULL: nobody is told. */
+     * NULL: nobody is notified. */
     void (*notice)(void *context, uint32_t number, enum iw_resolver_notice what);
     void *context;
 };
@@ -90,10 +90,10 @@ void iw_resolver_close(struct iw_resolver *r);
 
 /* Claims a number for the service whose rdma_cm listener is at `at` (IPv4 or IPv6, a port that is
  * not 0; an unspecified address stands for that of this host on the asker's side). `instance`
- * tells this process from every other one: random, not 0. Waits claim_ms for objections. Returns 0,
- * or -1 with errno: EADDRINUSE if another process has it and lives, or if this resolver has it;
- * EINVAL, ENOMEM, ENOSPC beyond IW_RESOLVER_CLAIMS_MOST, EBUSY if another program has the port
- * for itself, or what the port's socket() or bind() said. */
+ * distinguishes this process from every other one: random, not 0. Waits claim_ms for objections.
+ * Returns 0, or -1 with errno: EADDRINUSE if another process has it and lives, or if this resolver
+ * has it; EINVAL, ENOMEM, ENOSPC beyond IW_RESOLVER_CLAIMS_MOST, EBUSY if another program has the
+ * port for itself, or what the port's socket() or bind() said. */
 int iw_resolver_claim(struct iw_resolver *r, uint32_t number, const struct sockaddr *at,
                       uint64_t instance);
 /* The same for many numbers of one service or program: waits once. All or none: *refused (may be

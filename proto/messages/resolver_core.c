@@ -302,7 +302,7 @@ static bool answers_claim(struct iw_resolver_core *core, const struct iw_resolve
 
 /* ---- what others ask ---- */
 
-/* Sets the place that an asker is told. Returns false if it could not reach the service. */
+/* Sets the place that an asker gets. Returns false if it could not reach the service. */
 static bool place_for(struct iw_resolver_core *core, const struct iw_resolver_claim *c,
                       const struct iw_resolver_place *asker, struct iw_resolver_place *place)
 {

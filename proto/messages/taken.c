@@ -8,9 +8,9 @@ static void slide(struct iw_message_state *s)
 {
     while ((s->ahead & 1) != 0) {
         s->base++;
-        s->refused_behind = s->refused_behind << 1 | (s->refused_ahead & 1);
+        s->refused_before = s->refused_before << 1 | (s->refused_after & 1);
         s->ahead >>= 1;
-        s->refused_ahead >>= 1;
+        s->refused_after >>= 1;
     }
 }
 
@@ -23,7 +23,7 @@ enum iw_taken_verdict iw_taken_come(struct iw_taken *t, uint64_t sequence)
     if (t->came == t->state.base) { // nothing is open, so any gap is one of given-up messages
         if (sequence - 1 > t->state.base) {
             const uint64_t gap = sequence - 1 - t->state.base;
-            t->state.refused_behind = gap < 64 ? t->state.refused_behind << gap : 0;
+            t->state.refused_before = gap < 64 ? t->state.refused_before << gap : 0;
             t->state.base = sequence - 1;
         }
     } else if (sequence - t->state.base > IW_MESSAGES_WINDOW) {
@@ -43,7 +43,7 @@ void iw_taken_done(struct iw_taken *t, uint64_t sequence, bool refused)
     const uint64_t bit = UINT64_C(1) << (sequence - t->state.base - 1);
     t->state.ahead |= bit;
     if (refused)
-        t->state.refused_ahead |= bit;
+        t->state.refused_after |= bit;
     slide(&t->state);
 }
 
@@ -56,12 +56,12 @@ void iw_taken_back(struct iw_taken *t, uint64_t last)
 enum iw_taken_fate iw_taken_fate(const struct iw_message_state *s, uint64_t sequence)
 {
     if (sequence <= s->base) {
-        const uint64_t behind = s->base - sequence;
-        return behind < 64 && (s->refused_behind >> behind & 1) != 0 ? IW_TAKEN_REFUSED
-                                                                     : IW_TAKEN_TAKEN;
+        const uint64_t back = s->base - sequence;
+        return back < 64 && (s->refused_before >> back & 1) != 0 ? IW_TAKEN_REFUSED
+                                                                 : IW_TAKEN_TAKEN;
     }
     const uint64_t place = sequence - s->base - 1;
     if (place >= 64 || (s->ahead >> place & 1) == 0)
         return IW_TAKEN_OPEN;
-    return (s->refused_ahead >> place & 1) != 0 ? IW_TAKEN_REFUSED : IW_TAKEN_TAKEN;
+    return (s->refused_after >> place & 1) != 0 ? IW_TAKEN_REFUSED : IW_TAKEN_TAKEN;
 }

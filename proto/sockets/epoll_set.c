@@ -21,7 +21,7 @@ struct entry {
     uint32_t events;
     epoll_data_t data;
     bool spent;              /* one-shot, and reported */
-    uint32_t told;           /* edge-triggered: reported, and nothing has happened since */
+    uint32_t reported;       /* edge-triggered: reported, and nothing has happened since */
     unsigned received, held; /* the socket's counters then */
 };
 
@@ -331,7 +331,7 @@ bool iw_epoll_is_ours(int number)
 struct look {
     int fd;
     struct iw_socket *socket; /* with a use */
-    uint32_t events;          /* that are not told yet */
+    uint32_t events;          /* that are not reported yet */
     short found;
     unsigned received, held;
 };
@@ -360,16 +360,16 @@ static int fd_of_thread(void)
     return thread_fd;
 }
 
-/* What is still to be told of an edge-triggered entry. */
-static uint32_t untold(struct entry *e, unsigned received, unsigned held)
+/* Returns what is still to be reported of an edge-triggered entry. */
+static uint32_t unreported(struct entry *e, unsigned received, unsigned held)
 {
     if (e->received != received)
-        e->told &= ~(uint32_t)(EPOLLIN | EPOLLRDNORM | EPOLLRDHUP);
+        e->reported &= ~(uint32_t)(EPOLLIN | EPOLLRDNORM | EPOLLRDHUP);
     if (e->held != held)
-        e->told &= ~(uint32_t)(EPOLLOUT | EPOLLWRNORM);
-    if ((e->told & (EPOLLHUP | EPOLLERR)) != 0)
+        e->reported &= ~(uint32_t)(EPOLLOUT | EPOLLWRNORM);
+    if ((e->reported & (EPOLLHUP | EPOLLERR)) != 0)
         return 0;
-    return e->events & ~(e->told | ((e->told & EPOLLIN) != 0 ? (uint32_t)EPOLLRDHUP : 0));
+    return e->events & ~(e->reported | ((e->reported & EPOLLIN) != 0 ? (uint32_t)EPOLLRDHUP : 0));
 }
 
 static bool look_at(struct entry *e, struct look *look)
@@ -382,7 +382,7 @@ static bool look_at(struct entry *e, struct look *look)
     const bool edge = (e->events & EPOLLET) != 0;
     if (edge)
         atomic_store(&s->edges, true);
-    look->events = edge ? untold(e, look->received, look->held) : e->events;
+    look->events = edge ? unreported(e, look->received, look->held) : e->events;
     look->fd = e->fd;
     look->socket = s;
     look->found = 0;
@@ -413,9 +413,9 @@ static bool report(struct iw_epoll_set *set, const struct look *look, struct epo
     if (found == 0)
         return false;
     if ((e->events & EPOLLET) != 0) {
-        if ((found & ~e->told) == 0)
+        if ((found & ~e->reported) == 0)
             return false;
-        e->told |= found;
+        e->reported |= found;
         e->received = look->received;
         e->held = look->held;
     }

@@ -20,7 +20,7 @@ enum { SERVICES = 8 /* librdmacm 44 has four */, ROOM = 65536 };
 
 struct service {
     void *(*run)(void *);
-    void *argument; /* tells them apart */
+    void *argument; /* distinguishes them */
     int pair[2];    /* by which it is given its work */
     pthread_t thread;
     bool runs, stopped; /* `stopped`: by a fork */

@@ -17,9 +17,9 @@ void iw_made_begin(void);
  * long (librdmacm 44). */
 void iw_made_end(int pair[2]);
 /* The same for rconnect, which librdmacm 44 does not watch for its end unless it has to wait: it is
- * told once that its first answer is not there yet. */
+ * answered once that its first answer is not there yet. */
 void iw_made_begin_connect(void);
-/* How many threads are in an rconnect that has not been told so. */
+/* How many threads are in an rconnect that has not been answered so. */
 extern _Atomic int iw_made_connects;
 /* Returns whether a write is such a question: it fails with EAGAIN. */
 bool iw_made_is_early(const void *octets, size_t length);

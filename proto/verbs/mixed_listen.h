@@ -7,8 +7,9 @@
  * of our libibverbs.so.1 with the version IWARP_1.0, which it looks up with dlsym.
  */
 
-/* The listener that this thread makes next (rdma_listen, rlisten) tells the two apart by the first
- * octets; who sends none for `wait_ms` (1 or more) is plain TCP. Returns 0, or -1 with errno set.
+/* The listener that this thread makes next (rdma_listen, rlisten) distinguishes the two by the
+ * first octets; who sends none for `wait_ms` (1 or more) is plain TCP. Returns 0, or -1 with errno
+ * set.
  */
 int iwarp_mixed_begin(unsigned wait_ms);
 /* Returns a socket that is readable while connections of plain TCP wait; each message of it is one

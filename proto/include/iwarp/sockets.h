@@ -16,7 +16,7 @@
  *
  * The switch is the end of streaming mode (RFC 5044 §7.1). Both programs agree by octets of their
  * own where it ends and who is the MPA initiator; TCP's client need not be. The responder switches
- * first, or tells the initiator to go on only when it has nothing left to read: octets that the
+ * first, or asks the initiator to go on only when it has nothing left to read: octets that the
  * peer sends after its last streamed octet belong to MPA. The other end may be any peer of MPA.
  *   - Octets written before the switch reach the peer before the MPA Request or Reply.
  *   - Octets of streaming mode that are still unread at the switch make it fail with EBUSY, and
@@ -47,7 +47,7 @@
  *
  * Errors of the connection are errno of every call after it, read and write included: EPROTO (this
  * end found the peer at fault and sent a Terminate), EREMOTEIO (the peer sent a Terminate),
- * ECONNRESET, ETIMEDOUT. iw_sockets_terminate tells which Terminate it was.
+ * ECONNRESET, ETIMEDOUT. iw_sockets_terminate says which Terminate it was.
  *
  * Functions take the socket's descriptor, may be called by any thread, and return -1 with errno set
  * on failure: EBADF, ENOTCONN for a descriptor that has not been switched, and what is said at
@@ -240,7 +240,7 @@ struct iw_sockets_terminate {
     const char *text; /* one line for people; lives as long as the library */
 };
 
-/* Tells which Terminate ended the connection. Returns 0, or -1 with errno ENODATA if there was
+/* Says which Terminate ended the connection. Returns 0, or -1 with errno ENODATA if there was
  * none. Works until close. */
 IW_SOCKETS_CALL int iw_sockets_terminate(int fd, struct iw_sockets_terminate *out);
 

@@ -19,8 +19,8 @@ static const uint8_t short_message[] = {
     1,    3,   1, 0, 0, 0, 1, 2,                         // version, type, flags, count, grants
     0,    0,   0, 0, 0, 0, 0, 9,                         // base
     0,    0,   0, 0, 0, 0, 0, 6,                         // ahead
-    0x80, 0,   0, 0, 0, 0, 0, 1,                         // refused behind
-    0,    0,   0, 0, 0, 0, 0, 4,                         // refused ahead
+    0x80, 0,   0, 0, 0, 0, 0, 1,                         // refused before
+    0,    0,   0, 0, 0, 0, 0, 4,                         // refused after
     0,    0,   0, 1, 0, 0, 0, 0,                         // sequence
     0,    0,   0, 7, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, // from, to, length, loan
     'h',  'i',
@@ -82,8 +82,8 @@ static void short_messages(void **unused)
     assert_int_equal(got.grants, 258);
     assert_int_equal(got.state.base, 9);
     assert_int_equal(got.state.ahead, 6);
-    assert_true(got.state.refused_behind == (UINT64_C(1) << 63 | 1));
-    assert_int_equal(got.state.refused_ahead, 4);
+    assert_true(got.state.refused_before == (UINT64_C(1) << 63 | 1));
+    assert_int_equal(got.state.refused_after, 4);
     assert_true(got.sequence == UINT64_C(1) << 32);
     assert_int_equal(got.from, 7);
     assert_int_equal(got.to, 65536);

@@ -136,7 +136,7 @@ static void fields_belong_to_their_kind(void **state)
     assert_int_equal(read_bent(question, 13, 1), IW_RESOLVER_MALFORMED);
     assert_int_equal(read_bent(question, 55, 1), IW_RESOLVER_MALFORMED);
     assert_int_equal(read_bent(question, 5, 3), IW_RESOLVER_MALFORMED);
-    /* An answer has a place of a known family and says nothing behind an IPv4 address. */
+    /* An answer has a place of a known family and says nothing after an IPv4 address. */
     assert_int_equal(read_bent(answer, 7, 0), IW_RESOLVER_MALFORMED);
     assert_int_equal(read_bent(answer, 7, 5), IW_RESOLVER_MALFORMED);
     assert_int_equal(read_bent(answer, 44, 1), IW_RESOLVER_MALFORMED);

@@ -148,13 +148,13 @@ static void test_a_peer_that_does_not_read(void **state)
 static void test_time_outs(void **state)
 {
     struct pair p;
-    struct timeval t = {0, 20000}, told = {0};
-    socklen_t length = sizeof(told);
+    struct timeval t = {0, 20000}, got = {0};
+    socklen_t length = sizeof(got);
     (void)state;
     open_pair(&p);
     assert_int_equal(setsockopt(p.server, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)), 0);
-    assert_int_equal(getsockopt(p.server, SOL_SOCKET, SO_RCVTIMEO, &told, &length), 0);
-    assert_true(told.tv_sec == 0 && told.tv_usec >= 20000);
+    assert_int_equal(getsockopt(p.server, SOL_SOCKET, SO_RCVTIMEO, &got, &length), 0);
+    assert_true(got.tv_sec == 0 && got.tv_usec >= 20000);
     assert_int_equal(read(p.server, in, 1), -1);
     assert_int_equal(errno, EAGAIN);
     assert_int_equal(write(p.client, "x", 1), 1);

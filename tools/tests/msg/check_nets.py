@@ -77,7 +77,7 @@ def end(process, number=signal.SIGTERM, status=0):
 
 
 def every_way(a, b):
-    """A host tells its own address, whichever way it is asked; all of its processes hear a unicast."""
+    """A host gives its own address, whichever way it is asked; all of its processes hear a unicast."""
     holders = [a.claim("0.0.0.0:4711", "7"), a.claim("0.0.0.0:4712", "8"), a.claim("127.0.0.1:4713", "9")]
     for words in (["--no-broadcast"], ["--no-multicast"], ["--no-multicast", "--no-broadcast", "--host", "10.9.0.1"]):
         for number, port in ((7, 4711), (8, 4712)):
