@@ -3,21 +3,23 @@
 -- ULPDU_Length and lengths computed from it. OP-09: a length below that of the headers ends the
 -- stream, by any Terminate or by a close.
 
--- header: octets of headers that the opcode calls for. asked: mpa-length-underflow-* asks a responder.
+-- header: octets of headers that the opcode calls for. rule: about those that come after DDP's. asked: mpa-length-underflow-* asks a responder.
 local messages = {
   { name = "write", header = 14, asked = true, message = write {} },
   { name = "read-response", header = 14, asked = true, message = read_response {} },
   { name = "send", header = 18, asked = true, message = send {} },
   { name = "send-invalidate", header = 18, asked = true, message = send_invalidate { invalidate = 1 } },
-  { name = "read-request", header = 46, asked = true, message = read_request { size = 0 } },
+  { name = "read-request", header = 46, rule = "RDMAP-7.2-15", asked = true, message = read_request { size = 0 } },
   { name = "terminate", header = 22, asked = true, message = terminate "2/0/02" },
   { name = "send-se", header = 18, message = send_se {} },
   { name = "send-se-invalidate", header = 18, message = send_se_invalidate { invalidate = 1 } },
-  { name = "immediate", header = 26, extension = true, message = immediate { payload = bytes(8) } },
-  { name = "immediate-se", header = 26, extension = true, message = immediate_se { payload = bytes(8) } },
-  { name = "atomic-request", header = 70, extension = true, message = atomic_request { request_id = 1, remote_stag = 1, remote_to = 8 } },
-  { name = "atomic-response", header = 30, extension = true, message = atomic_response { request_id = 1, value = 1 } },
+  { name = "immediate", header = 26, rule = "EXT-6.3-08", extension = true, message = immediate { payload = bytes(8) } },
+  { name = "immediate-se", header = 26, rule = "EXT-6.3-08", extension = true, message = immediate_se { payload = bytes(8) } },
+  { name = "atomic-request", header = 70, rule = "EXT-8.2-01", extension = true, message = atomic_request { request_id = 1, remote_stag = 1, remote_to = 8 } },
+  { name = "atomic-response", header = 30, rule = "EXT-5.2.2-08", extension = true, message = atomic_response { request_id = 1, value = 1 } },
 }
+
+local DDP = 18 -- octets of an untagged segment's header
 
 return family {
   -- A length that is read as a negative number of octets to come.
@@ -41,7 +43,7 @@ return family {
           conn:send(raw { ulpdu = ulpdu:sub(1, length), broken = true, comment = ("%d octets of a %s"):format(length, name) })
           -- Then send what only a stream that goes on would answer.
           conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
-          conn:expect(terminate {}, closed())
+          conn:expect(terminate {}, closed(), { rule = length >= DDP and one.rule or nil })
           t:expect_no_completion(posted)
           conn:reset()
         end

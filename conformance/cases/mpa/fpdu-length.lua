@@ -10,9 +10,11 @@ local messages = {
   { name = "read-response", header = 14, message = read_response {} },
   { name = "send", header = 18, message = send {} },
   { name = "send-invalidate", header = 18, message = send_invalidate { invalidate = 1 } },
-  { name = "read-request", header = 46, message = read_request { size = 0 } },
+  { name = "read-request", header = 46, rule = "RDMAP-7.2-15", message = read_request { size = 0 } },
   { name = "terminate", header = 22, message = terminate "2/0/02" },
 }
+
+local DDP = 18 -- octets of an untagged segment's header
 
 -- To take a ULPDU this long is free, and so is what a target that refuses it has placed inside the buffer before. What it
 -- takes is placed, and nothing lies outside.
@@ -43,7 +45,7 @@ return family {
             comment = ("%d octets of a %s"):format(length, name) })
           -- Then send what only a stream that goes on would answer.
           conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
-          local item = conn:expect(terminate {}, closed())
+          local item = conn:expect(terminate {}, closed(), { rule = length >= DDP and one.rule or nil })
           answers[item.text] = (answers[item.text] or 0) + 1
           t:expect_no_completion(posted)
           conn:reset()
