@@ -157,7 +157,8 @@ class Try:
 
     def __init__(self, row, library, folder, limit, ending):
         self.row, self.library, self.ending = row, library, ending
-        self.place = socket_services.Place(folder, "::1" if row.name.endswith("-6") else "127.0.0.1", harness.free_port())
+        self.place = socket_services.Place(folder, "::1" if row.name.endswith("-6") else "127.0.0.1", harness.free_port(),
+                                            library.folder)
         self.mark = f"{os.getpid()}.{row.name}"
         self.environment = dict(os.environ, **{MARK: self.mark})
         self.until = time.monotonic() + (limit or LIMITS[row.tier])
@@ -245,7 +246,7 @@ def run_row(row, library, scratch, keep, **guards):
     try:
         wrong = Try(row, library, folder, **guards).run()
     except socket_services.Missing as missing:
-        return "skip", f"{missing} is not installed"
+        return "skip", str(missing)
     finally:
         if keep:
             shutil.rmtree(os.path.join(keep, row.name), ignore_errors=True)

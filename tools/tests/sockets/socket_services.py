@@ -7,6 +7,7 @@ import os
 import pwd
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -17,7 +18,7 @@ SSHD_FOLDER = "/run/sshd"  # compiled into sshd, which wants it when it runs as 
 
 
 class Missing(Exception):
-    """A program that is not installed."""
+    """What a row needs and this machine has not, as a sentence."""
 
 
 def find(program):
@@ -25,15 +26,15 @@ def find(program):
     folders = [os.environ.get("PATH", ""), "/usr/sbin", "/sbin", *sorted(glob.glob(POSTGRES_FOLDERS))]
     path = shutil.which(program, path=os.pathsep.join(folders))
     if path is None:
-        raise Missing(program)
+        raise Missing(f"{program} is not installed")
     return path
 
 
 class Place:
     """Where a row runs: its folder, the address, the port; and what is to be undone after it."""
 
-    def __init__(self, folder, address, port):
-        self.folder, self.address, self.port = folder, address, port
+    def __init__(self, folder, address, port, programs):
+        self.folder, self.address, self.port, self.programs = folder, address, port, programs
         self.undo = []
         self.environment = {}
 
@@ -169,8 +170,10 @@ def postgres(place):
         try:
             user = pwd.getpwnam("postgres")
         except KeyError:
-            raise Missing("user postgres") from None
+            raise Missing("there is no user postgres") from None
         as_user = [find("setpriv"), f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+        if subprocess.run([*as_user, "test", "-r", place.programs], check=False).returncode != 0:
+            raise Missing(f"user postgres cannot read {place.programs}, where the library is")
         os.mkdir(data, 0o700)
         os.chown(data, user.pw_uid, user.pw_gid)
         os.chmod(place.folder, 0o711)
