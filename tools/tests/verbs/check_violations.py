@@ -6,7 +6,8 @@ Linux's siw, both in the kernel that tools/siw has up.
 usage: check_violations.py IWARP-RUN IWARP-PEER|siw [PATTERN]
 
 Prints for each switch and side what the judge has found about rping, and how the peer has reacted. A run that does not end, or that ends by a
-signal, fails; so does an iwarp-peer that is gone. What waits on for siw, which may not notice, is ended after 5 s. A rule that rping has no occasion to break (an atomic, say) is "not broken here".
+signal, fails; so does an iwarp-peer that is gone. What waits on for siw, which may not notice, is ended 5 s after the first octets of the connection. A
+rule that rping has no occasion to break (an atomic, say) is "not broken here".
 """
 import fnmatch
 import functools
@@ -133,8 +134,12 @@ class SiwPair(Pair):
         return self.start(self.run, "--json", "--trace", self.trace, "--violate", switch, "rping", *words)
 
     def end_both(self, own, other):
-        """What ours printed. What has not ended by itself after PATIENCE is ended."""
-        texts, until = [], time.monotonic() + PATIENCE
+        """What ours printed. What has not ended by itself is ended, PATIENCE after our side had its connection: siw's kernel does not survive one that
+        ends before it is accepted."""
+        texts, until = [], time.monotonic() + LIMIT
+        while not self.connected() and time.monotonic() < until and own.poll() is None:
+            time.sleep(0.05)
+        until = time.monotonic() + PATIENCE
         for process in (own, other):
             try:
                 out, err = process.communicate(timeout=max(0.1, until - time.monotonic()))
@@ -144,9 +149,15 @@ class SiwPair(Pair):
             texts.append(out + err)
         return texts[0]
 
+    def connected(self):
+        """Whether the trace has a state of the connection, or an FPDU."""
+        return os.path.exists(self.trace) and os.path.getsize(self.trace) > 0
+
     def reaction(self):
         """The Terminate of the other side, else how the connection went on, as our trace has it."""
         last = "none"
+        if not self.connected():
+            return last
         with open(self.trace, encoding="utf-8") as file:
             for line in map(json.loads, file):
                 if line["kind"] == "fpdu-in" and line["text"].startswith("terminate"):
@@ -158,6 +169,8 @@ class SiwPair(Pair):
     def pair(self, switch, side, first, second):
         """Runs a server, then a client; ours is the one of `side`."""
         began, port = time.monotonic(), str(harness.free_port())
+        if self.connected():
+            os.remove(self.trace)
         server = first("-s", "-a", self.address, "-p", port)
         while not self.beside.listens(int(port)) and server.poll() is None:
             time.sleep(0.05)
