@@ -323,7 +323,7 @@ static void a_drop(void **unused)
 {
     (void)unused;
     b.m.connections = 3;
-    struct iw_link *links[5];
+    struct iw_link *links[6];
     struct iw_service *s = service(&b, 2);
     for (unsigned i = 0; i < 3; i++) {
         bench_ns += MS;
@@ -353,6 +353,10 @@ static void a_drop(void **unused)
     assert_false(links[1]->ending || links[3]->ending || links[4]->ending);
     assert_int_equal(b.m.counts.dropped, 2);
     assert_int_equal(b.m.links_up, 4); // until it is reaped
+    // One that ends already is not dropped once more.
+    links[5] = connected(&b, PEER + 5, 10);
+    assert_true(links[3]->ending);
+    assert_int_equal(b.m.counts.dropped, 3);
     flush(&b, links[0]);
     assert_int_equal(b.m.links_up, 3);
 }
@@ -595,6 +599,7 @@ static void what_comes_early(void **unused)
     resolves(&b, link);
     complete(&b, posted_receive(link), IBV_WC_WR_FLUSH_ERR, 0);
     assert_false(link->ending);
+    assert_null(link->early);
 }
 
 /* A peer that breaks the format or its own word is left. */
@@ -703,6 +708,68 @@ static void silence_in_time(void **unused)
     assert_true(link->ending);
 }
 
+/* Only the connection that a peer's messages leave by has to answer for them. */
+static void silence_of_a_second_link(void **unused)
+{
+    (void)unused;
+    const uint64_t quarter = b.m.timeout / 4;
+    struct iw_link *first = synced(&b, PEER, 40), *second = synced(&b, PEER, 40);
+    place(&b, 9);
+    assert_int_equal(send_one(service(&b, 2), 0, 0), 0);
+    assert_ptr_equal(expect_send(IW_MESSAGE_SHORT)->id, first->id);
+    first->asked = second->asked = 0;
+    iw_link_tick(&b.m, bench_ns + quarter - 1);
+    expect_silence();
+    iw_link_tick(&b.m, bench_ns + quarter);
+    assert_ptr_equal(expect_send(IW_MESSAGE_STATE)->id, first->id);
+    expect_silence();
+    iw_link_tick(&b.m, bench_ns + b.m.timeout + 1);
+    assert_true(first->ending);
+    assert_false(second->ending);
+}
+
+/* Without memory for a header nothing is sent, and nothing breaks. */
+static void no_memory(void **unused)
+{
+    (void)unused;
+    struct iw_link *link = synced(&b, PEER, 40);
+    struct iw_buffer *held[1000];
+    size_t count = 0;
+    b.m.pool.most = b.m.pool.octets;
+    while (count < 1000 && (held[count] = iw_pool_get(&b.m.pool, 1)) != NULL)
+        count++;
+    assert_false(iw_link_control(link, IW_MESSAGE_STATE, 0, NULL, NULL));
+    const struct iw_message_header h = says(IW_MESSAGE_STATE, 40, 0);
+    arrives(&b, link, &h, NULL, 0); // its buffer comes back only after the next receive was wanted
+    assert_int_equal(link->receives, 95);
+    iw_link_tick(&b.m, bench_ns);
+    assert_int_equal(link->receives, 96);
+    while (count > 0)
+        iw_pool_put(&b.m.pool, held[--count]);
+    assert_false(link->ending);
+}
+
+/* A receive that fails on a connection that was accepted does not bring it up. */
+static void what_fails_early(void **unused)
+{
+    (void)unused;
+    uint8_t octets[IW_MESSAGE_GREETING];
+    greeting_of(octets, PEER, 10);
+    struct iw_link *link = requests(octets, sizeof(octets), AF_INET)->context;
+    complete(&b, posted_receive(link), IBV_WC_WR_FLUSH_ERR, 0);
+    assert_int_equal(b.m.counts.connected, 0);
+    assert_true(link->ending);
+    flush(&b, link);
+    // As many peers as are known at most: one more gets no connection.
+    link = begun();
+    resolves(&b, link);
+    b.m.peers_known = IW_PEERS_MOST;
+    establishes(&b, link, PEER + 1, 10);
+    assert_true(link->ending);
+    assert_int_equal(b.m.links_up, 0);
+    b.m.peers_known = 1;
+}
+
 static void a_disconnect(void **unused)
 {
     (void)unused;
@@ -736,6 +803,9 @@ int main(void)
         TEST(what_is_wrong),
         TEST(an_attempt_in_time),
         TEST(silence_in_time),
+        TEST(silence_of_a_second_link),
+        TEST(no_memory),
+        TEST(what_fails_early),
         TEST(a_disconnect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
