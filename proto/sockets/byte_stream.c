@@ -360,7 +360,7 @@ static short stream_prepare(struct iw_socket *s, short events, struct pollfd *wa
     short wanted = 0;
     if ((events & (IN | POLLRDHUP)) != 0)
         wanted |= POLLIN;
-    if ((events & OUT) != 0)
+    if ((events & OUT) != 0 && atomic_load(&st->state) != LISTENING)
         wanted |= POLLOUT;
     *wait = (struct pollfd){.fd = wanted != 0 ? st->waiting : -1, .events = wanted};
     return 0;
@@ -382,7 +382,8 @@ static short stream_finish(struct iw_socket *s, short events, const struct pollf
     if (wait->revents == 0)
         return 0;
     if (atomic_load(&st->state) == LISTENING)
-        return (short)(wait->revents & (events | POLLERR | POLLHUP));
+        return (short)((wait->revents & (POLLERR | POLLHUP)) |
+                       ((wait->revents & POLLIN) != 0 ? events & IN : 0));
     if (atomic_load(&st->state) == CONNECTING)
         (void)iw_stream_finish_connect(st, wait->revents);
     if (atomic_load(&st->state) == FAILED)
