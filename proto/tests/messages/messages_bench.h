@@ -51,8 +51,39 @@ void iw_progress_due(struct iw_messages *m)
     bench_dues++;
 }
 
+/* One thread: a mutex is a note that it is held. */
+static const pthread_mutex_t *bench_held[4];
+
+static bool bench_holds(const pthread_mutex_t *mutex)
+{
+    for (size_t i = 0; i < 4; i++)
+        if (bench_held[i] == mutex)
+            return true;
+    return false;
+}
+
+int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    size_t i = 0;
+    assert_false(bench_holds(mutex));
+    while (bench_held[i] != NULL)
+        assert_true(++i < 4);
+    bench_held[i] = mutex;
+    return 0;
+}
+
+int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    size_t i = 0;
+    while (bench_held[i] != mutex)
+        assert_true(++i < 4);
+    bench_held[i] = NULL;
+    return 0;
+}
+
 bool iw_progress_step(struct iw_messages *m)
 {
+    assert_true(bench_holds(&m->mutex));
     if (m->ending)
         iw_link_reap(m, false);
     return false;
@@ -67,7 +98,7 @@ bool iw_progress_poll(struct iw_messages *m)
 
 void iw_progress_wait(struct iw_messages *m, uint64_t deadline)
 {
-    (void)m;
+    assert_true(bench_holds(&m->mutex));
     if (bench_waits != NULL)
         bench_waits();
     else if (deadline != UINT64_MAX)
@@ -447,6 +478,7 @@ static inline void bench_begin(struct bench *b)
     bench_rejects = bench_ids_destroyed = bench_qps_destroyed = bench_errors = 0;
     bench_has_event = false;
     bench_waits = NULL;
+    memset(bench_held, 0, sizeof(bench_held));
     struct iw_messages *m = &b->m;
     pthread_mutex_init(&m->mutex, NULL);
     pthread_cond_init(&m->changed, NULL);
@@ -693,6 +725,8 @@ static inline void bench_end(struct bench *b)
             assert_false(at->lent_out);
     iw_pool_close(&m->pool);
     assert_int_equal(bench_registered, 0);
+    for (size_t i = 0; i < 4; i++)
+        assert_null(bench_held[i]);
     pthread_cond_destroy(&m->changed);
     pthread_mutex_destroy(&m->mutex);
 }

@@ -242,6 +242,57 @@ static void a_fetch_is_cut_and_another_link(void **unused)
     expect_nothing(s);
 }
 
+/* One that cannot be fetched yet holds up those after it: they come in order. */
+static void one_after_the_other(void **unused)
+{
+    (void)unused;
+    struct iw_link *link = synced(&b, PEER, 50);
+    struct iw_service *s = service(&b, 2);
+    static const uint32_t lengths[] = {1, 4096, 5000};
+    bench_fails = REG_MR;
+    announce(link, 1, &lengths[0], 1); // in a buffer that is a region of its own, however short
+    assert_int_equal(bench_fails, NONE);
+    expect_silence();
+    link->ending = true;
+    announce(link, 2, &lengths[1], 1);
+    announce(link, 3, &lengths[2], 1);
+    link->ending = false;
+    expect_silence();
+    bench_fails = REG_MR;
+    iw_peer_tick(&b.m, bench_ns);
+    expect_silence();
+    iw_peer_tick(&b.m, bench_ns);
+    for (int i = 0; i < 3; i++)
+        expect_rdma(IBV_WR_RDMA_READ, 0x100000000, 0x5000, lengths[i]);
+    complete_sends(&b);
+    for (int i = 0; i < 3; i++) {
+        const struct iw_message got = taken(s);
+        assert_int_equal(got.length, lengths[i]);
+        assert_true(iw_pool_find(&b.m.pool, got.data)->size > 0);
+        iw_messages_free(&b.m, got.data);
+    }
+}
+
+/* The end of one connection does not cut what another one fetches, whichever lies first. */
+static void a_fetch_by_another_link(void **unused)
+{
+    (void)unused;
+    const uint32_t length = 5000;
+    for (uint64_t i = 0; i < 2; i++) {
+        struct iw_link *links[] = {synced(&b, PEER + i, 50), synced(&b, PEER + i, 50)};
+        struct iw_service *s = service(&b, 2);
+        announce(links[i], 1, &length, 1);
+        struct bench_request *read = expect_rdma(IBV_WR_RDMA_READ, 0x100000000, 0x5000, 5000);
+        flush(&b, links[1 - i]);
+        complete(&b, read, IBV_WC_SUCCESS, 0);
+        iw_messages_free(&b.m, taken(s).data);
+        iw_messages_shut(s);
+        flush(&b, links[i]);
+        while (next_send() != NULL)
+            ;
+    }
+}
+
 /* ---- written ---- */
 
 static struct iw_buffer *fetch_one(struct iw_link *link, struct iw_service *s, uint64_t sequence,
@@ -317,6 +368,11 @@ static void lent(void **unused)
 static void not_lent(void **unused)
 {
     (void)unused;
+    struct iw_link *none = synced(&b, PEER + 9, 90);
+    const struct iw_message_header nowhere = {
+        .type = IW_MESSAGE_WRITTEN, .grants = 90, .sequence = 1, .from = 9, .to = 2, .length = 10};
+    arrives(&b, none, &nowhere, NULL, 0);
+    assert_true(none->ending);
     for (uint32_t i = 0; i < 3; i++) {
         struct iw_link *link = synced(&b, PEER + i, 90);
         struct iw_service *s = service(&b, 2);
@@ -352,6 +408,10 @@ static void not_to_lend(void **unused)
     struct iw_service *s = service(&b, 2);
     struct iw_buffer *own = iw_pool_get(&b.m.pool, 5000), *small = iw_pool_get(&b.m.pool, 10);
     small->origin = PEER;
+    struct iw_buffer *strange = iw_pool_get(&b.m.pool, 5000);
+    strange->origin = 0xdead;
+    iw_messages_return(&b.m, strange->data);
+    assert_null(iw_pool_find(&b.m.pool, strange->data));
     iw_messages_return(&b.m, own->data);
     iw_messages_return(&b.m, small->data);
     iw_messages_return(&b.m, NULL);
@@ -522,10 +582,20 @@ static void lent_wrongly(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(fetched),   TEST(in_chunks),      TEST(bounded),
-        TEST(in_order),  TEST(a_fetch_is_cut), TEST(a_fetch_is_cut_and_another_link),
-        TEST(lent),      TEST(not_lent),       TEST(not_to_lend),
-        TEST(announced), TEST(written),        TEST(lent_wrongly),
+        TEST(fetched),
+        TEST(in_chunks),
+        TEST(bounded),
+        TEST(in_order),
+        TEST(a_fetch_is_cut),
+        TEST(a_fetch_is_cut_and_another_link),
+        TEST(one_after_the_other),
+        TEST(a_fetch_by_another_link),
+        TEST(lent),
+        TEST(not_lent),
+        TEST(not_to_lend),
+        TEST(announced),
+        TEST(written),
+        TEST(lent_wrongly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

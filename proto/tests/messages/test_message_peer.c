@@ -195,11 +195,11 @@ static void messages_come(void **unused)
     message_arrives(&b, link, 2, IW_MESSAGE_ASK, 2);
     expect_silence();
     assert_int_equal(link->peer->arrived, 2);
+    const unsigned dues = bench_dues + 1;
     take_one(s, 1);
     expect_silence();
     assert_int_equal(link->peer->owed, 1);
-    const unsigned dues = bench_dues;
-    assert_true(dues > 0);
+    assert_int_equal(bench_dues, dues);
     take_one(s, 2);
     const struct bench_request *r = expect_send(IW_MESSAGE_STATE);
     assert_int_equal(r->h.state.base, 2);
@@ -500,6 +500,8 @@ static void a_peer_is_kept(void **unused)
     assert_int_equal(p->used, bench_ns);
     iw_peer_tick(&b.m, bench_ns + keep);
     assert_ptr_equal(iw_peer_find(&b.m, PEER), p);
+    assert_int_equal(b.m.links_all, 0); // nobody connects for nothing
+    assert_false(p->dead);
     // Its messages go on where they were.
     p->taken.came = 1;
     struct sockaddr_storage to = {0};
@@ -508,6 +510,29 @@ static void a_peer_is_kept(void **unused)
     link = again(0);
     assert_int_equal(bench_sends[bench_sent - 1].h.sequence, 1);
     assert_int_equal(bench_sends[bench_sent - 1].h.state.base, 1);
+}
+
+/* One that is forgotten is nobody's peer any more. */
+static void a_peer_is_forgotten(void **unused)
+{
+    (void)unused;
+    struct iw_link *link = synced(&b, PEER, 50);
+    struct iw_service *s = service(&b, 2);
+    place(&b, 9);
+    assert_int_equal(send_one(s, 0, 1), 0);
+    expect_send(IW_MESSAGE_SHORT);
+    complete_sends(&b);
+    state_arrives(link, (struct iw_message_state){.base = 1});
+    struct iw_route *r = iw_route_get(&b.m, 9);
+    assert_ptr_equal(r->peer, link->peer);
+    struct iw_peer *far = iw_peer_get(&b.m, PEER + IW_TABLE);
+    assert_ptr_equal(far->chain, link->peer); // of the same list
+    far->used = UINT64_MAX;
+    flush(&b, link);
+    iw_peer_tick(&b.m, bench_ns + IW_PEER_KEEP_S * UINT64_C(1000000000) + 1);
+    assert_null(iw_peer_find(&b.m, PEER));
+    assert_ptr_equal(iw_peer_find(&b.m, PEER + IW_TABLE), far);
+    assert_null(r->peer);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -529,6 +554,7 @@ int main(void)
         TEST(a_peer_is_gone),
         TEST(a_peer_is_another),
         TEST(a_peer_is_kept),
+        TEST(a_peer_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,11 +27,14 @@ static int send_to(struct iw_service *s, uint32_t number, uint64_t tag)
 static void places(void **unused)
 {
     (void)unused;
-    const struct sockaddr other = {.sa_family = AF_UNIX};
     assert_int_equal(iw_messages_place(&b.m, 0, (const struct sockaddr *)&b.to), -1);
     assert_int_equal(errno, EINVAL);
-    assert_int_equal(iw_messages_place(&b.m, 9, &other), -1);
-    assert_int_equal(errno, EINVAL);
+    static const sa_family_t others[] = {AF_UNIX, AF_INET + 1, AF_INET6 - 1, AF_INET6 + 1};
+    for (size_t i = 0; i < 4; i++) {
+        const struct sockaddr other = {.sa_family = others[i]};
+        assert_int_equal(iw_messages_place(&b.m, 9, &other), -1);
+        assert_int_equal(errno, EINVAL);
+    }
     struct iw_route *r = iw_route_get(&b.m, 9);
     place(&b, 9);
     assert_true(r->placed);
@@ -90,7 +93,9 @@ static void at_one_place(void **unused)
     assert_int_equal(iw_messages_place(&b.m, 13, (const struct sockaddr *)&to), 0);
     assert_int_equal(send_to(s, 13, 5), 0);
     assert_int_equal(b.m.links_all, 3);
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(4000)};
+    // What an address of the other family has in the place of this one's.
+    struct sockaddr_in6 six = {
+        .sin6_family = AF_INET6, .sin6_port = htons(4000), .sin6_flowinfo = htonl(INADDR_LOOPBACK)};
     for (uint32_t i = 0; i < 3; i++) {
         six.sin6_addr.s6_addr[15] = i == 1;
         six.sin6_port = htons(i == 2 ? 4001 : 4000);
@@ -101,6 +106,84 @@ static void at_one_place(void **unused)
         assert_int_equal(send_to(s, 24 + i, 6), 0);
         assert_int_equal(b.m.links_all, 4 + i);
     }
+    to = b.to;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 9);
+    assert_int_equal(iw_messages_place(&b.m, 40, (const struct sockaddr *)&to), 0);
+    assert_int_equal(send_to(s, 40, 7), 0);
+    assert_int_equal(b.m.links_all, 7);
+    expect_silence();
+}
+
+/* What the old place refuses comes before what was sent since, at the new one. */
+static void in_order(void **unused)
+{
+    (void)unused;
+    struct iw_link *link = synced(&b, PEER, 50);
+    struct iw_service *s = service(&b, 2);
+    const struct iovec one = {"1", 1}, two = {"22", 2}, three = {"333", 3};
+    place(&b, 9);
+    assert_int_equal(iw_messages_send(s, 9, &one, 1, 0, 1), 0);
+    assert_int_equal(iw_messages_send(s, 9, &two, 1, 0, 2), 0);
+    expect_send(IW_MESSAGE_SHORT);
+    expect_send(IW_MESSAGE_SHORT);
+    complete_sends(&b);
+    // Of two the first is refused: it goes at once, since nothing is open any more.
+    struct iw_message_header h = says(IW_MESSAGE_STATE, 50, 2);
+    h.state.refused_before = 2;
+    arrives(&b, link, &h, NULL, 0);
+    iw_route_tick(&b.m, bench_ns);
+    assert_int_equal(expect_send(IW_MESSAGE_SHORT)->h.length, 1);
+    complete_sends(&b);
+    struct sockaddr_in to = b.to;
+    to.sin_port = htons(4001);
+    assert_int_equal(iw_messages_place(&b.m, 9, (const struct sockaddr *)&to), 0);
+    assert_int_equal(iw_messages_send(s, 9, &three, 1, 0, 3), 0);
+    struct iw_link *other = TAILQ_NEXT(link, entry);
+    resolves(&b, other);
+    establishes(&b, other, PEER + 1, 50);
+    expect_send(IW_MESSAGE_SYNC);
+    const struct iw_message_header sync = says(IW_MESSAGE_SYNC, 50, 0);
+    arrives(&b, other, &sync, NULL, 0);
+    h = says(IW_MESSAGE_STATE, 50, 3);
+    h.state.refused_before = 5;
+    arrives(&b, link, &h, NULL, 0);
+    iw_route_tick(&b.m, bench_ns);
+    const struct bench_request *r = expect_send(IW_MESSAGE_SHORT);
+    assert_ptr_equal(r->id, other->id);
+    assert_int_equal(r->h.length, 1);
+    assert_int_equal(expect_send(IW_MESSAGE_SHORT)->h.length, 3);
+    expect_silence();
+}
+
+/* A peer that goes takes only its own routes with it. */
+static void one_of_two_goes(void **unused)
+{
+    (void)unused;
+    struct iw_link *first = synced(&b, PEER, 50), *second = synced(&b, PEER + 1, 50);
+    struct iw_service *s = service(&b, 2);
+    struct iw_route *r = iw_route_get(&b.m, 9), *other = iw_route_get(&b.m, 10);
+    iw_route_learn(&b.m, 9, PEER);
+    iw_route_learn(&b.m, 10, PEER + 1);
+    assert_int_equal(send_to(s, 9, 1), 0);
+    assert_int_equal(send_to(s, 10, 2), 0);
+    assert_ptr_equal(expect_send(IW_MESSAGE_SHORT)->id, first->id);
+    assert_ptr_equal(expect_send(IW_MESSAGE_SHORT)->id, second->id);
+    iw_route_drop(&b.m, first->peer);
+    assert_null(r->peer);
+    assert_ptr_equal(other->peer, second->peer);
+    assert_int_equal(b.m.learned[9].number, 0);
+    assert_int_equal(b.m.learned[10].number, 10);
+    assert_int_equal(bench_resolver.forgets, 0);
+    // A process that nobody knows any more, one that is dead.
+    iw_route_learn(&b.m, 11, 0xdead);
+    assert_int_equal(send_to(s, 11, 3), 0);
+    struct iw_peer *dead = iw_peer_get(&b.m, PEER + 2);
+    dead->dead = true;
+    dead->address.ss_family = AF_INET;
+    iw_route_learn(&b.m, 12, PEER + 2);
+    assert_int_equal(send_to(s, 12, 4), 0);
+    assert_null(iw_route_get(&b.m, 11)->peer);
+    assert_null(iw_route_get(&b.m, 12)->peer);
     expect_silence();
 }
 
@@ -162,6 +245,17 @@ static void where_it_came_from(void **unused)
     // 1,033 is in the same place of the table, and is another number.
     assert_int_equal(send_to(s, 9 + 1024, 2), 0);
     expect_silence();
+    iw_route_forget(&b.m, iw_route_get(&b.m, 9 + 1024), PEER);
+    assert_int_equal(b.m.learned[9].number, 9);
+    // Who refuses it is not believed again.
+    complete_sends(&b);
+    struct iw_message_header h = says(IW_MESSAGE_STATE, 50, 1);
+    h.state.refused_before = 1;
+    arrives(&b, link, &h, NULL, 0);
+    assert_int_equal(b.m.learned[9].number, 0);
+    iw_route_tick(&b.m, bench_ns += 50 * MS);
+    expect_silence();
+    assert_int_equal(bench_resolver.forgets, 0);
     assert_int_equal(bench_resolver.finds, 0);
 }
 
@@ -171,8 +265,10 @@ static void never_found(void **unused)
     struct iw_service *s = service(&b, 2);
     const uint64_t start = bench_ns;
     assert_int_equal(send_to(s, 9, 1), 0);
+    assert_int_equal(bench_dues, 1);
     bench_ns += MS;
     assert_int_equal(send_to(s, 9, 2), 0);
+    assert_int_equal(bench_dues, 1);
     bench_ns = start + b.m.timeout - 1;
     iw_route_tick(&b.m, bench_ns);
     expect_nothing(s);
@@ -188,6 +284,7 @@ static void never_found(void **unused)
     assert_int_equal(taken(s).tag, 2);
     assert_false(iw_route_get(&b.m, 9)->listed);
     assert_int_equal(b.m.counts.undelivered, 2);
+    assert_int_equal(bench_dues, 1);
 }
 
 /* The resolver is asked every 50 ms; what it knows wrongly it is made to forget. */
@@ -237,6 +334,21 @@ static void by_the_resolver(void **unused)
     place(&b, 9);
     assert_int_equal(bench_resolver.finds, finds);
     expect_send(IW_MESSAGE_SHORT);
+    struct sockaddr_in to = b.to;
+    to.sin_port = htons(4001);
+    assert_int_equal(iw_messages_place(&b.m, 10, (const struct sockaddr *)&to), 0);
+    assert_int_equal(send_to(s, 10, 2), 0);
+    assert_int_equal(bench_resolver.finds, finds);
+    assert_int_equal(b.m.links_all, 2);
+    // An attempt that finds a peer says nothing against it.
+    bench_resolver.instance = PEER + 1;
+    to.sin_port = htons(4002);
+    memcpy(&bench_resolver.at, &to, sizeof(to));
+    assert_int_equal(send_to(s, 11, 3), 0);
+    struct iw_link *third = TAILQ_NEXT(TAILQ_NEXT(link, entry), entry);
+    resolves(&b, third);
+    establishes(&b, third, PEER + 1, 50);
+    assert_int_equal(bench_resolver.forgets, 2);
     b.m.resolver = NULL;
 }
 
@@ -268,8 +380,9 @@ static void too_long(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(places),      TEST(at_one_place),    TEST(a_place_changes), TEST(where_it_came_from),
-        TEST(never_found), TEST(by_the_resolver), TEST(too_long),
+        TEST(places),          TEST(at_one_place),    TEST(in_order),
+        TEST(one_of_two_goes), TEST(a_place_changes), TEST(where_it_came_from),
+        TEST(never_found),     TEST(by_the_resolver), TEST(too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,6 +206,31 @@ static void gathered(void **unused)
     assert_null(iw_pool_find(&b.m.pool, two));
 }
 
+/* A buffer comes back to the pool once, when its message is done with, and not again with its
+ * report. */
+static void a_buffer_comes_back_once(void **unused)
+{
+    (void)unused;
+    struct iw_link *link = synced(&b, PEER, 50);
+    struct iw_service *s = service(&b, 2);
+    place(&b, 9);
+    const struct iovec piece = {iw_messages_get(&b.m, 5000), 5000};
+    assert_int_equal(iw_messages_send(s, 9, &piece, 1, IW_MESSAGES_GIVE | IW_MESSAGES_NOTIFY, 5),
+                     0);
+    expect_send(IW_MESSAGE_ANNOUNCE);
+    complete_sends(&b);
+    const struct iw_message_header h = says(IW_MESSAGE_STATE, 50, 1);
+    arrives(&b, link, &h, NULL, 0);
+    void *again = iw_messages_get(&b.m, 5000);
+    assert_ptr_equal(again, piece.iov_base);
+    assert_int_equal(taken(s).kind, IW_MESSAGES_DELIVERED);
+    assert_non_null(iw_pool_find(&b.m.pool, again));
+    void *other = iw_messages_get(&b.m, 5000);
+    assert_ptr_not_equal(other, again);
+    iw_messages_free(&b.m, other);
+    iw_messages_free(&b.m, again);
+}
+
 /* Calls that cannot be right leave the buffers with the caller. */
 static void refused(void **unused)
 {
@@ -356,8 +381,9 @@ static void waiting(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(numbers),  TEST(claims),  TEST(a_descriptor), TEST(what_is_taken),
-        TEST(gathered), TEST(refused), TEST(a_queue),      TEST(waiting),
+        TEST(numbers),       TEST(claims),   TEST(a_descriptor),
+        TEST(what_is_taken), TEST(gathered), TEST(a_buffer_comes_back_once),
+        TEST(refused),       TEST(a_queue),  TEST(waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
