@@ -70,11 +70,7 @@ class Worker:
 
     def holders(self):
         """The sources that an edit can be in, or in what they include."""
-        found = set(self.edited)
-        for file in self.edited:
-            if file.endswith(".h"):
-                found |= set(self.tree.users("plain", file))
-        return found
+        return set(self.edited) | set(self.tree.users("plain", *(file for file in self.edited if file.endswith(".h"))))
 
     def measure(self, key):
         """Runs a test without an edit and keeps what it took and reached."""

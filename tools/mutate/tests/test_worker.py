@@ -25,7 +25,7 @@ class Prepare(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         tree = mock.Mock(work=pathlib.Path(folder.name) / "work", reached=pathlib.Path(folder.name) / "reached")
-        tree.users.side_effect = lambda build, header: {"h.h": ["b.c"], "none.h": []}[header]
+        tree.users.side_effect = lambda build, *headers: ["b.c"] if "h.h" in headers else []
         with mock.patch.object(worker.trees.Tree, "free", lambda folder: tree), \
                 mock.patch.object(worker.suite, "listed", lambda tree, build: TESTS):
             found = worker.Worker(folder.name, ["plain"], mock.Mock(texts={}), None, wanted, edited)
