@@ -46,11 +46,21 @@ static bool is_lost(struct stream *st)
            !atomic_exchange(&st->broken, true);
 }
 
+/* rsockets looks for what has come only when it has nothing: who counts or peeks would not see
+ * more. */
+static void look_for_more(const struct stream *st)
+{
+    struct pollfd one = {.fd = st->rs, .events = POLLIN};
+    (void)iw_wait(&one, 1, 0, NULL, true);
+}
+
 /* Receives without a wait, but for some looks if it may wait: to fall asleep in rpoll takes longer
  * than many answers do. */
 static ssize_t look(const struct stream *st, void *octets, size_t length, int flags, bool wait)
 {
     enum { SPIN = 20000 /* ns */ };
+    if ((flags & MSG_PEEK) != 0)
+        look_for_more(st);
     ssize_t got = iw_turn_receive(st->rs, octets, length, flags | MSG_DONTWAIT);
     const uint64_t until = wait && got < 0 && errno == EAGAIN ? iw_wait_now() + SPIN : 0;
     while (got < 0 && errno == EAGAIN && until != 0 && iw_wait_now() < until)
@@ -328,6 +338,7 @@ static int stream_available(struct iw_socket *s, int *octets)
     char *all = malloc(ALL);
     if (all == NULL)
         return fail(ENOMEM);
+    look_for_more(st);
     const ssize_t got = iw_turn_receive(st->rs, all, ALL, MSG_PEEK | MSG_DONTWAIT);
     free(all);
     *octets = got > 0 ? (int)got : 0;
@@ -349,7 +360,7 @@ static short stream_prepare(struct iw_socket *s, short events, struct pollfd *wa
     short wanted = 0;
     if ((events & (IN | POLLRDHUP)) != 0)
         wanted |= POLLIN;
-    if ((events & OUT) != 0)
+    if ((events & OUT) != 0 && atomic_load(&st->state) != LISTENING)
         wanted |= POLLOUT;
     *wait = (struct pollfd){.fd = wanted != 0 ? st->waiting : -1, .events = wanted};
     return 0;
@@ -371,7 +382,8 @@ static short stream_finish(struct iw_socket *s, short events, const struct pollf
     if (wait->revents == 0)
         return 0;
     if (atomic_load(&st->state) == LISTENING)
-        return (short)(wait->revents & (events | POLLERR | POLLHUP));
+        return (short)((wait->revents & (POLLERR | POLLHUP)) |
+                       ((wait->revents & POLLIN) != 0 ? events & IN : 0));
     if (atomic_load(&st->state) == CONNECTING)
         (void)iw_stream_finish_connect(st, wait->revents);
     if (atomic_load(&st->state) == FAILED)

@@ -196,10 +196,6 @@ IW_INTERPOSED int recvmmsg(int fd, struct mmsghdr *list, unsigned count, int fla
             break;
         clear(&list[done].msg_hdr);
         list[done].msg_len = (unsigned)got;
-        if (got == 0) {
-            done++;
-            break;
-        }
     }
     (void)received(s, 0);
     return done > 0 || count == 0 ? (int)done : -1;

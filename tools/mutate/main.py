@@ -96,11 +96,11 @@ def arguments():
 class Pool:
     """The workers, each a process with a tree."""
 
-    def __init__(self, jobs, builds, probes, store, tests=""):
+    def __init__(self, jobs, builds, probes, store, tests="", edited=None):
         self.pipes, self.processes = [], []
         for _ in range(jobs):
             here, there = multiprocessing.Pipe()
-            process = multiprocessing.Process(target=workers.serve, args=(there, FOLDER, builds, probes, store, tests))
+            process = multiprocessing.Process(target=workers.serve, args=(there, FOLDER, builds, probes, store, tests, edited))
             process.start()
             there.close()
             self.pipes.append(here)
@@ -127,6 +127,7 @@ class Pool:
 class Run:
     def __init__(self, options, texts, edits):
         self.options = options
+        self.edited = [name for name in texts if draw.Sites(name, texts[name]).weight() > 0] if options.only or options.at else None
         self.probes = reach.Probes(edited_files())
         self.store = reach.Store(FOLDER / "clean")
         self.edits = edits  # a function: the next edit or None
@@ -142,7 +143,8 @@ class Run:
 
     def go(self, n):
         """Tries n edits; None is all there are."""
-        pool = Pool(self.options.jobs, ["plain"] + ([] if self.options.no_asan else ["asan"]), self.probes, self.store, self.options.tests)
+        pool = Pool(self.options.jobs, ["plain"] + ([] if self.options.no_asan else ["asan"]), self.probes, self.store, self.options.tests,
+                    self.edited)
         try:
             while self.give(n):
                 for pipe, message in pool.messages():
@@ -264,9 +266,11 @@ def main():
     if not texts:
         parser.error("no C source fits --only")
     if options.at:
-        if options.at.rpartition(":")[0] not in texts:
+        file = options.at.rpartition(":")[0]
+        if file not in texts:
             parser.error(f"{options.at} is no FILE:LINE of a C source that is edited")
         left = at_line(texts, options.at)
+        texts = {file: texts[file]}
         edits, n = lambda: left.pop(0) if left else None, None
     else:
         drawing = draw.Drawing(texts, options.seed)

@@ -213,14 +213,15 @@ class Tree:
         return subprocess.run(["ninja", "-C", str(self.build_folder(build)), *targets], stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, env={**self.environment(), "CCACHE_READONLY": "1"}, check=False).returncode == 0
 
-    def users(self, build, header):
-        """The sources that include a header."""
+    def users(self, build, *headers):
+        """The sources that include one of the headers."""
+        wanted = {str(self.tree / header) for header in headers}
         listed = subprocess.run(["ninja", "-C", str(self.build_folder(build)), "-t", "deps"], stdout=subprocess.PIPE, check=True,
                                 text=True).stdout
         found = set()
         for block in listed.split("\n\n"):
             names = [os.path.normpath(os.path.join(self.build_folder(build), line.strip())) for line in block.splitlines()[1:]]
-            if str(self.tree / header) in names:
+            if not wanted.isdisjoint(names):
                 found.add(os.path.relpath(names[0], self.tree))
         return sorted(found)
 

@@ -38,12 +38,13 @@ class Clock:
 
 
 class Worker:
-    def __init__(self, folder, builds, probes, store, tests):
+    def __init__(self, folder, builds, probes, store, tests, edited):
         self.tree = trees.Tree.free(folder)
         self.builds = builds
         self.probes = probes
         self.store = store
         self.wanted = re.compile(tests)
+        self.edited = edited  # only these files are; None: any
         self.reached = {}  # the map of each test
         self.tests = []
         self.states = {}  # what each test is made of
@@ -62,7 +63,14 @@ class Worker:
         for build in self.builds:
             self.tree.build(build)
             self.tests += [test for test in suite.listed(self.tree, build) if self.wanted.search(test.name)]
+        if self.edited is not None:
+            holders = self.holders()
+            self.tests = [test for test in self.tests if test.files & holders]
         self.states = self.tree.states([(test.key, test.files) for test in self.tests])
+
+    def holders(self):
+        """The sources that an edit can be in, or in what they include."""
+        return set(self.edited) | set(self.tree.users("plain", *(file for file in self.edited if file.endswith(".h"))))
 
     def measure(self, key):
         """Runs a test without an edit and keeps what it took and reached."""

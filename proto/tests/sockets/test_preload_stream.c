@@ -96,6 +96,34 @@ static void test_peeking_and_counting(void **state)
     close_pair(&p);
 }
 
+/* More that comes while some is there is counted and peeked, without a poll in between. */
+static void test_more_that_comes(void **state)
+{
+    struct pair p;
+    int waiting = 0;
+    ssize_t peeked = 0;
+    (void)state;
+    open_pair(&p);
+    for (int i = 1; i <= 3; i++) {
+        assert_int_equal(write(p.client, "abc" + i - 1, 1), 1);
+        for (int n = 0; n < GUARD && waiting < i; n++) {
+            assert_int_equal(ioctl(p.server, FIONREAD, &waiting), 0);
+            if (waiting < i)
+                usleep(1000);
+        }
+        assert_int_equal(waiting, i);
+    }
+    assert_int_equal(write(p.client, "d", 1), 1);
+    for (int n = 0; n < GUARD && peeked < 4; n++) {
+        peeked = recv(p.server, in, 100, MSG_PEEK);
+        if (peeked < 4)
+            usleep(1000);
+    }
+    assert_int_equal(peeked, 4);
+    assert_memory_equal(in, "abcd", 4);
+    close_pair(&p);
+}
+
 static void test_without_waiting(void **state)
 {
     struct pair p;
@@ -419,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_every_call_that_moves_octets),
         cmocka_unit_test(test_several_messages_in_one_call),
         cmocka_unit_test(test_peeking_and_counting),
+        cmocka_unit_test(test_more_that_comes),
         cmocka_unit_test(test_without_waiting),
         cmocka_unit_test(test_a_peer_that_does_not_read),
         cmocka_unit_test(test_time_outs),

@@ -43,6 +43,21 @@ static void test_poll(void **state)
 }
 
 /* TCP reports POLLHUP only when both directions are over. */
+/* Octets that are there are nothing to one who waits for the end only: the time-out counts. */
+static void test_poll_for_the_end_only(void **state)
+{
+    struct pair p;
+    (void)state;
+    open_pair(&p);
+    assert_int_equal(write(p.client, "x", 1), 1);
+    await(p.server, POLLIN);
+    struct pollfd one = {.fd = p.server, .events = POLLRDHUP};
+    assert_int_equal(poll(&one, 1, 0), 0);
+    assert_int_equal(one.revents, 0);
+    assert_int_equal(poll(&one, 1, 5), 0);
+    close_pair(&p);
+}
+
 static void test_poll_at_the_end(void **state)
 {
     struct pair p;
@@ -292,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_poll),
+        cmocka_unit_test(test_poll_for_the_end_only),
         cmocka_unit_test(test_poll_at_the_end),
         cmocka_unit_test(test_ppoll),
         cmocka_unit_test(test_select),

@@ -135,6 +135,23 @@ static void the_event(void **state)
 }
 
 /* The one who asks sees the peer's Terminate, the one who refuses its own. */
+/* Asked for when there is something already. */
+static void the_event_of_what_is_there(void **state)
+{
+    struct pair *p = *state;
+    struct iw_sockets_completion done;
+    struct iovec piece = {"x", 1};
+    const struct iw_sockets_request r = {
+        .id = 9, .operation = IW_SOCKETS_OP_SEND, .pieces = &piece, .piece_count = 1};
+    assert_int_equal(iw_switched_post(p->s[0], &r), 0);
+    assert_int_equal(iw_switched_poll(p->s[0], NULL, 0, 60000), 0); // waits, takes nothing
+    struct pollfd fd = {.fd = iw_switched_work_event(p->s[0]), .events = POLLIN};
+    assert_int_equal(poll(&fd, 1, 0), 1);
+    assert_int_equal(iw_switched_poll(p->s[0], &done, 1, 0), 1);
+    assert_int_equal(done.id, 9);
+    assert_int_equal(poll(&fd, 1, 0), 0);
+}
+
 static void expect_refusal(struct pair *p, const struct iw_sockets_request *r, int error,
                            unsigned layer, unsigned etype, unsigned code)
 {
@@ -296,6 +313,7 @@ int main(void)
         SWITCHED(atomics),
         SWITCHED(a_send_without_a_copy_and_immediate_data),
         SWITCHED(the_event),
+        SWITCHED(the_event_of_what_is_there),
         SWITCHED(memory_that_was_withdrawn),
         SWITCHED(rights_are_kept),
         SWITCHED(memory_of_another_connection),
