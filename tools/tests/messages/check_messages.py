@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """iwarp-msg's ping, serve and get, each end a process under iwarp-run: octets are compared, and iwarp-lint finds nothing in a capture. The same beside
-plain TCP, and servers that end, die, and are replaced.
+plain TCP, what top shows, and servers that end, die, and are replaced.
 
 usage: check_messages.py IWARP-RUN IWARP-MSG IWARP-LINT
 """
@@ -45,6 +45,22 @@ def beside_tcp(folder, files, client, tcp):
     with socket.create_connection(("127.0.0.1", int(tcp.split(":")[1]))) as line:
         line.sendall((1 << 62).to_bytes(8, "big"))
         check(line.recv(1) == b"", "a message without end ends the connection")
+
+
+def top(msg, process, address):
+    """What another program sees of the server."""
+    seen = json.loads(harness.run(msg, "top", "--json", str(process)).stdout)
+    check(seen["type"] == "end" and seen["process"] == process and seen["program"] == "iwarp-msg" and seen["at"] == address, "top knows the server", seen)
+    check(seen["services"] == 1 and seen["service_list"][0]["number"] == int(NUMBER) and seen["sent"] > 100, "top knows its service", seen)
+    lines = harness.run(msg, "top", "--count", "2", "--interval", "0.1", str(process)).stdout.splitlines()
+    check(lines.count("1 end of libiwarp-messages") == 2, "two tables", lines)
+    rows = [line.split() for line in lines if line.split()[:1] == [str(process)]]
+    check([row[1:4] for row in rows] == [["iwarp-msg", address, "1"]] * 2, "a row for each", rows)
+    check(rows[0][9] == "-" and rows[1][9] == "0", "rates from the second table on", rows)
+    check([NUMBER, "0", "0", "0"] in [line.split()[:4] for line in lines], "its service has a row", lines)
+    check(any(line.split()[:1] == [str(process)] for line in harness.run(msg, "top").stdout.splitlines()), "without a process all are shown")
+    seen = harness.run(msg, "top", str(os.getpid()), status=3).stderr
+    check(seen == f"iwarp-msg: {os.getpid()}: no end of libiwarp-messages that this user may see\n", "a process without an end", seen)
 
 
 def serve(run, msg, folder, port):
@@ -123,6 +139,7 @@ def main(run, msg, lint):
                 seen = client("get", path, status=1).stderr
                 check(seen == f"iwarp-msg: {NUMBER}: {path}: {why}\n", f"{path} is refused", seen)
             beside_tcp(folder, files, client, tcp)
+            top(msg, server.pid, found[1])
             seen = client("ping", "--timeout", "200", status=3, number="4712").stderr
             check(seen == "iwarp-msg: 4712: nobody was found who has it\n", "a number that nobody has", seen)
         finally:
