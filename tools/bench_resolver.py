@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Measures how long it takes to find 1,000 services of one host, of 1, 100 and 1,000 processes, by multicast and by unicast, each by a process
-that knows none of them yet; beside it, in turn, 1,000 round trips of UDP over the same interface, one after the other. Prints medians; the
-exit status is 1 if the bar is missed.
+that knows none of them yet; beside it, in turn, 1,000 round trips of UDP over the same interface, one after the other. Prints medians. As root it
+runs with real-time priority, so that other load disturbs less. The exit status is 1 if the bar is missed.
 
 usage: bench_resolver.py IWARP-MSG [ROUNDS]
 """
 import json
 import multiprocessing
+import os
 import socket
 import statistics
 import subprocess
 import sys
 import time
+
+from bench_common import REAL_TIME
 
 NUMBERS = 1000
 BAR = 1.0  # s
@@ -55,7 +58,11 @@ def claim(program, common, count):
     return holders
 
 
-def main(program, rounds=5):
+def measure(program, rounds):
+    """Prints a line for each way. Returns the seconds of the slowest one."""
+    slowest = 0
+    if REAL_TIME: # for the processes that this one starts, too
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(REAL_TIME[-1])))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
         line.bind(("127.0.0.1", 0))
         echoer = multiprocessing.Process(target=echo, args=(line,), daemon=True)
@@ -63,7 +70,6 @@ def main(program, rounds=5):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
             free.bind(("127.0.0.1", 0))
             common = ["--interface", "lo", "--resolver-port", str(free.getsockname()[1])]
-        good = True
         for count in (1, 100, 1000):
             holders = claim(program, common, count)
             try:
@@ -72,14 +78,18 @@ def main(program, rounds=5):
                     ours, plain = (statistics.median(p[i] for p in pairs) for i in (0, 1))
                     print(f"1,000 services of {count:4} processes by {way + ':':10} {ours:.3f} s (bar {BAR:g} s), {ours / plain:5.2f} of 1,000 round trips"
                           f" of UDP ({plain:.3f} s)", flush=True)
-                    good = good and ours < BAR
+                    slowest = max(slowest, ours)
             finally:
                 for holder in holders:
                     holder.terminate()
                 for holder in holders:
                     holder.wait()
         echoer.terminate()
-    sys.exit(not good)
+    return slowest
+
+
+def main(program, rounds=5):
+    sys.exit(measure(program, rounds) >= BAR)
 
 
 if __name__ == "__main__":

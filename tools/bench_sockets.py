@@ -8,22 +8,21 @@ usage: bench_sockets.py FOLDER-OF-PROGRAMS [ROUNDS [PATTERN]]
 
 PATTERN chooses bars by their names.
 """
-import fnmatch
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from bench_common import REAL_TIME, Bars
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(HERE, "tests", "verbs"))
 import matrix  # noqa: E402
 
-REAL_TIME = ["chrt", "-f", "20"] if os.geteuid() == 0 and shutil.which("chrt") else []
 LIMIT = 120  # s, of one run: a guard
 TRIES = 3
 SECONDS = 2  # of one run of iperf3
@@ -34,7 +33,7 @@ OTHER_PORT = 1  # a rule for a port that nobody uses: the library is there, all 
 class Bench:
     def __init__(self, folder, scratch, rounds, pattern):
         self.run = os.path.join(folder, "iwarp-run")
-        self.rounds, self.pattern, self.bars, self.missed = rounds, pattern, 0, 0
+        self.rounds, self.bars = rounds, Bars(pattern)
         self.program = os.path.join(scratch, "bench_sockets")
         subprocess.run(["cc", "-O2", "-I", os.path.join(HERE, "..", "proto", "include"), "-o", self.program, os.path.join(HERE, "bench_sockets.c")], check=True)
 
@@ -78,20 +77,10 @@ class Bench:
 
     def bar(self, name, limit, ours, theirs, least=True):
         """One line: the ratio of two measurements, taken in turn."""
-        if not fnmatch.fnmatch(name, self.pattern):
+        if not self.bars.wanted(name):
             return
-        ratios, figures = [], []
-        for i in range(self.rounds):
-            first, second = (ours(), theirs()) if i % 2 == 0 else (theirs(), ours())[::-1]
-            ratios.append(first / second)
-            figures.append((first, second))
-        middle = statistics.median(ratios)
-        good = middle >= limit if least else middle <= limit
-        self.bars += 1
-        self.missed += not good
-        first, second = (statistics.median(one) for one in zip(*figures))
-        print("%-66s %6.3f (%.3f .. %.3f) %s %-5g %-6s (%.2f, %.2f)" % (name, middle, min(ratios), max(ratios), ">=" if least else "<=", limit,
-                                                                      "holds" if good else "MISSED", first, second), flush=True)
+        pairs = [(ours(), theirs()) if i % 2 == 0 else (theirs(), ours())[::-1] for i in range(self.rounds)]
+        self.bars.judge(name, limit, pairs, least, figures=True)
 
 
 def main():
@@ -109,8 +98,7 @@ def main():
               least=False)
         b.bar("put of 4 octets and poll over TCP polling: us, half", 1.25, lambda: b.ping_pong("under", "put", 4) / 2,
               lambda: b.ping_pong("plain", "polling", 4) / 2, least=False)
-        print(f"{b.missed} of {b.bars} bars missed" if b.missed else f"all {b.bars} bars hold")
-        sys.exit(1 if b.missed else 0)
+        b.bars.end()
 
 
 if __name__ == "__main__":

@@ -9,19 +9,17 @@ usage: bench_verbs.py FOLDER-OF-PROGRAMS [ROUNDS]
 import os
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import time
 
-from bench_common import perf_rows
+from bench_common import REAL_TIME, Bars, perf_rows
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(HERE, "tests", "verbs"))
 import matrix  # noqa: E402
 
-REAL_TIME = ["chrt", "-f", "20"] if os.geteuid() == 0 and shutil.which("chrt") else []
 NEEDED = ("ib_write_bw", "ib_send_bw", "ib_send_lat", "rstream")
 LIMIT = 120  # s, of one run: a guard
 MIB = 1 << 20
@@ -31,7 +29,7 @@ TRIES = 3
 class Bench:
     def __init__(self, folder, rounds):
         self.run, self.perf = os.path.join(folder, "iwarp-run"), os.path.join(folder, "iwarp-perf")
-        self.rounds, self.missed = rounds, 0
+        self.rounds, self.bars = rounds, Bars()
 
     def pair(self, words, client_words, options=()):
         """Runs a server and a client of a program; what the client printed."""
@@ -76,15 +74,7 @@ class Bench:
 
     def bar(self, name, limit, ours, theirs, least=True):
         """One line: the ratio of two measurements, taken in turn."""
-        ratios = []
-        for _ in range(self.rounds):
-            first, second = ours(), theirs()
-            ratios.append(first / second)
-        middle = statistics.median(ratios)
-        good = middle >= limit if least else middle <= limit
-        self.missed += not good
-        print("%-66s %6.3f (%.3f .. %.3f) %s %-5g %s" % (name, middle, min(ratios), max(ratios), ">=" if least else "<=", limit,
-                                                        "holds" if good else "MISSED"), flush=True)
+        self.bars.judge(name, limit, [(ours(), theirs()) for _ in range(self.rounds)], least)
 
 
 def main():
@@ -106,8 +96,7 @@ def main():
     b.bar("rstream 64 KiB over TCP: Gb/s", 0.9, lambda: b.rstream(65536, 5000, "-T", "b")[0], lambda: b.rstream(65536, 5000, "-T", "b", "-T", "s")[0])
     b.bar("ib_write_bw -R 64 KiB, both ends judged, over none", 2 / 3, lambda: b.perftest("ib_write_bw", 65536, 20000, options=("--judge",)),
           lambda: b.perftest("ib_write_bw", 65536, 20000))
-    print(f"{b.missed} of 8 bars missed" if b.missed else "all 8 bars hold")
-    sys.exit(1 if b.missed else 0)
+    b.bars.end()
 
 
 if __name__ == "__main__":

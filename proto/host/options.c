@@ -159,13 +159,18 @@ static void print_option(const struct iw_option *o)
     putchar('\n');
 }
 
-static void print_table(const struct iw_command_line *line, const struct iw_option *options,
-                        size_t count)
+/* A table without an option of the command has no title either. */
+static void print_table(const struct iw_command_line *line, const char *title,
+                        const struct iw_option *options, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a table has options */
-        if (options[i].help != NULL && iw_option_belongs(line, &options[i]))
+        if (options[i].help != NULL && iw_option_belongs(line, &options[i])) {
+            if (title != NULL)
+                printf("\n%s\n", title);
+            title = NULL;
             print_option(&options[i]);
+        }
 }
 
 static void print_help(const struct iw_command_line *line)
@@ -173,12 +178,9 @@ static void print_help(const struct iw_command_line *line)
     fputs(line->usage, stdout);
     if (line->more_help != NULL)
         line->more_help();
-    for (size_t i = 0; i < line->n_tables; i++) {
-        if (line->tables[i].title != NULL)
-            printf("\n%s\n", line->tables[i].title);
-        print_table(line, line->tables[i].options, line->tables[i].count);
-    }
-    print_table(line, iw_option_standard, IW_OPTION_STANDARD);
+    for (size_t i = 0; i < line->n_tables; i++)
+        print_table(line, line->tables[i].title, line->tables[i].options, line->tables[i].count);
+    print_table(line, NULL, iw_option_standard, IW_OPTION_STANDARD);
     if (line->ending != NULL)
         fputs(line->ending, stdout);
 }

@@ -137,6 +137,8 @@ static bool begin(struct iw_messages *m, const struct iw_messages_config *config
             return complain(c, errno, "places");
     if (config->resolver != NULL && !open_resolver(m, config->resolver, c))
         return false;
+    if (!config->hidden)
+        iw_status_open(m);
     const int error = pthread_create(&m->thread, NULL, iw_progress_thread, m);
     if (error != 0)
         return complain(c, error, "thread");
@@ -167,7 +169,7 @@ int iw_messages_open(const struct iw_messages_config *config, struct iw_messages
     pthread_condattr_destroy(&clock);
     TAILQ_INIT(&m->links);
     TAILQ_INIT(&m->unrouted);
-    m->kick = -1;
+    m->kick = m->status = -1;
     m->trusts_senders = true;
     m->connections = config->connections > 0 ? config->connections : IW_MESSAGES_CONNECTIONS;
     m->timeout =
@@ -279,6 +281,8 @@ void iw_messages_close(struct iw_messages *m)
         rdma_destroy_event_channel(m->channel);
     if (m->kick >= 0)
         close(m->kick);
+    if (m->status >= 0)
+        close(m->status);
     pthread_cond_destroy(&m->changed);
     pthread_cond_destroy(&m->background);
     pthread_mutex_destroy(&m->mutex);

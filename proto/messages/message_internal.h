@@ -83,6 +83,8 @@ struct iw_service {
     uint32_t number;
     struct iw_incomings queue;
     struct iw_outgoings reports;
+    unsigned queued; /* messages in `queue` */
+    uint64_t sent, received;
     unsigned open; /* messages without a fate */
     unsigned held; /* those, and reports that were not received */
     int descriptor;
@@ -121,6 +123,7 @@ struct iw_peer {
     unsigned owed;    /* done with since the last header */
     uint64_t lost, retry, used;
     uint32_t longest;
+    uint64_t sent, sent_octets, received, received_octets;
     bool dead, gone; /* given up; for good, since nobody listens there */
 };
 
@@ -206,6 +209,8 @@ struct iw_messages {
     bool trusts_senders; /* a number may be answered where its message came from */
     struct iw_resolver *resolver;
     atomic_bool resolved; /* it has news */
+    int status;           /* where its state is asked for; -1: nowhere */
+    uint64_t status_due;  /* from then on (ns) */
 };
 
 uint64_t iw_progress_now(void); /* ns */
@@ -285,6 +290,11 @@ bool iw_link_prepare(struct iw_link *link);
 void iw_link_up(struct iw_link *link);
 bool iw_link_post(struct iw_link *link, enum iw_work_kind kind, void *object,
                   struct ibv_send_wr *wr);
+
+/* What others see of this end. Nobody is in the way: without the socket nobody sees anything. */
+void iw_status_open(struct iw_messages *m);
+/* Answers one that has connected. */
+void iw_status_answer(struct iw_messages *m);
 
 /* Long messages. */
 bool iw_long_send(struct iw_link *link, struct iw_outgoing *o, struct iw_message_header *h);

@@ -96,6 +96,8 @@ void iw_peer_pump(struct iw_messages *m, struct iw_peer *p)
         p->unsent = TAILQ_NEXT(o, entry);
         m->counts.sent++;
         m->counts.sent_octets += o->length;
+        p->sent++;
+        p->sent_octets += o->length;
     }
 }
 

@@ -50,10 +50,13 @@ bool iw_progress_step(struct iw_messages *m)
 static void look(struct iw_messages *m, int timeout_ms, bool unlocked)
 {
     struct pollfd fds[] = {
-        {m->completions->fd, POLLIN, 0}, {m->channel->fd, POLLIN, 0}, {m->kick, POLLIN, 0}};
+        {m->completions->fd, POLLIN, 0},
+        {m->channel->fd, POLLIN, 0},
+        {m->kick, POLLIN, 0},
+        {m->status_due == 0 || iw_progress_now() >= m->status_due ? m->status : -1, POLLIN, 0}};
     if (unlocked)
         pthread_mutex_unlock(&m->mutex);
-    const int ready = poll(fds, 3, timeout_ms);
+    const int ready = poll(fds, 4, timeout_ms);
     if (unlocked)
         pthread_mutex_lock(&m->mutex);
     if (ready <= 0)
@@ -67,6 +70,8 @@ static void look(struct iw_messages *m, int timeout_ms, bool unlocked)
     if ((fds[1].revents & POLLIN) != 0)
         while (iw_link_event(m))
             ;
+    if ((fds[3].revents & POLLIN) != 0)
+        iw_status_answer(m);
     uint64_t count;
     if ((fds[2].revents & POLLIN) != 0 && read(m->kick, &count, sizeof(count)) < 0)
         return;
@@ -106,7 +111,7 @@ static uint64_t next_tick(struct iw_messages *m, uint64_t now)
 {
     const uint64_t soon = now + IW_TICK_MS * UINT64_C(1000000);
     uint64_t at = UINT64_MAX;
-    if (!TAILQ_EMPTY(&m->unrouted))
+    if (!TAILQ_EMPTY(&m->unrouted) || m->status_due > now)
         return soon;
     const struct iw_link *link;
     TAILQ_FOREACH(link, &m->links, entry)

@@ -125,6 +125,7 @@ int iw_messages_descriptor(struct iw_service *s)
 void iw_service_come(struct iw_service *s, struct iw_incoming *in)
 {
     TAILQ_INSERT_TAIL(&s->queue, in, entry);
+    s->queued++;
     show(s);
 }
 
@@ -296,6 +297,7 @@ int iw_messages_send(struct iw_service *from, uint32_t to, const struct iovec *p
                 iw_pool_put(&m->pool, given[i]);
     from->open++;
     from->held++;
+    from->sent++;
     o->order = ++m->order;
     o->deadline = iw_progress_now() + m->timeout;
     iw_route_queue(m, o);
@@ -337,6 +339,10 @@ static bool take(struct iw_service *s, struct iw_message *out)
         iw_pool_put(&m->pool, in->buffer);
     m->counts.received++;
     m->counts.received_octets += in->length;
+    in->peer->received++;
+    in->peer->received_octets += in->length;
+    s->received++;
+    s->queued--;
     iw_route_learn(m, in->from, in->peer->instance);
     iw_peer_done(m, in, false);
     show(s);

@@ -29,23 +29,38 @@ int iw_standard_close(const char *program, int status)
     return status ? status : IW_EXIT_OUTPUT;
 }
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t ended;
 
-static void on_interrupt(int number)
+static void on_end(int number)
 {
-    (void)number;
-    interrupted = 1;
+    ended = number;
+}
+
+static void catch_one(int number)
+{
+    const struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
+    sigaction(number, &action, NULL);
 }
 
 void iw_standard_catch_interrupt(void)
 {
-    const struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
+    catch_one(SIGINT);
 }
 
 bool iw_standard_interrupted(void)
 {
-    return interrupted != 0;
+    return ended == SIGINT;
+}
+
+void iw_standard_catch_end(void)
+{
+    catch_one(SIGINT);
+    catch_one(SIGTERM);
+}
+
+int iw_standard_ended(void)
+{
+    return ended;
 }
 
 int iw_standard_signals(int more)

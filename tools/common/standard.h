@@ -23,5 +23,8 @@ int iw_standard_signals(int more);
 void iw_standard_catch_interrupt(void);
 /* Returns true if there was one. */
 bool iw_standard_interrupted(void);
+/* The same with SIGTERM, too; iw_standard_ended() returns the signal, or 0. */
+void iw_standard_catch_end(void);
+int iw_standard_ended(void);
 
 #endif

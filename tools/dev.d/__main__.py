@@ -186,8 +186,8 @@ def cmd_bench():
     if os.path.exists(os.path.join(ROOT, "build-release", "bin", "iwarp-run")):
         bars.append(["tools/bench_verbs.py", "build-release/bin"])
         bars.append(["tools/bench_sockets.py", "build-release/bin"])
-    if os.path.exists(os.path.join(ROOT, "build-release", "bin", "iwarp-msg")):
-        bars.append(["tools/bench_resolver.py", "build-release/bin/iwarp-msg"])
+    if all(os.path.exists(os.path.join(ROOT, "build-release", "bin", name)) for name in ("iwarp-run", "iwarp-msg")):
+        bars.append(["tools/bench_messages.py", "build-release/bin"])
     # Printed only: the machine's other work decides, too.
     figures = [["tools/bench_hostile.py", "build-release/bin/iwarp-peer"], ["tools/bench_lint.py", "build-release/bin/iwarp-lint", "build-release/bin/iwarp-perf"], ["fuzz/bench.py"]]
     if os.path.isdir(os.path.join(ROOT, "build-release", "wireshark")) and shutil.which("tshark"):

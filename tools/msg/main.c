@@ -24,11 +24,13 @@ static const struct msg_command commands[] = {
      "the number of a service, and a folder"},
     {"get", MSG_GETS, msg_get_run, "NUMBER PATH", "fetch a file of iwarp-msg serve", 2, 2,
      "the number of a service, and a path"},
+    {"top", MSG_TOPS, msg_top_run, "[PID...]", "which processes of this host have services?", 0,
+     SIZE_MAX, "ids of processes"},
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
-static const char usage[] = "usage: iwarp-msg COMMAND [OPTION...] OPERAND...\n"
+static const char usage[] = "usage: iwarp-msg COMMAND [OPTION...] [OPERAND...]\n"
                             "Messages between services that are known by a number.\n";
 
 static const struct msg_command *command_of(const char *name)
@@ -73,6 +75,7 @@ static int run(int argc, char **argv)
     static struct msg_settings settings = {.exchange = {.size = 50, .count = 1000, .warm_up = 100}};
     const struct iw_option_table tables[] = {
         {"What is asked for:", msg_resolve_options, MSG_RESOLVE_OPTIONS, &settings.resolve},
+        {"What is shown:", msg_top_options, MSG_TOP_OPTIONS, &settings.top},
         {"Messages:", msg_exchange_options, MSG_EXCHANGE_OPTIONS, &settings.exchange},
         {"This end:", msg_place_options, MSG_PLACE_OPTIONS, &settings.place},
         {"Finding services:", msg_net_options, MSG_NET_OPTIONS, &settings.net},

@@ -11,6 +11,7 @@
 #include "msg_net.h"
 #include "msg_place.h"
 #include "msg_resolve.h"
+#include "msg_top.h"
 
 #include <stddef.h>
 
@@ -20,6 +21,7 @@ enum {
     MSG_PINGS = 4,
     MSG_SERVES = 8,
     MSG_GETS = 16,
+    MSG_TOPS = 32,
     MSG_ENDS = MSG_PINGS | MSG_SERVES | MSG_GETS,
     MSG_NET = MSG_RESOLVE | MSG_CLAIM | MSG_ENDS
 };
@@ -30,6 +32,7 @@ struct msg_settings {
     struct msg_resolve resolve;
     struct msg_place place;
     struct msg_exchange exchange;
+    struct msg_top top;
 };
 
 struct msg_command {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-msg get: fetches a file of iwarp-msg serve. */
 #include "msg_command.h"
+#include "msg_measure.h"
 #include "msg_numbers.h"
+#include "msg_talk.h"
 
 #include "host/complain.h"
 #include "host/text.h"
 #include "iwarp/octets.h"
+#include "standard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,80 +32,155 @@ static bool write_all(int file, const uint8_t *octets, size_t length)
     return true;
 }
 
-/* Takes the next message of `from`. Returns -1 to go on, else the exit status. */
-static int next(struct iw_messages *m, struct iw_service *s, uint32_t from, struct iw_message *got)
-{
-    for (;;) {
-        // The end of the other process is not a message: who waits for a file has a bound.
-        if (iw_messages_receive(s, got, 60000) != 0)
-            return iw_complain_exit(IW_EXIT_UNREACHED, "%" PRIu32 ": silent for a minute", from);
-        if (got->kind == IW_MESSAGES_UNDELIVERED)
-            return msg_place_undelivered(got);
-        if (got->kind == IW_MESSAGES_MESSAGE && got->number == from)
-            return -1;
-        iw_messages_free(m, got->data);
-    }
-}
+struct get {
+    struct msg_exchange *e;
+    const char *path;
+    int file;
+    const char *name; /* of the file */
+    struct msg_talk talk;
+};
 
-static int complain_error(uint32_t from, const struct iw_message *got)
+static int complain_error(const struct get *g, const uint8_t *octets, size_t length)
 {
-    char text[MSG_PATH + 200];
-    const size_t length = got->length - 1 < sizeof(text) ? got->length - 1 : sizeof(text) - 1;
-    memcpy(text, (const char *)got->data + 1, length);
+    char text[MSG_TEXT];
+    length = length - 1 < sizeof(text) ? length - 1 : sizeof(text) - 1;
+    memcpy(text, octets + 1, length);
     text[length] = '\0';
     iw_text_printable(text);
-    return iw_complain_exit(IW_EXIT_FAILURE, "%" PRIu32 ": %s", from, text);
+    return iw_complain_exit(IW_EXIT_FAILURE, "%" PRIu32 ": %s", g->talk.to, text);
 }
 
-static int fetch(struct iw_messages *m, struct iw_service *s, uint32_t from, const char *path,
-                 int file, const char *name)
+static int keep(const struct get *g, const uint8_t *octets, size_t length)
+{
+    return write_all(g->file, octets, length)
+               ? -1
+               : iw_complain_exit(IW_EXIT_OUTPUT, "%s: %s", g->name, strerror(errno));
+}
+
+/* Reads what an answer begins with: the length of the file. Returns -1 or the exit status. */
+static int begin(const struct get *g, const uint8_t *octets, size_t length, uint64_t *left)
+{
+    if (length > 0 && octets[0] == MSG_ERROR)
+        return complain_error(g, octets, length);
+    if (length != 9 || octets[0] != MSG_FILE)
+        return msg_talk_wrong(&g->talk);
+    *left = iw_get64(octets + 1);
+    g->e->size = *left;
+    // Of several fetches the file keeps the last one; what cannot seek is no regular file.
+    if (g->e->fetches > 0)
+        (void)lseek(g->file, 0, SEEK_SET);
+    return -1;
+}
+
+static size_t question(const struct get *g, uint8_t *octets)
+{
+    const size_t length = strlen(g->path);
+    octets[0] = MSG_GET;
+    memcpy(octets + 1, g->path, length);
+    return 1 + length;
+}
+
+/* Takes one part. Returns -1 or the exit status. */
+static int take_part(struct get *g, uint64_t *left)
 {
     struct iw_message got;
-    char octets[MSG_PATH];
-    const size_t length = strlen(path);
-    octets[0] = MSG_GET;
-    memcpy(octets + 1, path, length);
-    if (iw_messages_send(s, from, &(struct iovec){octets, length + 1}, 1, 0, 0) != 0)
-        return iw_complain_exit(IW_EXIT_TESTER, "send: %s", strerror(errno));
-    int status = next(m, s, from, &got);
+    const uint64_t part = *left > MSG_PART ? MSG_PART : *left;
+    int status = msg_talk_await(&g->talk, &got);
     if (status >= 0)
         return status;
-    const uint8_t *head = got.data;
-    if (got.length > 0 && head[0] == MSG_ERROR)
-        return complain_error(from, &got);
-    if (got.length != 9 || head[0] != MSG_FILE)
-        return iw_complain_exit(IW_EXIT_FAILURE, "%" PRIu32 ": answers with something else", from);
-    uint64_t left = iw_get64(head + 1);
-    iw_messages_free(m, got.data);
-    while (left > 0) {
-        status = next(m, s, from, &got);
-        if (status >= 0)
-            return status;
-        const uint64_t part = left > MSG_PART ? MSG_PART : left;
-        if (got.length != part)
-            return got.length > 0 && *(const uint8_t *)got.data == MSG_ERROR
-                       ? complain_error(from, &got)
-                       : iw_complain_exit(IW_EXIT_FAILURE, "%" PRIu32 ": a part is missing", from);
-        if (!write_all(file, got.data, got.length))
-            return iw_complain_exit(IW_EXIT_OUTPUT, "%s: %s", name, strerror(errno));
-        left -= part;
-        iw_messages_return(m, got.data);
-    }
-    return IW_EXIT_GOOD;
+    if (got.length == part)
+        status = keep(g, got.data, got.length);
+    else if (got.length > 0 && *(const uint8_t *)got.data == MSG_ERROR)
+        status = complain_error(g, got.data, got.length);
+    else
+        status = iw_complain_exit(IW_EXIT_FAILURE, "%" PRIu32 ": a part is missing", g->talk.to);
+    *left -= part;
+    iw_messages_return(g->talk.m, got.data);
+    return status;
 }
 
-static int get(struct msg_settings *settings, uint32_t from, const char *path, int file,
-               const char *name)
+static int fetch_by_messages(void *of, unsigned round)
 {
-    struct iw_messages *m;
-    struct iw_service *s;
-    int status = msg_place_open(&settings->place, &settings->net, &m);
+    struct get *g = of;
+    struct iw_message got;
+    uint8_t octets[MSG_PATH];
+    uint64_t left = 0;
+    (void)round;
+    int status = msg_talk_send(&g->talk, octets, question(g, octets), 0);
+    if (status < 0)
+        status = msg_talk_await(&g->talk, &got);
     if (status >= 0)
         return status;
-    status = msg_place_service(m, 0, &s);
+    status = begin(g, got.data, got.length, &left);
+    iw_messages_free(g->talk.m, got.data);
+    while (status < 0 && left > 0)
+        status = take_part(g, &left);
+    return status;
+}
+
+/* Takes what the stream still has of the file, from `octets` of a buffer on. */
+static int take_stream(struct get *g, uint8_t *octets, uint64_t left)
+{
+    int status = -1;
+    while (status < 0 && left > 0) {
+        const size_t room = left < MSG_TCP_PART ? (size_t)left : MSG_TCP_PART;
+        const ssize_t came = msg_tcp_receive_raw(&g->talk.tcp, octets, room);
+        if (came <= 0) {
+            if (iw_standard_interrupted())
+                return IW_EXIT_INTERRUPTED;
+            errno = came == 0 ? 0 : errno;
+            return msg_talk_tcp_failed();
+        }
+        status = keep(g, octets, (size_t)came);
+        left -= (size_t)came;
+    }
+    return status;
+}
+
+static int fetch_by_tcp(void *of, unsigned round)
+{
+    struct get *g = of;
+    struct msg_tcp *tcp = &g->talk.tcp;
+    uint64_t left = 0;
+    const uint8_t *answer;
+    uint8_t *octets = msg_tcp_room(tcp, MSG_TCP_PART);
+    (void)round;
+    if (octets == NULL)
+        return msg_talk_tcp_failed();
+    int status = msg_talk_by_tcp(&g->talk, question(g, octets), MSG_TEXT, &answer);
     if (status < 0)
-        status = fetch(m, s, from, path, file, name);
-    iw_messages_close(m);
+        status = begin(g, answer, tcp->length, &left);
+    if (status < 0 && tcp->more > left)
+        status = msg_talk_wrong(&g->talk);
+    if (status < 0)
+        status = keep(g, answer + tcp->length, tcp->more);
+    return status < 0 ? take_stream(g, octets, left - tcp->more) : status;
+}
+
+static int fetch(struct get *g)
+{
+    struct msg_talk *t = &g->talk;
+    const bool both = t->tcp.fd >= 0;
+    struct msg_way ways[] = {
+        {"get", "", fetch_by_messages, g, msg_talk_cpu, .talk = t},
+        {"get-tcp", " by TCP", fetch_by_tcp, g, msg_talk_cpu_by_tcp, .talk = t},
+    };
+    if (g->e->fetches == 0) {
+        const int status = fetch_by_messages(g, 0);
+        return status < 0 ? IW_EXIT_GOOD : status;
+    }
+    g->e->count = g->e->fetches;
+    g->e->warm_up = 0;
+    return msg_measure(g->e, t->to, "fetch", "fetches", ways, both ? 2 : 1);
+}
+
+static int get(struct msg_settings *settings, uint32_t from, struct get *g)
+{
+    int status = msg_talk_open(settings, from, &g->talk);
+    if (status >= 0)
+        return status;
+    status = fetch(g);
+    msg_talk_close(&g->talk);
     return status;
 }
 
@@ -114,20 +192,31 @@ int msg_get_run(struct msg_settings *settings, char *const *operands, size_t ope
     int status = msg_numbers_read(operands, 1, &numbers, &count);
     if (status >= 0)
         return status;
+    struct get g = {.e = &settings->exchange,
+                    .path = operands[1],
+                    .file = STDOUT_FILENO,
+                    .name = settings->exchange.output};
     const uint32_t from = numbers[0];
     free(numbers);
     if (count != 1)
         return iw_complain_exit(IW_EXIT_USAGE, "%s: expected one number", operands[0]);
-    if (strlen(operands[1]) > MSG_PATH - 2)
+    if (strlen(g.path) > MSG_PATH - 2)
         return iw_complain_exit(IW_EXIT_USAGE, "PATH: expected at most %d octets", MSG_PATH - 2);
-    const char *name = settings->exchange.output;
-    if (name == NULL)
-        return get(settings, from, operands[1], STDOUT_FILENO, "standard output");
-    const int file = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0)
-        return iw_complain_exit(IW_EXIT_OUTPUT, "%s: %s", name, strerror(errno));
-    status = get(settings, from, operands[1], file, name);
-    if (close(file) != 0 && status == IW_EXIT_GOOD)
-        status = iw_complain_exit(IW_EXIT_OUTPUT, "%s: %s", name, strerror(errno));
+    if ((g.e->tcp != NULL || g.e->json) && g.e->fetches == 0)
+        return iw_complain_exit(IW_EXIT_USAGE, "%s: expected --count, too",
+                                g.e->tcp != NULL ? "--tcp" : "--json");
+    if (g.e->fetches > 0 && g.name == NULL)
+        return iw_complain_exit(IW_EXIT_USAGE, "--count: expected --output, too");
+    iw_standard_catch_interrupt();
+    if (g.name == NULL) {
+        g.name = "standard output";
+        return get(settings, from, &g);
+    }
+    g.file = open(g.name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (g.file < 0)
+        return iw_complain_exit(IW_EXIT_OUTPUT, "%s: %s", g.name, strerror(errno));
+    status = get(settings, from, &g);
+    if (close(g.file) != 0 && status == IW_EXIT_GOOD)
+        status = iw_complain_exit(IW_EXIT_OUTPUT, "%s: %s", g.name, strerror(errno));
     return status;
 }

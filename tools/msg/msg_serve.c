@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-msg serve: answers pings, and sends files of a folder. */
 #include "msg_command.h"
+#include "msg_folder.h"
 #include "msg_numbers.h"
+#include "msg_serve_tcp.h"
+#include "msg_transfer.h"
 
 #include "host/address.h"
 #include "host/complain.h"
@@ -12,23 +15,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { LOOK_MS = 200, TURN_MS = 1 };
 
 struct server {
     struct iw_messages *m;
     struct iw_service *s;
     int folder; /* -1: no files */
+    struct msg_transfers files;
+    struct msg_serve_tcp *tcp; /* NULL: messages alone */
 };
 
 static void say(struct server *v, uint32_t to, char kind, const void *text, size_t length)
 {
-    char octets[MSG_PATH + 200];
+    char octets[MSG_TEXT];
     octets[0] = kind;
     if (length > sizeof(octets) - 1)
         length = sizeof(octets) - 1;
@@ -43,143 +48,112 @@ static void say_error(struct server *v, uint32_t to, const char *path, const cha
     say(v, to, MSG_ERROR, text, strlen(text));
 }
 
-/* A path below the folder, without ".." and without links out of it. */
-static bool is_below(const char *path)
-{
-    if (path[0] == '/' || path[0] == '\0')
-        return false;
-    for (const char *part = path; part != NULL; part = strchr(part, '/')) {
-        part += *part == '/';
-        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
-            return false;
-    }
-    return true;
-}
-
-/* Opens each part of the path by itself: a link is not followed. */
-static int open_below(int folder, const char *path)
-{
-    char copy[MSG_PATH];
-    int at = dup(folder);
-    snprintf(copy, sizeof(copy), "%s", path);
-    char *part = copy;
-    while (at >= 0) {
-        char *slash = strchr(part, '/');
-        if (slash != NULL)
-            *slash = '\0';
-        const int next = part[0] == '\0' ? dup(at)
-                                         : openat(at, part,
-                                                  O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK |
-                                                      (slash ? O_DIRECTORY : 0));
-        const int why = errno;
-        close(at);
-        errno = why;
-        if (slash == NULL)
-            return next;
-        at = next;
-        part = slash + 1;
-    }
-    return -1;
-}
-
-/* Sends the octets of an open file. Returns false if it became shorter, or there is no memory. */
-static bool send_parts(struct server *v, uint32_t to, int file, uint64_t length)
-{
-    while (length > 0) {
-        const size_t part = length > MSG_PART ? MSG_PART : (size_t)length;
-        uint8_t *buffer = iw_messages_get(v->m, part);
-        if (buffer == NULL)
-            return false;
-        for (size_t at = 0; at < part;) {
-            const ssize_t got = read(file, buffer + at, part - at);
-            if (got <= 0 && !(got < 0 && errno == EINTR)) {
-                iw_messages_free(v->m, buffer);
-                return false;
-            }
-            at += got > 0 ? (size_t)got : 0;
-        }
-        if (iw_messages_send(v->s, to, &(struct iovec){buffer, part}, 1,
-                             IW_MESSAGES_GIVE | IW_MESSAGES_NOWAIT, 0) != 0) {
-            iw_messages_free(v->m, buffer);
-            return false;
-        }
-        length -= part;
-    }
-    return true;
-}
-
 static void send_file(struct server *v, uint32_t to, const char *path)
 {
-    struct stat st;
-    uint8_t length[8];
-    if (v->folder < 0 || !is_below(path)) {
-        say_error(v, to, path, v->folder < 0 ? "no files are served" : "not below the folder");
-        return;
+    uint64_t length;
+    uint8_t octets[8];
+    const char *why;
+    const int file = msg_folder_open(v->folder, path, &length, &why);
+    if (file >= 0) {
+        iw_put64(octets, length);
+        say(v, to, MSG_FILE, octets, sizeof(octets));
+        why = msg_transfer_begin(&v->files, to, file, length);
     }
-    const int file = open_below(v->folder, path);
-    if (file < 0 || fstat(file, &st) != 0) {
-        say_error(v, to, path, strerror(errno));
-    } else if (!S_ISREG(st.st_mode)) {
-        say_error(v, to, path, "not a file");
-    } else {
-        iw_put64(length, (uint64_t)st.st_size);
-        say(v, to, MSG_FILE, length, sizeof(length));
-        if (!send_parts(v, to, file, (uint64_t)st.st_size))
-            say_error(v, to, path, "cannot be read, or there is no memory");
-    }
-    if (file >= 0)
-        close(file);
+    if (why != NULL)
+        say_error(v, to, path, why);
+}
+
+static void report(struct server *v, const struct iw_message *got)
+{
+    uint32_t to = 0;
+    const char *why = msg_transfer_reported(&v->files, got, &to);
+    if (why != NULL)
+        say_error(v, to, "the file", why);
 }
 
 static void answer(struct server *v, const struct iw_message *got)
 {
     char path[MSG_PATH];
+    uint8_t cpu[8];
     const char *octets = got->data;
-    if (got->length > 0 && octets[0] == MSG_PING) {
+    const char kind = got->length > 0 ? octets[0] : '\0';
+    if (kind == MSG_PING) {
         // The buffer itself goes back.
         if (iw_messages_send(v->s, got->number, &(struct iovec){got->data, got->length}, 1,
                              IW_MESSAGES_GIVE | IW_MESSAGES_NOWAIT, 0) == 0)
             return;
-    } else if (got->length > 0 && octets[0] == MSG_GET && got->length <= sizeof(path)) {
+    } else if (kind == MSG_GET && got->length <= sizeof(path)) {
         memcpy(path, octets + 1, got->length - 1);
         path[got->length - 1] = '\0';
         send_file(v, got->number, path);
+    } else if (kind == MSG_CPU) {
+        iw_put64(cpu, msg_cpu());
+        say(v, got->number, MSG_CPU, cpu, sizeof(cpu));
     }
     iw_messages_free(v->m, got->data);
 }
 
-static int serve(struct server *v)
+/* How long a receive may take. One that polls gives way to plain TCP while that is busy. */
+static int patience(const struct server *v, bool polls)
+{
+    if (v->tcp == NULL || !polls)
+        return LOOK_MS;
+    if (!msg_serve_tcp_busy(v->tcp))
+        return TURN_MS;
+    nanosleep(&(struct timespec){.tv_nsec = TURN_MS * 1000000 / 4}, NULL);
+    return 0;
+}
+
+/* Until a signal. Returns the exit status. */
+static int serve(struct server *v, bool polls)
 {
     struct iw_message got;
-    for (;;) {
-        if (iw_standard_interrupted())
-            return IW_EXIT_INTERRUPTED;
-        if (iw_messages_receive(v->s, &got, 200) != 0) {
+    while (iw_standard_ended() == 0) {
+        if (iw_messages_receive(v->s, &got, patience(v, polls)) != 0) {
             if (errno != ETIMEDOUT)
                 return iw_complain_exit(IW_EXIT_TESTER, "receive: %s", strerror(errno));
-            continue;
-        }
-        if (got.kind == IW_MESSAGES_MESSAGE)
+        } else if (got.kind == IW_MESSAGES_MESSAGE) {
             answer(v, &got);
+        } else {
+            report(v, &got);
+        }
     }
+    return iw_standard_interrupted() ? IW_EXIT_INTERRUPTED : IW_EXIT_GOOD;
+}
+
+static int serve_at(struct msg_settings *settings, uint32_t number, struct server *v)
+{
+    struct sockaddr_storage at;
+    char text[IW_TRANSPORT_TEXT];
+    int status = settings->exchange.tcp != NULL
+                     ? msg_serve_tcp_open(settings->exchange.tcp, v->folder, &v->tcp, &at)
+                     : -1;
+    if (status >= 0)
+        return status;
+    if (v->tcp != NULL) {
+        iw_address_numeric((const struct sockaddr *)&at, sizeof(at), text, sizeof(text));
+        printf("plain TCP at %s\n", text);
+    }
+    const socklen_t length = iw_messages_address(v->m, &at);
+    iw_address_numeric((const struct sockaddr *)&at, length, text, sizeof(text));
+    printf("serving %" PRIu32 " at %s\n", number, text);
+    fflush(stdout);
+    status = serve(v, settings->place.polls);
+    msg_serve_tcp_close(v->tcp);
+    return status;
 }
 
 static int serve_number(struct msg_settings *settings, uint32_t number, int folder)
 {
     struct server v = {.folder = folder};
-    struct sockaddr_storage at;
-    char text[IW_TRANSPORT_TEXT];
     int status = msg_place_open(&settings->place, &settings->net, &v.m);
     if (status >= 0)
         return status;
     status = msg_place_service(v.m, number, &v.s);
-    if (status < 0) {
-        const socklen_t length = iw_messages_address(v.m, &at);
-        iw_address_numeric((const struct sockaddr *)&at, length, text, sizeof(text));
-        printf("serving %" PRIu32 " at %s\n", number, text);
-        fflush(stdout);
-        status = serve(&v);
-    }
+    v.files = (struct msg_transfers){.m = v.m, .s = v.s};
+    if (status < 0)
+        status = serve_at(settings, number, &v);
+    msg_transfer_end_all(&v.files);
     iw_messages_close(v.m);
     return status;
 }
@@ -201,7 +175,7 @@ int msg_serve_run(struct msg_settings *settings, char *const *operands, size_t o
         if (folder < 0)
             return iw_complain_exit(IW_EXIT_USAGE, "%s: %s", operands[1], strerror(errno));
     }
-    iw_standard_catch_interrupt();
+    iw_standard_catch_end();
     status = serve_number(settings, number, folder);
     if (folder >= 0)
         close(folder);

@@ -88,6 +88,7 @@ struct iw_messages_config {
     int connections;    /* at most; the least recently used one is dropped. 0: 64 */
     int timeout_ms;     /* a number that is not found, a process that is silent; 0: 5 s */
     int spin_us; /* a wait polls before it sleeps; 0: 20 us, IW_MESSAGES_POLL: it never sleeps */
+    int hidden;  /* true: `iwarp-msg top` does not see this end */
 };
 
 /* Opens this process's end: listens, and starts a thread that serves connections while no thread of

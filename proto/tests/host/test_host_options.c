@@ -60,6 +60,10 @@ static const struct iw_option more[] = {
     {"maybe", 'm', "[=X]", "a call that may have a word", 0, IW_OPTION_CALLS(call)},
 };
 
+static const struct iw_option of_run[] = {
+    {"only", 0, NULL, "of one command", RUN, IW_OPTION_SETS(struct values, flag)},
+};
+
 static void between(void)
 {
     printf("between\n");
@@ -78,12 +82,13 @@ static int read_line(unsigned command, int fd, const char *text)
     static char copy[400];
     static char program[] = "prog";
     const struct iw_option_table tables[] = {{"own:", own, sizeof(own) / sizeof(*own), &v},
-                                             {NULL, more, sizeof(more) / sizeof(*more), &v}};
+                                             {NULL, more, sizeof(more) / sizeof(*more), &v},
+                                             {"of run:", of_run, 1, &v}};
     const struct iw_command_line line = {.program = "prog",
                                          .usage = "usage: prog\n",
                                          .ending = "the end\n",
                                          .tables = tables,
-                                         .n_tables = 2,
+                                         .n_tables = 3,
                                          .command = command,
                                          .command_name = command == LIST ? "'list'" : "'run'",
                                          .most_operands = most_operands,
@@ -277,6 +282,9 @@ static void help(void **state)
                                    "      --bare               a call without a word\n"
                                    "      --some LIST          some words\n"
                                    "  -m, --maybe[=X]          a call that may have a word\n"
+                                   "\n"
+                                   "of run:\n"
+                                   "      --only               of one command\n"
                                    "  -h, --help               print this\n"
                                    "  -V, --version            print the version\n"
                                    "the end\n";
@@ -285,6 +293,7 @@ static void help(void **state)
     assert_string_equal(printed, expected);
     assert_int_equal(read_line(LIST, 1, "--help"), 0);
     assert_null(strstr(printed, "WORD"));
+    assert_null(strstr(printed, "of run:"));
     assert_non_null(strstr(printed, "      --text               a flag of the same name\n"));
 }
 

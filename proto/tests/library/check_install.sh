@@ -78,6 +78,25 @@ if [ -e "$libraries/libiwarp_host.so" ]; then
     fi
 fi
 
+# Where the machine has what libiwarp-messages needs.
+if pkg-config --exists iwarp-messages; then
+    wrong="connections, timeout_ms or spin_us: Invalid argument"
+    read -ra others < <(pkg-config --libs nettle libibverbs librdmacm)
+    built messages "$here/consumer_messages.c" -L"$libraries" -l:libiwarp-messages.a "${others[@]}"
+    uses_shared no "$work/pkg-config/messages"
+    "$work/pkg-config/messages" | grep -Fx "$wrong"
+    if [ -e "$libraries/libiwarp-messages.so" ]; then
+        read -ra libs < <(pkg-config --libs iwarp-messages)
+        [[ "${libs[*]}" != *rdmacm* ]] # which the shared library finds itself
+        built messages-shared "$here/consumer_messages.c" "${libs[@]}"
+        uses_shared yes "$work/pkg-config/messages-shared"
+        LD_LIBRARY_PATH=$libraries "$work/pkg-config/messages-shared" | grep -Fx "$wrong"
+    fi
+elif [ -e "$libraries/libiwarp-messages.a" ]; then
+    echo "libiwarp-messages is installed without a file for pkg-config" >&2
+    exit 1
+fi
+
 # A program may take its headers from the prefix alone.
 [ ! -e "$work/prefix/include/iwarp/table.h" ]
 [ -e "$work/prefix/include/iwarp/checks.h" ]

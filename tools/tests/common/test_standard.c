@@ -133,12 +133,38 @@ static void test_signals(void **state)
     close(fd);
 }
 
+/* SIGTERM is caught, and is no interrupt; the second signal of a kind has its effect. */
+static void test_end_caught(void **state)
+{
+    (void)state;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        iw_standard_catch_end();
+        if (iw_standard_ended() != 0 || iw_standard_interrupted())
+            _exit(11);
+        raise(SIGTERM);
+        if (iw_standard_ended() != SIGTERM || iw_standard_interrupted())
+            _exit(12);
+        raise(SIGINT);
+        if (iw_standard_ended() != SIGINT || !iw_standard_interrupted())
+            _exit(13);
+        raise(SIGTERM);
+        _exit(14);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGTERM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_closed_descriptors, catch_no_more),
         cmocka_unit_test_teardown(test_no_descriptor, catch_no_more),
         cmocka_unit_test_teardown(test_lost_output, catch_no_more),
+        cmocka_unit_test(test_end_caught), /* before the next one blocks signals */
         cmocka_unit_test_teardown(test_signals, catch_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
