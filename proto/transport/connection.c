@@ -281,6 +281,8 @@ static void break_write(struct iw_connection *c, int error)
 /* Returns whether the endpoint may send: the streamed octets have left, and MPA was started. */
 static bool past_streaming(struct iw_connection *c)
 {
+    if (c->stream_length == 0 && c->stream == NULL)
+        return !c->streaming;
     if (!c->stalled && !c->write_broken && !c->connecting) {
         int sent = iw_connection_send_stream(c);
         if (sent < 0)
@@ -337,11 +339,23 @@ static ssize_t send_lists(int fd, const struct iw_iov *pieces, const size_t *cou
     return sent < 0 ? -1 : total;
 }
 
+/* Returns the octets of the first pieces that lie one after another, and how many these are. */
+static size_t together(const struct iw_iov *pieces, size_t count, size_t *first)
+{
+    size_t octets = pieces[0].length, i = 1;
+    while (i < count && (uint8_t *)pieces[0].base + octets == pieces[i].base)
+        octets += pieces[i++].length;
+    *first = i;
+    return octets;
+}
+
 static ssize_t send_list(int fd, const struct iw_iov *pieces, size_t count)
 {
+    size_t first;
+    const size_t octets = together(pieces, count, &first);
     const struct msghdr message = message_of(pieces, count);
-    return count == 1 ? send(fd, pieces->base, pieces->length, HOW_TO_SEND)
-                      : sendmsg(fd, &message, HOW_TO_SEND);
+    return first == count ? send(fd, pieces->base, octets, HOW_TO_SEND)
+                          : sendmsg(fd, &message, HOW_TO_SEND);
 }
 
 /* Sends the octets that are due, up to this step's share. Returns true if any were sent. */
