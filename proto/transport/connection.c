@@ -21,6 +21,7 @@ _Static_assert(sizeof(struct iw_iov) == sizeof(struct iovec) &&
 static void handle(struct iw_source *s, uint32_t events);
 static void ask(struct iw_source *s);
 static bool wait_alone(struct iw_source *s, int timeout_ms);
+static void set_aside(struct iw_source *s, bool aside);
 
 static void release(struct iw_source *s)
 {
@@ -49,6 +50,7 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
     c->source.release = release;
     c->source.ask = ask;
     c->source.wait_alone = wait_alone;
+    c->source.set_aside = set_aside;
     c->source.own = &c->fd;
     iw_source_add(r, &c->source, -1, 0);
     c->fd = -1;
@@ -68,9 +70,25 @@ int iw_connection_arm(struct iw_connection *c, int operation)
     struct epoll_event e = {.events = events, .data.ptr = &c->source};
     if (operation == EPOLL_CTL_MOD && (events == c->armed || c->parted))
         return 0;
+    if (c->aside)
+        operation = EPOLL_CTL_ADD;
+    c->aside = false;
     c->armed = events;
     c->source.reactor->calls++;
     return epoll_ctl(c->source.reactor->epoll, operation, c->fd, &e);
+}
+
+static void set_aside(struct iw_source *s, bool aside)
+{
+    struct iw_connection *c = (struct iw_connection *)s;
+    if (aside == c->aside || c->fd < 0 || (aside && (c->armed != EPOLLIN || c->parted)))
+        return;
+    c->source.reactor->calls++;
+    c->aside = aside && epoll_ctl(c->source.reactor->epoll, EPOLL_CTL_DEL, c->fd, NULL) == 0;
+    if (!aside && iw_connection_arm(c, EPOLL_CTL_ADD)) {
+        iw_connection_lose(c, errno);
+        iw_pending_add(c->source.reactor, c);
+    }
 }
 
 void iw_connection_close(struct iw_connection *c, bool reset)
