@@ -3,10 +3,25 @@
 
 #include <string.h>
 
+/* The two lists may name the same memory; octets that landed are there already. */
+static void copy(const struct iw_iov *to, size_t offset, const struct iw_iov *from, size_t skip,
+                 size_t length)
+{
+    uint8_t *at = (uint8_t *)to->base + offset;
+    const uint8_t *octets = (const uint8_t *)from->base + skip;
+    if (at != octets)
+        memmove(at, octets, length);
+}
+
 size_t iw_ddp_scatter(const struct iw_iov *to, size_t to_count, size_t offset,
                       const struct iw_iov *from, size_t from_count, size_t skip, size_t length)
 {
     size_t done = 0, i = 0, k = 0;
+    if (length > 0 && to_count > 0 && from_count > 0 && offset < to->length &&
+        length <= to->length - offset && skip < from->length && length <= from->length - skip) {
+        copy(to, offset, from, skip, length);
+        return length;
+    }
     while (i < to_count && offset >= to[i].length)
         offset -= to[i++].length;
     while (k < from_count && skip >= from[k].length)
@@ -17,11 +32,7 @@ size_t iw_ddp_scatter(const struct iw_iov *to, size_t to_count, size_t offset,
             step = to[i].length - offset;
         if (step > from[k].length - skip)
             step = from[k].length - skip;
-        /* The two lists may name the same memory; octets that landed are there already. */
-        uint8_t *at = (uint8_t *)to[i].base + offset;
-        const uint8_t *octets = (const uint8_t *)from[k].base + skip;
-        if (at != octets)
-            memmove(at, octets, step);
+        copy(&to[i], offset, &from[k], skip, step);
         done += step;
         offset += step;
         skip += step;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "batch.h"
 
-bool iw_ep_tx_idle(const struct iw_endpoint *ep)
-{
-    return ep->tx_first == ep->tx_pieces;
-}
-
 void iw_ep_tx_release(struct iw_endpoint *ep)
 {
     ep->tx_first = ep->tx_pieces = 0;
@@ -114,11 +109,12 @@ static bool copies(const struct batch *b, size_t own, size_t ulpdu)
                own + b->lent + iw_framer_size(&ep->framer, (uint32_t)ulpdu);
 }
 
-/* Puts an FPDU after the `own` octets from which it is made. */
+/* Makes an FPDU around the `own` octets with which it begins, so that short ones lie one after
+ * another and can be sent like one piece; with Markers after them. */
 static int copy_fpdu(struct batch *b, const struct iw_iov *slices, size_t count, size_t own)
 {
     struct iw_iov *next = &b->pieces[b->count];
-    uint8_t *at = b->octets + own;
+    uint8_t *at = b->ep->framer.markers ? b->octets + own : b->octets - IW_MPA_LENGTH_FIELD;
     *next = (struct iw_iov){at, iw_framer_copy(&b->ep->framer, slices, count, at)};
     b->octets = at + next->length + IW_MPA_LENGTH_FIELD;
     return 1;

@@ -45,9 +45,9 @@ void iw_ep_trace(const struct iw_endpoint *ep, enum iw_trace_kind kind, const ui
 
 bool iw_endpoint_event(struct iw_endpoint *ep, struct iw_event *out)
 {
-    memset(out, 0, sizeof(*out));
     if (ep->events_taken == ep->event_count)
         return false;
+    memset(out, 0, sizeof(*out));
     enum iw_event_kind kind = (enum iw_event_kind)ep->event_order[ep->events_taken++];
     out->kind = kind;
     out->fault = ep->fault;

@@ -243,7 +243,10 @@ void iw_ep_tx_fill(struct iw_endpoint *ep, size_t lists);
 void iw_ep_tx_release(struct iw_endpoint *ep);
 /* Takes back framed FPDUs of which no octet was sent: something more urgent is due. */
 void iw_ep_tx_cut(struct iw_endpoint *ep);
-bool iw_ep_tx_idle(const struct iw_endpoint *ep);
+static inline bool iw_ep_tx_idle(const struct iw_endpoint *ep)
+{
+    return ep->tx_first == ep->tx_pieces;
+}
 /* Returns whether the transport itself may touch registered memory: nobody else could take it away
  * at that moment, and no CRC is made or checked that a change of the memory would spoil. */
 static inline bool iw_ep_in_place(const struct iw_endpoint *ep, bool crc, bool markers)
@@ -271,7 +274,10 @@ size_t iw_ep_put_atomic_response(const struct iw_endpoint *ep, uint8_t *out, uin
                                  uint64_t original);
 
 /* queues.c */
-struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint64_t position);
+static inline struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint64_t position)
+{
+    return &ep->sends[position % ep->config.send_depth];
+}
 void iw_ep_complete_sends(struct iw_endpoint *ep);
 void iw_ep_complete_recv(struct iw_endpoint *ep, const struct iw_completion *completion);
 void iw_ep_flush(struct iw_endpoint *ep, enum iw_status first_read, enum iw_status first_recv,
@@ -283,7 +289,10 @@ struct iw_read_out *iw_ep_read_out(struct iw_endpoint *ep, bool atomic);
 void iw_ep_answered(struct iw_endpoint *ep, struct iw_read_out *read);
 /* Returns whether work completes when it is answered (reads and atomics) instead of when it has
  * been sent. */
-bool iw_ep_is_read(enum iw_work_opcode opcode);
+static inline bool iw_ep_is_read(enum iw_work_opcode opcode)
+{
+    return opcode == IW_WORK_READ || opcode == IW_WORK_FETCH_ADD || opcode == IW_WORK_CMP_SWAP;
+}
 
 /* Returns whether a responder may send before it has received an FPDU: its config says so, and no
  * RTR indication will come, which it would wait for (RFC 6581 §4.2). */

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint_internal.h"
 
-struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint64_t position)
-{
-    return &ep->sends[position % ep->config.send_depth];
-}
-
-bool iw_ep_is_read(enum iw_work_opcode opcode)
-{
-    return opcode == IW_WORK_READ || opcode == IW_WORK_FETCH_ADD || opcode == IW_WORK_CMP_SWAP;
-}
-
 static struct iw_read_out *read_out_at(struct iw_endpoint *ep, uint64_t position)
 {
     return &ep->reads_out[position % ep->reads_out_room];

@@ -444,6 +444,7 @@ static bool run_local(struct iw_endpoint *ep, struct iw_send_entry *entry)
 /* Passes over the work from which nothing is sent. */
 static void pass_unsent(struct iw_endpoint *ep)
 {
+    bool any = false;
     while (ep->phase == IW_PHASE_FULL && ep->send_next != ep->send_tail) {
         struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
         bool passed = false;
@@ -453,10 +454,11 @@ static void pass_unsent(struct iw_endpoint *ep)
             passed = run_local(ep, entry);
         if (!passed)
             break;
-        entry->done = true;
+        entry->done = any = true;
         ep->send_next++;
     }
-    iw_ep_complete_sends(ep);
+    if (any)
+        iw_ep_complete_sends(ep);
 }
 
 static bool emit_next(struct batch *b)

@@ -131,8 +131,16 @@ static bool check_pad(struct iw_deframer *d, struct iw_cursor c, const struct iw
 {
     if (s->pad == 0)
         return false;
-    /* A Marker may stand between the pad and the CRC field. */
     uint32_t behind = s->pad + IW_MPA_CRC_FIELD;
+    if (!d->markers && iw_cursor_run(&c) >= s->size) {
+        const uint8_t *at = iw_cursor_octets(&c) + s->size - behind;
+        uint32_t wrong = 0;
+        for (uint32_t i = 0; i < s->pad; i++)
+            wrong |= at[i];
+        if (wrong == 0)
+            return false;
+    }
+    /* A Marker may stand between the pad and the CRC field. */
     if (d->markers && iw_to_marker(d, c.pos + s->size - IW_MPA_CRC_FIELD - IW_MPA_MARKER) == 0)
         behind += IW_MPA_MARKER;
     iw_cursor_step(&c, s->size - behind);

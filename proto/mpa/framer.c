@@ -172,7 +172,6 @@ int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t piec
 struct copy {
     uint8_t *at;
     uint64_t pos, header_pos;
-    bool markers;
 };
 
 static void copy_octets(struct copy *c, const uint8_t *from, size_t length)
@@ -180,15 +179,12 @@ static void copy_octets(struct copy *c, const uint8_t *from, size_t length)
     uint8_t *at = c->at;
     uint64_t pos = c->pos;
     while (length > 0) {
-        size_t chunk = length;
-        if (c->markers) {
-            if (pos % IW_MPA_MARKER_PERIOD == 0) {
-                at = iw_put32(at, (uint16_t)(pos - c->header_pos));
-                pos += IW_MPA_MARKER;
-            }
-            size_t free_run = IW_MPA_MARKER_PERIOD - (size_t)(pos % IW_MPA_MARKER_PERIOD);
-            chunk = free_run < length ? free_run : length;
+        if (pos % IW_MPA_MARKER_PERIOD == 0) {
+            at = iw_put32(at, (uint16_t)(pos - c->header_pos));
+            pos += IW_MPA_MARKER;
         }
+        size_t free_run = IW_MPA_MARKER_PERIOD - (size_t)(pos % IW_MPA_MARKER_PERIOD);
+        size_t chunk = free_run < length ? free_run : length;
         memmove(at, from, chunk);
         at += chunk;
         pos += chunk;
@@ -199,10 +195,34 @@ static void copy_octets(struct copy *c, const uint8_t *from, size_t length)
     c->pos = pos;
 }
 
+/* The same without Markers. The first piece may lie where it belongs already. */
+static uint32_t copy_unmarked(struct iw_framer *f, const struct iw_iov *ulpdu, size_t pieces,
+                              uint8_t *out)
+{
+    uint8_t *at = out + IW_MPA_LENGTH_FIELD;
+    for (size_t i = 0; i < pieces; at += ulpdu[i++].length)
+        if (ulpdu[i].length > 0 && at != ulpdu[i].base)
+            memmove(at, ulpdu[i].base, ulpdu[i].length);
+    const uint32_t length = (uint32_t)(at - out) - IW_MPA_LENGTH_FIELD;
+    out[0] = (uint8_t)(length >> 8);
+    out[1] = (uint8_t)length;
+    for (uint32_t pad = iw_wire_pad(length); pad > 0; pad--)
+        *at++ = 0;
+    uint32_t crc = 0;
+    if (f->crc)
+        crc = iw_crc32c_finish(f->crc32c(IW_CRC32C_INIT, out, (size_t)(at - out)));
+    iw_crc32c_put(at, crc);
+    at += IW_MPA_CRC_FIELD;
+    f->pos += (uint64_t)(at - out);
+    return (uint32_t)(at - out);
+}
+
 uint32_t iw_framer_copy(struct iw_framer *f, const struct iw_iov *ulpdu, size_t pieces,
                         uint8_t *out)
 {
-    struct copy c = {.at = out, .pos = f->pos, .markers = f->markers};
+    if (!f->markers)
+        return copy_unmarked(f, ulpdu, pieces, out);
+    struct copy c = {.at = out, .pos = f->pos};
     uint32_t length = 0;
     for (size_t i = 0; i < pieces; i++)
         length += (uint32_t)ulpdu[i].length;

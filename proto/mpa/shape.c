@@ -123,6 +123,11 @@ uint32_t iw_shape_crc(const struct iw_deframer *d, struct iw_cursor c, const str
     uint32_t state = IW_CRC32C_INIT;
     size_t left = s->size - IW_MPA_CRC_FIELD;
     bool wanted = d->crc || d->always_crc;
+    if (iw_cursor_run(&c) >= s->size) {
+        const uint8_t *at = iw_cursor_octets(&c);
+        *field = iw_crc32c_get(at + left);
+        return iw_crc32c_finish(wanted ? d->crc32c(state, at, left) : state);
+    }
     while (wanted && left > 0) {
         size_t run = iw_cursor_run(&c) < left ? iw_cursor_run(&c) : left;
         state = d->crc32c(state, iw_cursor_octets(&c), run);

@@ -39,17 +39,15 @@ static uint64_t turn_of(int rs)
 
 void iw_turns_take_again(uint64_t wanted)
 {
-    for (unsigned i = 0; i < TURNS; i++)
-        if ((wanted >> i & 1) != 0)
-            pthread_mutex_lock(&turns[i]);
+    for (; wanted != 0; wanted &= wanted - 1)
+        pthread_mutex_lock(&turns[__builtin_ctzll(wanted)]);
 }
 
 void iw_turns_give(uint64_t taken)
 {
     const int saved = errno;
-    for (unsigned i = 0; i < TURNS; i++)
-        if ((taken >> i & 1) != 0)
-            pthread_mutex_unlock(&turns[i]);
+    for (; taken != 0; taken &= taken - 1)
+        pthread_mutex_unlock(&turns[__builtin_ctzll(taken)]);
     errno = saved;
 }
 

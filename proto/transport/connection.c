@@ -21,6 +21,7 @@ _Static_assert(sizeof(struct iw_iov) == sizeof(struct iovec) &&
 static void handle(struct iw_source *s, uint32_t events);
 static void ask(struct iw_source *s);
 static bool wait_alone(struct iw_source *s, int timeout_ms);
+static void set_aside(struct iw_source *s, bool aside);
 
 static void release(struct iw_source *s)
 {
@@ -49,6 +50,7 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
     c->source.release = release;
     c->source.ask = ask;
     c->source.wait_alone = wait_alone;
+    c->source.set_aside = set_aside;
     c->source.own = &c->fd;
     iw_source_add(r, &c->source, -1, 0);
     c->fd = -1;
@@ -68,9 +70,25 @@ int iw_connection_arm(struct iw_connection *c, int operation)
     struct epoll_event e = {.events = events, .data.ptr = &c->source};
     if (operation == EPOLL_CTL_MOD && (events == c->armed || c->parted))
         return 0;
+    if (c->aside)
+        operation = EPOLL_CTL_ADD;
+    c->aside = false;
     c->armed = events;
     c->source.reactor->calls++;
     return epoll_ctl(c->source.reactor->epoll, operation, c->fd, &e);
+}
+
+static void set_aside(struct iw_source *s, bool aside)
+{
+    struct iw_connection *c = (struct iw_connection *)s;
+    if (aside == c->aside || c->fd < 0 || (aside && (c->armed != EPOLLIN || c->parted)))
+        return;
+    c->source.reactor->calls++;
+    c->aside = aside && epoll_ctl(c->source.reactor->epoll, EPOLL_CTL_DEL, c->fd, NULL) == 0;
+    if (!aside && iw_connection_arm(c, EPOLL_CTL_ADD)) {
+        iw_connection_lose(c, errno);
+        iw_pending_add(c->source.reactor, c);
+    }
 }
 
 void iw_connection_close(struct iw_connection *c, bool reset)
@@ -281,6 +299,8 @@ static void break_write(struct iw_connection *c, int error)
 /* Returns whether the endpoint may send: the streamed octets have left, and MPA was started. */
 static bool past_streaming(struct iw_connection *c)
 {
+    if (c->stream_length == 0 && c->stream == NULL)
+        return !c->streaming;
     if (!c->stalled && !c->write_broken && !c->connecting) {
         int sent = iw_connection_send_stream(c);
         if (sent < 0)
@@ -337,11 +357,23 @@ static ssize_t send_lists(int fd, const struct iw_iov *pieces, const size_t *cou
     return sent < 0 ? -1 : total;
 }
 
+/* Returns the octets of the first pieces that lie one after another, and how many these are. */
+static size_t together(const struct iw_iov *pieces, size_t count, size_t *first)
+{
+    size_t octets = pieces[0].length, i = 1;
+    while (i < count && (uint8_t *)pieces[0].base + octets == pieces[i].base)
+        octets += pieces[i++].length;
+    *first = i;
+    return octets;
+}
+
 static ssize_t send_list(int fd, const struct iw_iov *pieces, size_t count)
 {
+    size_t first;
+    const size_t octets = together(pieces, count, &first);
     const struct msghdr message = message_of(pieces, count);
-    return count == 1 ? send(fd, pieces->base, pieces->length, HOW_TO_SEND)
-                      : sendmsg(fd, &message, HOW_TO_SEND);
+    return first == count ? send(fd, pieces->base, octets, HOW_TO_SEND)
+                          : sendmsg(fd, &message, HOW_TO_SEND);
 }
 
 /* Sends the octets that are due, up to this step's share. Returns true if any were sent. */

@@ -27,6 +27,7 @@ bool iw_connection_park(struct iw_connection *c)
     leave_listener(c);
     iw_source_remove(&c->source);
     c->parked = true;
+    c->aside = false;
     return true;
 }
 

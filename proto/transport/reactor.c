@@ -75,8 +75,24 @@ uint64_t iw_reactor_calls(const struct iw_reactor *r)
     return r->calls;
 }
 
-int iw_reactor_fd(const struct iw_reactor *r)
+static void set_aside(struct iw_reactor *r, bool aside)
 {
+    r->aside = aside;
+    for (struct iw_source *s = LIST_FIRST(&r->live); s != NULL; s = LIST_NEXT(s, entry))
+        if (s->set_aside != NULL)
+            s->set_aside(s, aside);
+}
+
+void iw_reactor_unwatched(struct iw_reactor *r)
+{
+    r->unwatched = true;
+}
+
+int iw_reactor_fd(struct iw_reactor *r)
+{
+    r->unwatched = false;
+    if (r->aside)
+        set_aside(r, false);
     return r->epoll;
 }
 
@@ -314,12 +330,16 @@ int iw_reactor_step(struct iw_reactor *r, int timeout_ms)
     bool had_pending = !TAILQ_EMPTY(&r->pending);
     int result = 0;
     r->stepping = true;
+    if (r->aside && !busy)
+        set_aside(r, false);
     if (!step_unasked(r, busy)) {
         r->unasked = 0;
         timeout_ms = wait_time(r, had_pending ? 0 : timeout_ms);
         if (!ask_alone(r, timeout_ms))
             result = ask_epoll(r, timeout_ms);
         serve_deadlines(r);
+        if (busy && r->unwatched)
+            set_aside(r, true);
     }
     iw_reactor_stepped(r);
     return result;

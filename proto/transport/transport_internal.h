@@ -24,6 +24,8 @@ struct iw_source {
     /* The only source of its reactor: waits without epoll, and does whatever is due. Returns false,
      * at once, if only epoll can report the event it waits for. May be NULL. */
     bool (*wait_alone)(struct iw_source *s, int timeout_ms);
+    /* Leaves epoll, if `ask` will do, or comes back. NULL: stays there. */
+    void (*set_aside)(struct iw_source *s, bool aside);
     struct iw_reactor *reactor;
     int *own;                    /* its descriptor; NULL: it is the caller's */
     LIST_ENTRY(iw_source) entry; /* in the reactor's list of live sources, or of dead ones */
@@ -85,6 +87,7 @@ struct iw_connection {
     bool held;       /* nothing is received: iw_connection_hold */
     bool parted;     /* held, and out of epoll, which would report for ever that it is broken */
     bool parked;     /* off its reactor: no octets pass */
+    bool aside;      /* out of epoll: steps ask it themselves */
     uint8_t *stream; /* octets of streaming mode that are still to be sent */
     size_t stream_length;
     uint32_t emss;          /* TCP's last value; 0: it has not been read */
@@ -109,6 +112,8 @@ struct iw_connection {
 struct iw_reactor {
     int epoll;
     bool stepping, busy;
+    bool unwatched;   /* iw_reactor_unwatched */
+    bool aside;       /* so connections may be out of epoll */
     uint64_t calls;   /* system calls: iw_reactor_calls */
     unsigned unasked; /* steps since epoll was asked */
     LIST_HEAD(, iw_source) live, dead;

@@ -230,6 +230,11 @@ int iw_verbs_req_notify_cq(struct ibv_cq *base, int solicited_only)
 
 /* ---- entries ---- */
 
+void iw_verbs_cq_stir(struct ibv_cq *base)
+{
+    atomic_store_explicit(&iw_verbs_cq_of(base)->drained, false, memory_order_relaxed);
+}
+
 void iw_verbs_cq_push(struct ibv_cq *base, const struct ibv_wc *wc, bool solicited)
 {
     struct iw_verbs_cq *cq = iw_verbs_cq_of(base);
@@ -240,6 +245,7 @@ void iw_verbs_cq_push(struct ibv_cq *base, const struct ibv_wc *wc, bool solicit
         cq->overrun = true;
         return;
     }
+    iw_verbs_cq_stir(base);
     cq->entries[(cq->first + cq->count++) % cq->room] = *wc;
     if (cq->armed == IW_VERBS_NEXT ||
         (cq->armed == IW_VERBS_SOLICITED && (solicited || wc->status != IBV_WC_SUCCESS)))
@@ -268,17 +274,29 @@ bool iw_verbs_cq_take(struct iw_verbs_cq *cq, struct ibv_wc *wc)
     return true;
 }
 
+static bool has_enough(const struct iw_verbs_cq *cq, int room)
+{
+    return cq->count > 0 && room > 0 && cq->count >= (uint32_t)room;
+}
+
 int iw_verbs_poll_cq(struct ibv_cq *base, int room, struct ibv_wc *wc)
 {
     struct iw_verbs_cq *cq = iw_verbs_cq_of(base);
     int taken = 0;
+    /* The look with which a program finds that it has taken the last entry: a receive in vain would
+     * keep it from the answer that it has found. The next look receives. */
+    if (atomic_load_explicit(&cq->drained, memory_order_relaxed) &&
+        atomic_exchange_explicit(&cq->drained, false, memory_order_acquire))
+        return 0;
     iw_verbs_lock();
-    if (cq->count <= (uint32_t)(room > 0 ? room : 0))
-        iw_verbs_poll();
-    else
+    if (has_enough(cq, room))
         iw_verbs_poll_later();
+    else
+        iw_verbs_poll();
     while (taken < room && iw_verbs_cq_take(cq, &wc[taken]))
         taken++;
+    if (taken > 0 && cq->count == 0 && !cq->overrun)
+        atomic_store_explicit(&cq->drained, true, memory_order_relaxed);
     if (taken == 0 && cq->overrun)
         taken = -EIO;
     iw_verbs_unlock();

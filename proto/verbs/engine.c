@@ -86,6 +86,8 @@ static int due(struct engine *e)
 static void step(struct engine *e, bool busy)
 {
     iw_reactor_busy(e->reactor, busy);
+    if (busy && iw_verbs_polled())
+        iw_reactor_unwatched(e->reactor);
     (void)iw_reactor_step(e->reactor, 0);
 }
 

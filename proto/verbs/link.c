@@ -233,6 +233,10 @@ void iw_verbs_link_gather(struct iw_verbs_link *link, uint64_t octets)
         return;
     }
     link->gathered += (uint32_t)counted;
+    if (link->qp != NULL) { /* its next poll sends */
+        iw_verbs_cq_stir(link->qp->init.send_cq);
+        iw_verbs_cq_stir(link->qp->init.recv_cq);
+    }
     if (link->connection != NULL)
         iw_connection_kick(link->connection);
 }

@@ -8,6 +8,7 @@
  * here need the engine's lock.
  */
 
+#include <stdatomic.h>
 #include <sys/queue.h>
 
 #include "iwarp/transport.h"
@@ -65,8 +66,9 @@ struct iw_verbs_cq {
     unsigned uses;
     enum { IW_VERBS_UNARMED, IW_VERBS_SOLICITED, IW_VERBS_NEXT } armed;
     bool overrun;
-    unsigned events;   /* that wait in the channel */
-    unsigned reported; /* fetched so far, to be acknowledged before the queue goes */
+    atomic_bool drained; /* the last poll took the last entry, and nothing has happened since */
+    unsigned events;     /* that wait in the channel */
+    unsigned reported;   /* fetched so far, to be acknowledged before the queue goes */
     unsigned async_reported;
     pthread_mutex_t polling; /* of the extended interface: held from start_poll to end_poll */
     struct ibv_wc current;   /* and the entry that it is at */
@@ -102,6 +104,7 @@ struct iw_verbs_request {
     uint32_t length;
     void *atomic_result;
     struct iw_verbs_binding binding; /* BIND_MW, LOCAL_INV */
+    /* The first sge_count are valid: iw_verbs_request_begin leaves these alone. */
     struct iw_verbs_mr *mrs[IW_VERBS_SGE];
     struct iw_iov iov[IW_VERBS_SGE]; /* receives */
 };
@@ -195,6 +198,8 @@ bool iw_verbs_bind(struct iw_verbs_request *r, uint64_t stream);
 /* cq.c */
 int iw_verbs_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc);
 int iw_verbs_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+/* Something has changed: the next poll has to look. */
+void iw_verbs_cq_stir(struct ibv_cq *cq);
 void iw_verbs_cq_push(struct ibv_cq *cq, const struct ibv_wc *wc, bool solicited);
 /* Drops the entries of a queue pair. */
 void iw_verbs_cq_clean(struct ibv_cq *cq, uint32_t qp_num);
@@ -219,6 +224,9 @@ int iw_verbs_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct i
 bool iw_verbs_srq_take(struct iw_verbs_srq *srq, struct iw_verbs_qp *qp);
 
 /* ring.c */
+/* Makes a request of a ring anew, without pieces. */
+void iw_verbs_request_begin(struct iw_verbs_request *r, uint64_t wr_id, enum ibv_wc_opcode opcode,
+                            bool signaled);
 bool iw_verbs_ring_make(struct iw_verbs_ring *ring, uint32_t depth);
 void iw_verbs_ring_free(struct iw_verbs_ring *ring);
 static inline struct iw_verbs_request *iw_verbs_ring_at(const struct iw_verbs_ring *ring,

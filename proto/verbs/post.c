@@ -15,7 +15,7 @@ int iw_verbs_take_recv(struct iw_verbs_ring *ring, const struct ibv_pd *pd, uint
     if (iw_verbs_ring_full(ring))
         return ENOMEM;
     struct iw_verbs_request *r = iw_verbs_ring_at(ring, ring->tail);
-    *r = (struct iw_verbs_request){.wr_id = wr->wr_id, .opcode = IBV_WC_RECV, .signaled = true};
+    iw_verbs_request_begin(r, wr->wr_id, IBV_WC_RECV, true);
     if (!iw_verbs_take_list(r, pd, wr->sg_list, wr->num_sge, true))
         return EINVAL;
     ring->tail++;
@@ -214,10 +214,8 @@ static int post(struct iw_verbs_qp *qp, const struct ibv_send_wr *wr)
     if (iw_verbs_ring_full(&qp->sends))
         return ENOMEM;
     struct iw_verbs_request *r = iw_verbs_ring_at(&qp->sends, qp->sends.tail);
-    *r = (struct iw_verbs_request){.wr_id = wr->wr_id,
-                                   .opcode = o.completion,
-                                   .signaled = qp->init.sq_sig_all != 0 ||
-                                               (wr->send_flags & IBV_SEND_SIGNALED) != 0};
+    iw_verbs_request_begin(r, wr->wr_id, o.completion,
+                           qp->init.sq_sig_all != 0 || (wr->send_flags & IBV_SEND_SIGNALED) != 0);
     int result = take_payload(qp, r, wr);
     if (result == 0)
         result = give(qp, r, wr, &o);

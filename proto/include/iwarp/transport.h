@@ -116,10 +116,14 @@ int iw_reactor_step(struct iw_reactor *r, int timeout_ms);
  * without pause; saves a system call per message. Off at first. */
 void iw_reactor_busy(struct iw_reactor *r, bool busy);
 
+/* Says that nobody waits for the descriptor of iw_reactor_fd before asking for it again. While
+ * steps are busy, connections may then be out of epoll, whose part in each arrival delays it. */
+void iw_reactor_unwatched(struct iw_reactor *r);
+
 /* For embedding in another event loop: iw_reactor_fd returns a descriptor that is readable when a
  * step has something to do, and iw_reactor_timeout the milliseconds until a step is due anyway (-1:
  * never). */
-int iw_reactor_fd(const struct iw_reactor *r);
+int iw_reactor_fd(struct iw_reactor *r);
 /* Returns the number of system calls that its steps have made so far for established connections:
  * to receive, send and wait, and those needed around them. */
 uint64_t iw_reactor_calls(const struct iw_reactor *r);

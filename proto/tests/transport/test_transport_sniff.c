@@ -3,6 +3,7 @@
 #include "transport_world.h"
 
 #include <fcntl.h>
+#include <poll.h>
 
 #define REQUEST "MPA ID Req Frame\x40\x01\x00\x00"
 #define REPLY "MPA ID Rep Frame\x40\x01\x00\x00"
@@ -13,6 +14,7 @@ struct mixed {
     int plain[IW_TRANSPORT_SNIFFED + 8]; /* what came, in order */
     unsigned count;
     unsigned refuse; /* so many offers */
+    bool elsewhere;  /* what comes is handed on, and lives on as another descriptor */
 };
 
 static bool take_plain(void *context, int fd)
@@ -22,7 +24,9 @@ static bool take_plain(void *context, int fd)
         m->refuse--;
         return false;
     }
-    m->plain[m->count++] = fd;
+    m->plain[m->count++] = m->elsewhere ? dup(fd) : fd;
+    if (m->elsewhere)
+        close(fd);
     return true;
 }
 
@@ -195,6 +199,25 @@ static void an_offer_that_is_refused_is_repeated(void **state)
     close_plain(&m);
 }
 
+/* The reactor's set of epoll would hold a descriptor that is closed while a duplicate lives on:
+ * what comes then must not be reported, because what it would be reported to is gone. */
+static void nothing_is_reported_of_one_that_lives_on_elsewhere(void **state)
+{
+    struct world *w = *state;
+    struct mixed m = {.world = w, .elsewhere = true};
+    const struct iw_host_port at = mixed_at(&m, NEVER);
+    const int fd = raw_connect(&at);
+    assert_int_equal(send(fd, "GET", 3, 0), 3);
+    step_until(w, &m.count, 1);
+    assert_int_equal(send(fd, " / ", 3, 0), 3);
+    expect_octets(m.plain[0], "GET", 3); /* three are left */
+    struct pollfd reported = {.fd = iw_reactor_fd(w->reactor), .events = POLLIN};
+    assert_int_equal(poll(&reported, 1, 0), 0);
+    step(w);
+    close(fd);
+    close_plain(&m);
+}
+
 /* A listener that ends resets those that it has not decided. */
 static void the_listener_ends(void **state)
 {
@@ -227,10 +250,15 @@ static void what_octets_say(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_request_is_mpa),        TEST(other_octets_are_plain),
-        TEST(silence_is_plain),        TEST(the_beginning_of_the_key_is_waited_for),
-        TEST(one_that_comes_and_goes), TEST(an_offer_that_is_refused_is_repeated),
-        TEST(the_listener_ends),       TEST(what_octets_say),
+        TEST(a_request_is_mpa),
+        TEST(other_octets_are_plain),
+        TEST(silence_is_plain),
+        TEST(the_beginning_of_the_key_is_waited_for),
+        TEST(one_that_comes_and_goes),
+        TEST(an_offer_that_is_refused_is_repeated),
+        TEST(the_listener_ends),
+        TEST(what_octets_say),
+        TEST(nothing_is_reported_of_one_that_lives_on_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,9 @@
 #include "transport_world.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
 
 static void nothing(void *context, uint32_t events)
 {
@@ -84,6 +87,89 @@ static void steps_that_serve_leave_epoll_out(void **state)
     close(peer);
 }
 
+/* Returns whether the reactor's set of epoll has a descriptor. */
+static bool in_epoll(const struct world *w, int fd)
+{
+    char path[64], line[200];
+    bool found = false;
+    int number;
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", w->reactor->epoll);
+    FILE *info = fopen(path, "re");
+    assert_non_null(info);
+    while (fgets(line, sizeof(line), info) != NULL)
+        found = found || (sscanf(line, "tfd: %d", &number) == 1 && number == fd);
+    fclose(info);
+    return found;
+}
+
+/* Steps busily, unwatched, until epoll has been asked. */
+static void step_unwatched(struct world *w)
+{
+    iw_reactor_busy(w->reactor, true);
+    iw_reactor_unwatched(w->reactor);
+    for (int i = 0; i < 66; i++)
+        assert_int_equal(iw_reactor_step(w->reactor, 0), 0);
+}
+
+static void expect_taken(const struct iw_connection *c)
+{
+    int left = -1;
+    assert_int_equal(ioctl(c->fd, FIONREAD, &left), 0);
+    assert_int_equal(left, 0);
+}
+
+/* Until somebody wants the descriptor to wait for, or a step may wait, or is not busy. */
+static void busy_steps_keep_a_connection_out_of_epoll(void **state)
+{
+    struct world *w = *state;
+    struct end e = {0};
+    int peer;
+    struct iw_connection *c = open_one(w, &e, &peer);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(iw_reactor_step(w->reactor, 0), 0);
+    iw_reactor_busy(w->reactor, true);
+    for (int i = 0; i < 66; i++) /* somebody may wait */
+        assert_int_equal(iw_reactor_step(w->reactor, 0), 0);
+    assert_true(in_epoll(w, c->fd));
+
+    step_unwatched(w);
+    assert_false(in_epoll(w, c->fd));
+    assert_int_equal(send(peer, "M", 1, 0), 1);
+    assert_int_equal(iw_reactor_step(w->reactor, 0), 0);
+    expect_taken(c);
+    assert_int_equal(send(peer, "P", 1, 0), 1);
+    struct pollfd reported = {.fd = iw_reactor_fd(w->reactor), .events = POLLIN};
+    assert_true(in_epoll(w, c->fd));
+    assert_int_equal(poll(&reported, 1, LONG), 1);
+
+    step_unwatched(w);
+    assert_false(in_epoll(w, c->fd));
+    assert_int_equal(send(peer, "A", 1, 0), 1);
+    assert_int_equal(iw_reactor_step(w->reactor, LONG), 0); /* finds it */
+    assert_true(in_epoll(w, c->fd));
+    expect_taken(c);
+
+    step_unwatched(w);
+    assert_false(in_epoll(w, c->fd));
+    iw_reactor_busy(w->reactor, false);
+    assert_int_equal(iw_reactor_step(w->reactor, 0), 0);
+    assert_true(in_epoll(w, c->fd));
+
+    /* Not while it waits for more than octets. */
+    step_unwatched(w);
+    iw_connection_hold(c, true);
+    for (int i = 0; i < 66; i++)
+        assert_int_equal(iw_reactor_step(w->reactor, 0), 0);
+    assert_true(in_epoll(w, c->fd));
+    iw_connection_hold(c, false);
+    step_unwatched(w);
+    assert_false(in_epoll(w, c->fd));
+    close(peer);
+    while (e.c != NULL && !c->read_done)
+        assert_int_equal(iw_reactor_step(w->reactor, 0), 0);
+    iw_reactor_busy(w->reactor, false);
+}
+
 static struct timeval waiting(const struct iw_connection *c)
 {
     struct timeval t = {0};
@@ -158,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(busy_steps_leave_epoll_out),
         TEST(steps_that_serve_leave_epoll_out),
+        TEST(busy_steps_keep_a_connection_out_of_epoll),
         TEST(a_wait_has_its_time),
         TEST(no_more_than_the_limit),
     };

@@ -47,6 +47,26 @@ static void posts_of_who_polls_are_gathered(void **state)
     expect_gathering(*state);
 }
 
+/* A poll after the one that has taken the last entry does not look at the socket, unless something
+ * has been posted meanwhile. */
+static void the_next_poll_sends(void **state)
+{
+    struct world *w = *state;
+    struct ibv_sge sge = sge_of(&w->a, 0, 8);
+    struct ibv_send_wr wr = request(IBV_WR_RDMA_WRITE, &sge, &w->b, 0);
+    struct ibv_wc wc;
+    assert_int_equal(post(&w->a, &wr), 0);
+    for (unsigned i = 0; i < POLLS; i++) {
+        assert_int_equal(next_of(&w->a).status, IBV_WC_SUCCESS);
+        const uint64_t before = segments();
+        assert_int_equal(post(&w->a, &wr), 0);
+        const int got = ibv_poll_cq(w->a.cq, 1, &wc);
+        assert_true(got >= 0 && segments() > before);
+        if (got == 1)
+            assert_int_equal(post(&w->a, &wr), 0);
+    }
+}
+
 static void *wait_in_poll(void *context)
 {
     struct rdma_event_channel *channel = context;
@@ -100,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(posts_of_who_polls_are_gathered),
+        TEST(the_next_poll_sends),
         TEST(also_beside_a_thread_in_poll),
         TEST(also_beside_a_thread_that_waits_for_an_event),
     };
