@@ -3,7 +3,7 @@
  * One end under load, for tests that kill ends: sends numbered messages, short and long, as fast as
  * they are taken, takes those of others and compares their octets, and keeps a journal, of which a
  * kill loses nothing that was written. Sends until its standard input ends, or with --count so many,
- * and takes as many as --take says; waits for the fate of each message, and ends with status 0.
+ * and takes as many as --take says; with --answer no more than it has taken. Waits for the fate of each message, and ends with status 0.
  *
  * The journal has records of 16 octets in the byte order of the host: what 1 | error 1 | 0 2 |
  * run 4 | message 8. What: 'S' sent (queued by the library), 'D' delivered, 'U' undelivered, 'T'
@@ -32,7 +32,7 @@ static struct {
     uint32_t run, to, open, outstanding;
     size_t longest;
     uint64_t sent, most, taken, takes;
-    bool counts;
+    bool counts, answers;
     uint8_t table[TABLE + OFFSETS];
 } load = {.journal = -1, .outstanding = 256, .longest = 200000, .most = UINT64_MAX};
 
@@ -144,7 +144,8 @@ static void carry_on(void)
     for (bool done = false; !done || load.open > 0; done = done || is_done()) {
         bool any = false;
         for (int i = 0; i < BATCH && !done && load.to != 0 && load.sent < load.most; i++) {
-            if (load.open >= load.outstanding || !send_next())
+            if (load.open >= load.outstanding || (load.answers && load.sent >= load.taken) ||
+                !send_next())
                 break;
             any = true;
         }
@@ -195,7 +196,7 @@ int main(int argc, char **argv)
         {"journal", required_argument, NULL, 'j'}, {"run", required_argument, NULL, 'r'},
         {"timeout", required_argument, NULL, 'm'}, {"resolver-port", required_argument, NULL, 'p'},
         {"count", required_argument, NULL, 'c'},   {"longest", required_argument, NULL, 'g'},
-        {"take", required_argument, NULL, 'k'},
+        {"take", required_argument, NULL, 'k'},    {"answer", no_argument, NULL, 'w'},
         {NULL, 0, NULL, 0}};
     struct sockaddr_in listen = {.sin_family = AF_INET};
     struct iw_messages_resolver resolver = {.multicast = 1, .interface = "lo"};
@@ -234,6 +235,9 @@ int main(int argc, char **argv)
             load.counts = true;
             load.most = value;
             break;
+        case 'w':
+            load.answers = true;
+            break;
         case 'k':
             load.takes = value;
             break;
@@ -261,7 +265,12 @@ int main(int argc, char **argv)
     printf("at %s:%u\n", host, ntohs(((struct sockaddr_in *)&own)->sin_port));
     fflush(stdout);
     carry_on();
+    struct iw_messages_counts counts;
+    iw_messages_count(load.m, &counts);
     iw_messages_close(load.m);
-    printf("sent %llu, took %llu\n", (unsigned long long)load.sent, (unsigned long long)load.taken);
+    printf("sent %llu, took %llu, written %llu, fetched %llu, repeated %llu, connections %llu\n",
+           (unsigned long long)load.sent, (unsigned long long)load.taken,
+           (unsigned long long)counts.written, (unsigned long long)counts.fetched,
+           (unsigned long long)counts.repeated, (unsigned long long)counts.connected);
     return 0;
 }
