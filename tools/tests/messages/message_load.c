@@ -2,8 +2,9 @@
 /*
  * One end under load, for tests that kill ends: sends numbered messages, short and long, as fast as
  * they are taken, takes those of others and compares their octets, and keeps a journal, of which a
- * kill loses nothing that was written. Sends until its standard input ends, or with --count so many,
- * and takes as many as --take says; with --answer no more than it has taken. Waits for the fate of each message, and ends with status 0.
+ * kill loses nothing that was written. Sends until its standard input ends, or with --count so
+ * many, and takes as many as --take says; with --answer no more than it has taken. Waits for the
+ * fate of each message, and ends with status 0.
  *
  * The journal has records of 16 octets in the byte order of the host: what 1 | error 1 | 0 2 |
  * run 4 | message 8. What: 'S' sent (queued by the library), 'D' delivered, 'U' undelivered, 'T'
@@ -80,7 +81,8 @@ static bool send_next(void)
     memcpy(octets + HEAD, octets_of(load.run, message), length - HEAD);
     const struct iovec piece = {octets, length};
     if (iw_messages_send(load.s, load.to, &piece, 1,
-                         IW_MESSAGES_NOWAIT | IW_MESSAGES_NOTIFY | IW_MESSAGES_GIVE, message) != 0) {
+                         IW_MESSAGES_NOWAIT | IW_MESSAGES_NOTIFY | IW_MESSAGES_GIVE,
+                         message) != 0) {
         if (errno != EAGAIN && errno != ENOMEM)
             fail(strerror(errno));
         iw_messages_free(load.m, octets);
@@ -133,7 +135,8 @@ static bool input_ended(void)
     return poll(&in, 1, 0) > 0 && read(STDIN_FILENO, &octet, 1) <= 0;
 }
 
-/* Whether no more is to be sent: as many as it was started for have been, or its input has ended. */
+/* Whether no more is to be sent: as many as it was started for have been, or its input has ended.
+ */
 static bool is_done(void)
 {
     return load.counts ? load.sent >= load.most && load.taken >= load.takes : input_ended();
@@ -174,8 +177,8 @@ static void place(const char *text)
     if (equal == NULL)
         fail("--at: expected NUMBER=HOST:PORT");
     const struct sockaddr_in at = address_of(equal + 1);
-    if (iw_messages_place(load.m, (uint32_t)strtoul(text, NULL, 10), (const struct sockaddr *)&at) !=
-        0)
+    if (iw_messages_place(load.m, (uint32_t)strtoul(text, NULL, 10),
+                          (const struct sockaddr *)&at) != 0)
         fail(strerror(errno));
 }
 
@@ -190,14 +193,19 @@ static void fill_table(void)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"number", required_argument, NULL, 'n'},  {"to", required_argument, NULL, 't'},
-        {"listen", required_argument, NULL, 'l'},  {"at", required_argument, NULL, 'a'},
-        {"journal", required_argument, NULL, 'j'}, {"run", required_argument, NULL, 'r'},
-        {"timeout", required_argument, NULL, 'm'}, {"resolver-port", required_argument, NULL, 'p'},
-        {"count", required_argument, NULL, 'c'},   {"longest", required_argument, NULL, 'g'},
-        {"take", required_argument, NULL, 'k'},    {"answer", no_argument, NULL, 'w'},
-        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"number", required_argument, NULL, 'n'},
+                                            {"to", required_argument, NULL, 't'},
+                                            {"listen", required_argument, NULL, 'l'},
+                                            {"at", required_argument, NULL, 'a'},
+                                            {"journal", required_argument, NULL, 'j'},
+                                            {"run", required_argument, NULL, 'r'},
+                                            {"timeout", required_argument, NULL, 'm'},
+                                            {"resolver-port", required_argument, NULL, 'p'},
+                                            {"count", required_argument, NULL, 'c'},
+                                            {"longest", required_argument, NULL, 'g'},
+                                            {"take", required_argument, NULL, 'k'},
+                                            {"answer", no_argument, NULL, 'w'},
+                                            {NULL, 0, NULL, 0}};
     struct sockaddr_in listen = {.sin_family = AF_INET};
     struct iw_messages_resolver resolver = {.multicast = 1, .interface = "lo"};
     struct iw_messages_config config = {.listen = (const struct sockaddr *)&listen};
