@@ -13,6 +13,7 @@ import os
 import random
 import re
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -225,6 +226,46 @@ class Peer:
 def listening(program, *options, host="127.0.0.1", **more):
     """iwarp-peer on a port that the system chooses."""
     return Peer(program, "listen", f"{host}:0", *options, **more)
+
+
+# ---- what killed programs may leave ----
+
+TIME_WAIT = "06"  # a state of /proc/net/tcp
+
+
+def tcp_states(*ports):
+    """The states of this host's TCP sockets that have one of these ports at either end."""
+    states = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(table, encoding="ascii") as file:
+            rows = [line.split() for line in file.readlines()[1:]]
+        states += [row[3] for row in rows if {int(end.rsplit(":", 1)[1], 16) for end in row[1:3]} & set(ports)]
+    return states
+
+
+def end_groups(processes):
+    """Ends process groups by SIGKILL. Returns the command lines of those that were still there."""
+    found = []
+    for process in processes:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+            found.append(process.args)
+        except ProcessLookupError:
+            pass
+        process.wait()
+    return found
+
+
+class LeftFiles:
+    """The files of this project in folders of shared memory and temporary files: none may be added while a test runs."""
+    FOLDERS = ("/dev/shm", "/run", "/var/tmp")
+
+    def __init__(self):
+        self.before = {folder: set(os.listdir(folder)) for folder in self.FOLDERS if os.path.isdir(folder)}
+
+    def check(self):
+        for folder, names in self.before.items():
+            equal(f"left in {folder}", [name for name in set(os.listdir(folder)) - names if "iwarp" in name or "rdma" in name], [])
 
 
 # ---- memory ----

@@ -58,9 +58,9 @@ static void leave(struct iw_pool *p, struct iw_buffer *b)
     p->count--;
 }
 
-int iw_pool_open(struct iw_pool *p, struct ibv_pd *pd, size_t most)
+int iw_pool_open(struct iw_pool *p, struct ibv_pd *pd, size_t most, size_t lockable)
 {
-    *p = (struct iw_pool){.pd = pd, .most = most};
+    *p = (struct iw_pool){.pd = pd, .most = most, .lockable = lockable};
     if (!grow(p)) {
         errno = ENOMEM;
         return -1;
@@ -69,11 +69,27 @@ int iw_pool_open(struct iw_pool *p, struct ibv_pd *pd, size_t most)
     return 0;
 }
 
+static void forget_region(struct iw_buffer *b)
+{
+    if (b->mr != NULL)
+        ibv_dereg_mr(b->mr);
+    b->mr = NULL;
+}
+
+static void withdraw(struct iw_pool *p, struct iw_buffer *b)
+{
+    if (b->offered == NULL)
+        return;
+    ibv_dereg_mr(b->offered);
+    b->offered = NULL;
+    p->offered[b->use] -= b->offered_octets;
+}
+
 static void unmap(struct iw_pool *p, struct iw_buffer *b)
 {
     leave(p, b);
-    iw_pool_withdraw(b);
-    ibv_dereg_mr(b->mr);
+    withdraw(p, b);
+    forget_region(b);
     munmap(b->data, b->whole);
     p->octets -= b->whole;
     free(b);
@@ -122,14 +138,28 @@ static bool fits(struct iw_pool *p, size_t need)
     return need <= p->most && p->octets <= p->most - need;
 }
 
+/* Registers memory; if it must not be locked, without that of free buffers. */
+static struct ibv_mr *region(struct iw_pool *p, void *memory, size_t length, unsigned rights)
+{
+    struct ibv_mr *mr = ibv_reg_mr(p->pd, memory, length, rights);
+    if (mr != NULL)
+        return mr;
+    for (unsigned size = 1; size < IW_POOL_SIZES; size++)
+        for (struct iw_buffer *b = p->free[size]; b != NULL; b = b->next)
+            forget_region(b);
+    return ibv_reg_mr(p->pd, memory, length, rights);
+}
+
 static bool add_slab(struct iw_pool *p)
 {
     const size_t octets = (size_t)IW_POOL_SLAB * SLOT;
+    if (p->lockable / 2 < p->slab_octets + octets)
+        return false;
     struct iw_slab *s = fits(p, octets) ? calloc(1, sizeof(*s)) : NULL;
     if (s == NULL)
         return false;
     s->memory = aligned_alloc(64, octets);
-    s->mr = s->memory != NULL ? ibv_reg_mr(p->pd, s->memory, octets, IBV_ACCESS_LOCAL_WRITE) : NULL;
+    s->mr = s->memory != NULL ? region(p, s->memory, octets, IBV_ACCESS_LOCAL_WRITE) : NULL;
     if (s->mr == NULL) {
         free(s->memory);
         free(s);
@@ -137,6 +167,7 @@ static bool add_slab(struct iw_pool *p)
     }
     memset(s->memory, 0, octets); // no octet that was never written leaves with a message
     p->octets += octets;
+    p->slab_octets += octets;
     s->next = p->slabs;
     p->slabs = s;
     for (size_t i = 0; i < IW_POOL_SLAB; i++) {
@@ -165,12 +196,6 @@ static bool add_large(struct iw_pool *p, unsigned size, size_t room)
     }
     if (whole >= HUGE_PAGE)
         madvise(memory, whole, MADV_HUGEPAGE);
-    b->mr = ibv_reg_mr(p->pd, memory, whole, IBV_ACCESS_LOCAL_WRITE);
-    if (b->mr == NULL) {
-        munmap(memory, whole);
-        free(b);
-        return false;
-    }
     b->data = memory;
     b->room = room;
     b->whole = whole;
@@ -207,8 +232,10 @@ void iw_pool_put(struct iw_pool *p, struct iw_buffer *b)
 {
     if (b == NULL)
         return;
-    iw_pool_withdraw(b);
     pthread_mutex_lock(&p->mutex);
+    withdraw(p, b);
+    if (b->size > 0 && p->lockable != SIZE_MAX)
+        forget_region(b); // its next user may have it wait in a queue
     b->lent_out = false;
     b->next = p->free[b->size];
     p->free[b->size] = b;
@@ -227,16 +254,64 @@ struct iw_buffer *iw_pool_find(struct iw_pool *p, const void *data)
     return b;
 }
 
-int iw_pool_offer(struct iw_pool *p, struct iw_buffer *b, size_t length, unsigned rights)
+int iw_pool_register(struct iw_pool *p, struct iw_buffer *b)
 {
-    iw_pool_withdraw(b);
-    b->offered = ibv_reg_mr(p->pd, b->data, length, rights);
+    if (b->mr != NULL)
+        return 0;
+    pthread_mutex_lock(&p->mutex);
+    b->mr = region(p, b->data, b->whole, IBV_ACCESS_LOCAL_WRITE);
+    pthread_mutex_unlock(&p->mutex);
+    return b->mr != NULL ? 0 : -1;
+}
+
+size_t iw_pool_longest(const struct iw_pool *p)
+{
+    return p->lockable == SIZE_MAX ? SIZE_MAX : p->lockable / 8;
+}
+
+static bool has_share(const struct iw_pool *p, enum iw_pool_use use, size_t length)
+{
+    if (use == IW_POOL_FETCHED || (use == IW_POOL_ANNOUNCED && p->offered[use] == 0))
+        return true;
+    return length <= iw_pool_longest(p) && p->offered[use] <= iw_pool_longest(p) - length;
+}
+
+bool iw_pool_has_share(struct iw_pool *p, enum iw_pool_use use, size_t length)
+{
+    pthread_mutex_lock(&p->mutex);
+    const bool has = has_share(p, use, length);
+    pthread_mutex_unlock(&p->mutex);
+    return has;
+}
+
+/* iWARP places Read Responses by the rights of a peer's Write (RFC 5040 §5.2). */
+static const unsigned rights[IW_POOL_USES] = {
+    [IW_POOL_ANNOUNCED] = IBV_ACCESS_REMOTE_READ,
+    [IW_POOL_FETCHED] = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+    [IW_POOL_LENT] = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+};
+
+int iw_pool_offer(struct iw_pool *p, struct iw_buffer *b, size_t length, enum iw_pool_use use)
+{
+    pthread_mutex_lock(&p->mutex);
+    withdraw(p, b);
+    b->offered = ibv_reg_mr(p->pd, b->data, length, rights[use]);
+    if (b->offered == NULL) {
+        forget_region(b);
+        b->offered = region(p, b->data, length, rights[use]);
+    }
+    if (b->offered != NULL) {
+        b->use = use;
+        b->offered_octets = length;
+        p->offered[use] += length;
+    }
+    pthread_mutex_unlock(&p->mutex);
     return b->offered != NULL ? 0 : -1;
 }
 
-void iw_pool_withdraw(struct iw_buffer *b)
+void iw_pool_withdraw(struct iw_pool *p, struct iw_buffer *b)
 {
-    if (b->offered != NULL)
-        ibv_dereg_mr(b->offered);
-    b->offered = NULL;
+    pthread_mutex_lock(&p->mutex);
+    withdraw(p, b);
+    pthread_mutex_unlock(&p->mutex);
 }

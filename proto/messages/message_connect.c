@@ -61,15 +61,21 @@ static uint16_t port_of(const struct sockaddr_storage *a)
                                     : ntohs(((const struct sockaddr_in *)a)->sin_port);
 }
 
+/* Octets of the longest message that this end takes. */
+static size_t longest(const struct iw_messages *m)
+{
+    const size_t most =
+        m->pool.most / 2 < IW_MESSAGES_LONG ? m->pool.most / 2 : IW_MESSAGES_LONG;
+    return most < iw_pool_longest(&m->pool) ? most : iw_pool_longest(&m->pool);
+}
+
 static void greet(struct iw_link *link, struct rdma_conn_param *how,
                   uint8_t octets[static IW_MESSAGE_GREETING])
 {
     const struct iw_messages *m = link->m;
-    const size_t longest =
-        m->pool.most / 2 < IW_MESSAGES_LONG ? m->pool.most / 2 : IW_MESSAGES_LONG;
     iw_message_put_greeting(&(struct iw_message_greeting){.instance = m->instance,
                                                           .grants = link->granted,
-                                                          .longest = (uint32_t)longest,
+                                                          .longest = (uint32_t)longest(m),
                                                           .port = port_of(&m->address)},
                             octets);
     link->stated = link->granted;

@@ -8,12 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "messages/message_internal.h"
 
-enum { BACKLOG = 128, READS = 16, CLOSE_NS = 1000000000 };
+enum {
+    BACKLOG = 128,
+    READS = 16,
+    CLOSE_NS = 1000000000,
+    LOCKED_MOST = 256 << 20 /* a limit of locked memory that matters is not higher */
+};
 
 struct complaint {
     char *error;
@@ -52,6 +59,24 @@ static bool listen_at(struct iw_messages *m, const struct sockaddr *where,
     return true;
 }
 
+/* How much memory may be registered. The limit holds for most devices of the kernel, for siw even
+ * if the process is privileged, and for none of those that need no kernel: so it is tried. */
+static size_t find_lockable(struct ibv_pd *pd)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur > LOCKED_MOST)
+        return SIZE_MAX;
+    const size_t length = (size_t)limit.rlim_cur + (size_t)sysconf(_SC_PAGESIZE);
+    void *memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return SIZE_MAX;
+    struct ibv_mr *mr = ibv_reg_mr(pd, memory, length, IBV_ACCESS_LOCAL_WRITE);
+    if (mr != NULL)
+        ibv_dereg_mr(mr);
+    munmap(memory, length);
+    return mr != NULL ? SIZE_MAX : (size_t)limit.rlim_cur;
+}
+
 static bool open_device(struct iw_messages *m, const struct complaint *c)
 {
     struct ibv_context *verbs = m->listener->verbs;
@@ -74,7 +99,9 @@ static bool open_device(struct iw_messages *m, const struct complaint *c)
     m->pd = ibv_alloc_pd(verbs);
     m->completions = m->pd != NULL ? ibv_create_comp_channel(verbs) : NULL;
     m->cq = m->completions != NULL ? ibv_create_cq(verbs, entries, NULL, m->completions, 0) : NULL;
-    return m->cq != NULL || complain(c, errno, "completion queue");
+    if (m->cq == NULL)
+        return complain(c, errno, "completion queue");
+    return true;
 }
 
 static bool no_wait(int fd)
@@ -129,7 +156,7 @@ static bool begin(struct iw_messages *m, const struct iw_messages_config *config
     if (!no_wait(m->channel->fd) || !no_wait(m->completions->fd))
         return complain(c, errno, "fcntl");
     const size_t most = config->pool_octets > 0 ? config->pool_octets : (size_t)1 << 30;
-    if (iw_pool_open(&m->pool, m->pd, most) != 0)
+    if (iw_pool_open(&m->pool, m->pd, most, find_lockable(m->pd)) != 0)
         return complain(c, errno, "pool");
     for (size_t i = 0; i < config->place_count; i++)
         if (iw_messages_place(m, config->places[i].number,

@@ -52,6 +52,23 @@ static bool write_pieces(struct iw_link *link, struct iw_outgoing *o, const stru
     return true;
 }
 
+/* Offers the pieces, all or none. */
+static bool announce(struct iw_pool *pool, struct iw_outgoing *o)
+{
+    // A message that is announced again, on another connection, may be being read.
+    if (o->pieces[0]->offered != NULL)
+        return true;
+    if (!iw_pool_has_share(pool, IW_POOL_ANNOUNCED, o->length))
+        return false;
+    for (unsigned i = 0; i < o->count; i++)
+        if (iw_pool_offer(pool, o->pieces[i], o->lengths[i], IW_POOL_ANNOUNCED) != 0) {
+            while (i-- > 0)
+                iw_pool_withdraw(pool, o->pieces[i]);
+            return false;
+        }
+    return true;
+}
+
 bool iw_long_send(struct iw_link *link, struct iw_outgoing *o, struct iw_message_header *h)
 {
     unsigned needed = 1 + IW_LINK_RESERVE;
@@ -61,6 +78,9 @@ bool iw_long_send(struct iw_link *link, struct iw_outgoing *o, struct iw_message
     if (loan != NULL) {
         if (link->sends + needed > IW_LINK_SENDS)
             return false;
+        for (unsigned i = 0; i < o->count; i++)
+            if (iw_pool_register(&link->m->pool, o->pieces[i]) != 0)
+                return false;
         const struct iw_loan used = *loan;
         *loan = (struct iw_loan){0};
         h->type = IW_MESSAGE_WRITTEN;
@@ -69,12 +89,10 @@ bool iw_long_send(struct iw_link *link, struct iw_outgoing *o, struct iw_message
     }
     h->type = IW_MESSAGE_ANNOUNCE;
     h->count = (uint8_t)o->count;
+    if (!announce(&link->m->pool, o))
+        return false;
     for (unsigned i = 0; i < o->count; i++) {
-        struct iw_buffer *b = o->pieces[i];
-        // One that is announced again, on another connection, may be being read.
-        if (b->offered == NULL &&
-            iw_pool_offer(&link->m->pool, b, o->lengths[i], IBV_ACCESS_REMOTE_READ) != 0)
-            return false;
+        const struct iw_buffer *b = o->pieces[i];
         iw_message_put_piece(
             &(struct iw_message_piece){(uintptr_t)b->data, b->offered->rkey, o->lengths[i]},
             o->frame->data + i * IW_MESSAGE_PIECE);
@@ -110,9 +128,7 @@ static bool fetch(struct iw_messages *m, struct iw_incoming *in)
         return false;
     struct iw_buffer *b =
         iw_pool_get(&m->pool, in->length > IW_POOL_SMALL ? in->length : IW_POOL_SMALL + 1);
-    // iWARP places Read Responses by the rights of a peer's Write (RFC 5040 §5.2).
-    if (b == NULL || iw_pool_offer(&m->pool, b, in->length,
-                                   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE) != 0) {
+    if (b == NULL || iw_pool_offer(&m->pool, b, in->length, IW_POOL_FETCHED) != 0) {
         iw_pool_put(&m->pool, b);
         return false;
     }
@@ -165,7 +181,7 @@ void iw_long_read(struct iw_incoming *in, bool ok)
     }
     if (in->failed) // the link ends, and takes it out
         return;
-    iw_pool_withdraw(in->buffer);
+    iw_pool_withdraw(&m->pool, in->buffer);
     in->complete = true;
     m->counts.fetched++;
     struct iw_peer *p = in->peer;
@@ -181,7 +197,7 @@ struct iw_buffer *iw_long_written(struct iw_link *link, const struct iw_message_
             continue;
         struct iw_buffer *b = l->buffer;
         *l = (struct iw_loan){0};
-        iw_pool_withdraw(b);
+        iw_pool_withdraw(&link->m->pool, b);
         return b;
     }
     return NULL;
@@ -195,8 +211,8 @@ void iw_long_lend(struct iw_messages *m, struct iw_buffer *b)
     for (unsigned i = 0; link != NULL && i < IW_LINK_LOANS; i++)
         if (link->lent[i].buffer == NULL)
             place = &link->lent[i];
-    if (place == NULL || iw_pool_offer(&m->pool, b, b->room,
-                                       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE) != 0) {
+    if (place == NULL || !iw_pool_has_share(&m->pool, IW_POOL_LENT, b->room) ||
+        iw_pool_offer(&m->pool, b, b->room, IW_POOL_LENT) != 0) {
         iw_pool_put(&m->pool, b);
         return;
     }

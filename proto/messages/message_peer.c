@@ -459,8 +459,10 @@ void iw_peer_tick(struct iw_messages *m, uint64_t now)
             struct iw_peer *next = p->chain;
             if (p->link != NULL && p->owed > 0 && p->link->state == IW_LINK_UP && !p->link->ending)
                 iw_link_control(p->link, IW_MESSAGE_STATE, 0, NULL, NULL);
-            if (p->link != NULL)
+            if (p->link != NULL) { // memory to register may be there again
                 iw_long_fetch(m, p);
+                iw_peer_pump(m, p);
+            }
             if (p->link == NULL && !p->dead &&
                 !(TAILQ_EMPTY(&p->window) && TAILQ_EMPTY(&p->waiting)))
                 reconnect(m, p, now);

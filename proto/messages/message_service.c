@@ -265,6 +265,10 @@ int iw_messages_send(struct iw_service *from, uint32_t to, const struct iovec *p
         }
         length += pieces[i].iov_len;
     }
+    if (length > IW_MESSAGES_SHORT && length > iw_pool_longest(&m->pool)) {
+        errno = EMSGSIZE;
+        return -1;
+    }
     struct iw_outgoing *o = calloc(1, sizeof(*o));
     if (o == NULL)
         return -1;

@@ -148,7 +148,7 @@ void iw_messages_return(struct iw_messages *m, void *buffer);
  * call returns when the message is queued, and waits only while IW_MESSAGES_QUEUE others are, or
  * for memory.
  * Errors: EINVAL (number 0, too many pieces, a piece of IW_MESSAGES_GIVE that is no buffer of the
- * pool), EMSGSIZE, ENOMEM, EAGAIN. */
+ * pool), EMSGSIZE (also: longer than an eighth of what may be locked), ENOMEM, EAGAIN. */
 int iw_messages_send(struct iw_service *from, uint32_t to, const struct iovec *pieces, size_t count,
                      unsigned flags, uint64_t tag);
 

@@ -10,7 +10,6 @@ and processes, and at the end for files in the folders of temporary files and sh
 import collections
 import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,16 +21,8 @@ import harness  # noqa: E402
 import matrix  # noqa: E402
 
 LIMIT = 120  # s; a guard
-TIME_WAIT = "06"
-FOLDERS = ("/dev/shm", "/run", "/var/tmp")
 WAYS = ("blocking", "poll", "select", "epoll", "edge", "quiet", "switched")
 ALIKE = ("end", "ECONNRESET", "EPIPE", "ENOTCONN", "ETIMEDOUT", "ECONNABORTED", "EREMOTEIO")  # how a connection may end whose other end has died
-
-
-def sockets(port):
-    """The states of the sockets of a port, at either end."""
-    fields = [line.split() for line in matrix.sockets()]
-    return [row[3] for row in fields if port in (int(row[1].rsplit(":", 1)[1], 16), int(row[2].rsplit(":", 1)[1], 16))]
 
 
 def require(holds, what, *seen):
@@ -98,19 +89,13 @@ class Pair:
         require(other.returncode == 0, f"no octet is wrong: {when}", text)
         ended = text.split()[-1]
         require(ended in ALIKE or "not connected" in text, f"a connection ends as one of TCP: {when}", text)
-        await_true("all connections are gone", lambda: not set(sockets(self.port)) - {TIME_WAIT})
+        await_true("all connections are gone", lambda: not set(harness.tcp_states(self.port)) - {harness.TIME_WAIT})
         return ended if text.startswith("connected") else f"not connected ({ended})", took
 
     def left(self):
         """The processes of both ends that are still there."""
-        found = []
+        found = harness.end_groups(self.begun)
         for process in self.begun:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-                found.append(process.args)
-            except ProcessLookupError:
-                pass
-            process.wait()
             os.unlink(process.output)
         return found
 
@@ -121,7 +106,7 @@ def main(run, times="200", seed=None, seconds="60"):
     chance = random.Random(seed)
     run = run if run == "tcp" else os.path.abspath(run)
     ways = WAYS[:-1] if run == "tcp" else WAYS
-    before = {folder: set(os.listdir(folder)) for folder in FOLDERS if os.path.isdir(folder)}
+    files = harness.LeftFiles()
     ends, slowest = collections.Counter(), 0.0
     with tempfile.TemporaryDirectory() as temporary:
         for i in range(int(times)):
@@ -134,9 +119,7 @@ def main(run, times="200", seed=None, seconds="60"):
             slowest = max(slowest, took)
             harness.equal("processes left", left, [])
         harness.equal("temporary files", os.listdir(temporary), [])
-    for folder, names in before.items():
-        mine = [name for name in set(os.listdir(folder)) - names if "iwarp" in name or "rdma" in name]
-        harness.equal(f"left in {folder}", mine, [])
+    files.check()
     print(", ".join(f"{count} {ended}" for ended, count in ends.most_common()))
     harness.conclude(f"{times} kills, the slowest end {slowest:.2f} s after its peer")
 

@@ -19,18 +19,7 @@ import harness
 import matrix
 
 LIMIT = 60  # s; a guard
-LISTEN, TIME_WAIT = "0A", "06"
-FOLDERS = ("/dev/shm", "/run", "/var/tmp")
-
-
-def sockets(port):
-    """The states of the sockets of a local port."""
-    states = []
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with open(table, encoding="ascii") as f:
-            rows = [line.split() for line in f.readlines()[1:]]
-        states += [row[3] for row in rows if int(row[1].rsplit(":", 1)[1], 16) == port]
-    return states
+LISTEN = "0A"
 
 
 def await_true(what, holds):
@@ -56,7 +45,7 @@ class Ends:
     def serve_next(self, server):
         """After its client was killed: the server ends, or waits for a client still and serves it."""
         await_true("the server closes the connection",
-                   lambda: server.poll() is not None or not set(sockets(self.port)) - {LISTEN, TIME_WAIT})
+                   lambda: server.poll() is not None or not set(harness.tcp_states(self.port)) - {LISTEN, harness.TIME_WAIT})
         if server.poll() is None and self.begin("-c", 3).wait(LIMIT) == 0:
             harness.equal("the server of the next client", server.wait(LIMIT), 0)
         await_true("the server ends", lambda: server.poll() is not None)
@@ -73,18 +62,7 @@ class Ends:
         else:
             client.wait()
             self.serve_next(server)
-        await_true("all connections are gone", lambda: not set(sockets(self.port)) - {TIME_WAIT})
-
-    def left(self):
-        """The processes of both ends that are still there."""
-        found = []
-        for process in self.begun:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-                found.append(process.args)
-            except ProcessLookupError:
-                pass
-        return found
+        await_true("all connections are gone", lambda: not set(harness.tcp_states(self.port)) - {harness.TIME_WAIT})
 
 
 def main(run, times="100", seed=None):
@@ -93,19 +71,17 @@ def main(run, times="100", seed=None):
     seed = int(seed) if seed is not None else random.randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    before = {folder: set(os.listdir(folder)) for folder in FOLDERS if os.path.isdir(folder)}
+    files = harness.LeftFiles()
     with tempfile.TemporaryDirectory() as temporary:
         for _ in range(int(times)):
             ends = Ends(os.path.abspath(run), dict(os.environ, TMPDIR=temporary))
             try:
                 ends.kill_one(chance.choice(("server", "client")), chance.uniform(0, 0.3))
             finally:
-                left = ends.left()
+                left = harness.end_groups(ends.begun)
             harness.equal("processes left", left, [])
         harness.equal("temporary files", os.listdir(temporary), [])
-    for folder, names in before.items():
-        mine = [name for name in set(os.listdir(folder)) - names if "iwarp" in name or "rdma" in name]
-        harness.equal(f"left in {folder}", mine, [])
+    files.check()
     harness.conclude()
 
 
