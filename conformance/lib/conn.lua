@@ -539,6 +539,16 @@ function Conn:read(buffer, offset, size)
   return item.payload
 end
 
+-- Checks that an RDMA Read at `offset` (0) returns these octets, which the station wrote there.
+function Conn:expect_read(buffer, text, offset)
+  local got = self:read(buffer, offset, #text)
+  local at = octets.difference(text, got)
+  if not at then return end
+  self.t:fail(("octet %d of the RDMA Read is another one than the Write placed"):format(at), {
+    how = "misplaced", expected = octets.show(text:sub(at + 1), 16), actual = octets.show(got:sub(at + 1), 16),
+  })
+end
+
 -- Another connection to where this one leads; nil if there is none.
 function Conn:once_more()
   local raw = self.port and iw.connect(self.t.peer.host, self.port)

@@ -153,7 +153,7 @@ return family {
         slow:release(part)
         local other = t:session {}
         other:send(write { to = buf, offset = 16, payload = bytes(16, part) })
-        t:check(other:read(buf, 16, 16) == bytes(16, part), "the RDMA Read returned other octets than the Write placed")
+        other:expect_read(buf, bytes(16, part), 16)
         t:expect_contents(buf, bytes(16, part), { offset = 16 })
         mpa.leaves(other)
       end

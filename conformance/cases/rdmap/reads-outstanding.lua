@@ -77,8 +77,7 @@ return family {
           conn:send(read_request { source = buf, size = 64, sink_stag = 5, sink_to = i })
         end)
         local item = conn:expect(read_response { stag = 5, to = i })
-        t:check(item.payload == bytes(64, i), "the target's Read Response does not show the Write before it",
-          { expected = show(bytes(64, i), 32), actual = show(item.payload, 32) })
+        t:expect_after_write(item, buf, bytes(64, i), "RDMAP-5.5-07")
       end
     end,
   },

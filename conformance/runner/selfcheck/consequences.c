@@ -43,6 +43,11 @@ static const struct consequence consequences[] = {
      "(RFC 5041 §7.1)"},
     {"ignore=*", NO_TERMINATE,
      "the Terminate Message is sent at the earliest possible opportunity (RFC 5040 §7.1)"},
+    /* It has not ended the stream: where that is not the only right reaction, what follows is due an
+     * answer. */
+    {"botch=*=silent", "RDMAP-5.2.1-12 EXT-5.2.1-19",
+     "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
+     "RDMA Read Response Message (RFC 5040 §5.2.1)"},
     /* It answers what it should not have taken. */
     {"ignore=*", "MPA-7.1.2-15 RDMAP-5.2-01 RDMAP-5.2.2-07 EXT-5.2.2-0[19]",
      "it MUST cease placing the remainder of the DDP Segment and report the error(s) to the ULP "
@@ -82,6 +87,9 @@ static const struct consequence consequences[] = {
      "A value of zero indicates that there is no Private Data field present at all (RFC 5044 "
      "§7.1.1)"},
     {"overstrict=mpa-mulpdu", "DDP-5.2-05",
+     "At the Data Sink, the DDP layer MUST Place the ULP Payload contained in all valid incoming "
+     "DDP Segments associated with a DDP Message into the ULP Buffer (RFC 5041 §5.2)"},
+    {"overstrict=mpa-responder-early", "DDP-5.2-05",
      "At the Data Sink, the DDP layer MUST Place the ULP Payload contained in all valid incoming "
      "DDP Segments associated with a DDP Message into the ULP Buffer (RFC 5041 §5.2)"},
     {"overstrict=rdmap-read-*", "RDMAP-5.2.1-12",
