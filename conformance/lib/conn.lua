@@ -343,7 +343,7 @@ end
 
 -- Where nothing comes: fails because of the segments of a message that has not ended, if they are all of an expected one.
 local function unfinished(conn, patterns)
-  local part = conn:partial()
+  local part = not iw.flooded() and conn:partial()
   for _, pattern in ipairs(part and patterns or {}) do
     local list = pattern:differences(part)
     if list and (#list == 0 or #list == 1 and list[1] == "l") then

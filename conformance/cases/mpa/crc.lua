@@ -140,6 +140,7 @@ return family {
       if item and item.op then conn:expect_close {} end
       t:expect_no_completion(posted)
       t:expect_unchanged(posted.memory)
+      t:expect_unchanged(buf, { except = { 32, 32 }, rule = "MPA-4.4-17" })
       t:expect_unchanged(buf)
     end,
   },
