@@ -345,6 +345,23 @@ function Agent:expect_contents(buffer, text, options)
   buffer.content = wanted
 end
 
+-- Checks that a Read Response has the octets of the Write before its Read. Where each octet is of that Write or what the place held
+-- before, the target has read too early, against `rule`; others it has placed elsewhere.
+function Agent:expect_after_write(item, buffer, text, rule)
+  local old, got = buffer.content:sub(buffer.guard + 1, buffer.guard + #text), item.payload
+  local early = #got == #text
+  for i = 1, early and #text or 0 do
+    local octet = got:byte(i)
+    early = early and (octet == text:byte(i) or octet == old:byte(i))
+  end
+  self:check(got == text, early and "the target answered the Read with octets from before the Write"
+    or "the target answered the Read with other octets than the Write placed", {
+    rule = early and rule or "DDP-5.2-05", how = not early and "misplaced" or nil,
+    expected = octets.show(text, 16), actual = octets.show(got, 16), item = item,
+  })
+  buffer.content = buffer.content:sub(1, buffer.guard) .. text .. buffer.content:sub(buffer.guard + #text + 1)
+end
+
 -- ---- work ----
 
 local RECEIVE = strict.set("conn memory offset length sge")

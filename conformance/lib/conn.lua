@@ -343,7 +343,7 @@ end
 
 -- Where nothing comes: fails because of the segments of a message that has not ended, if they are all of an expected one.
 local function unfinished(conn, patterns)
-  local part = conn:partial()
+  local part = not iw.flooded() and conn:partial()
   for _, pattern in ipairs(part and patterns or {}) do
     local list = pattern:differences(part)
     if list and (#list == 0 or #list == 1 and list[1] == "l") then
@@ -537,6 +537,16 @@ function Conn:read(buffer, offset, size)
   end
   self.t.asked = self
   return item.payload
+end
+
+-- Checks that an RDMA Read at `offset` (0) returns these octets, which the station wrote there.
+function Conn:expect_read(buffer, text, offset)
+  local got = self:read(buffer, offset, #text)
+  local at = octets.difference(text, got)
+  if not at then return end
+  self.t:fail(("octet %d of the RDMA Read is another one than the Write placed"):format(at), {
+    how = "misplaced", expected = octets.show(text:sub(at + 1), 16), actual = octets.show(got:sub(at + 1), 16),
+  })
 end
 
 -- Another connection to where this one leads; nil if there is none.

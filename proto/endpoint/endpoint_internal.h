@@ -143,6 +143,7 @@ struct iw_endpoint {
     } rx_last[4];             /* Sends, Writes, Read Responses, none */
     struct iw_fault deferred; /* a fault whose botched reaction comes after the placement */
     struct iw_fault late;     /* one whose botched reaction comes after a response */
+    uint32_t late_length;     /* of its ULPDU */
 
     /* sending */
     struct iw_framer framer;

@@ -237,8 +237,10 @@ void iw_ep_rx_request(struct iw_endpoint *ep, const struct segment *s, struct iw
         return;
     read.header = s->header;
     read.late = ep->deferred.check != IW_CHECK_NONE;
-    if (read.late && ep->late.check == IW_CHECK_NONE)
+    if (read.late && ep->late.check == IW_CHECK_NONE) {
         ep->late = ep->deferred;
+        ep->late_length = s->fpdu->length;
+    }
     ep->reads_in[ep->reads_in_tail++ % ep->reads_in_room] = read;
     ep->deferred.check = IW_CHECK_NONE;
 }

@@ -215,7 +215,7 @@ static void finish_response(struct batch *b, struct iw_read_in *read)
     ep->sending = IW_SENDING_NOTHING;
     if (read->late)
         iw_ep_fault(ep, ep->late, &read->header, read->is_atomic ? NULL : &read->request,
-                    request_length(read));
+                    ep->late_length);
 }
 
 static void emit_atomic_response(struct batch *b, uint32_t request_id, uint64_t original)

@@ -25,7 +25,7 @@ local function both_ways(t, conn)
   local buf = t:memory { length = 3000, remote = "read write" }
   for i, segment in ipairs { 1400, 333 } do
     conn:send(write { to = buf, payload = bytes(3000, i) }, { segments = segment })
-    t:check(conn:read(buf) == bytes(3000, i), "the RDMA Read returned other octets than the Write placed")
+    conn:expect_read(buf, bytes(3000, i))
   end
   t:post { op = "send", payload = bytes(1500) }
   conn:expect(send { payload = bytes(1500) })
@@ -163,7 +163,7 @@ return family {
         local buf = t:memory { length = 1000, remote = "read write" }
         for i = 1, 9 do
           conn:send(write { to = buf, payload = bytes(1000, i) }, { segments = 1000 })
-          t:check(conn:read(buf) == bytes(1000, i), "the RDMA Read returned other octets than the Write placed")
+          conn:expect_read(buf, bytes(1000, i))
         end
         t:expect_contents(buf, bytes(1000, 9))
         mpa.align(conn, 0)
@@ -196,7 +196,7 @@ return family {
         if not places[mpa.position(conn) % 512] then
           places[mpa.position(conn) % 512], count = true, count + 1
         end
-        t:check(conn:read(buf, 0, size) == bytes(size, size & 0xff), ("after %d octets the RDMA Read returned wrong ones"):format(sent))
+        conn:expect_read(buf, bytes(size, size & 0xff))
         sent = sent + size
       end
       t:check(count == 127, "the station did not reach every place of a Marker",

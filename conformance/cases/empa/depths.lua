@@ -290,7 +290,10 @@ return family {
         if asked.a then mpa.answer_rtr(conn, item) end
         local reads = math.min(ord, 1000)
         conn:together(function()
-          for i = 1, reads do conn:send(read_request { size = 0, sink_stag = 1, sink_to = i }) end
+          for i = 1, reads do
+            local above = i > asked.ird -- a refusal of such a Read is the lack of IRD, not a queue without buffers
+            conn:send(read_request { size = 0, sink_stag = 1, sink_to = i, broken = above, comment = above and "above the Request's IRD" or nil })
+          end
         end)
         for i = 1, reads do conn:expect(read_response { to = i, payload = "" }) end
       end,

@@ -34,7 +34,7 @@ return case {
     t:note(("the target served %d connections and refused %d"):format(served, refused))
     -- The number depends on the target's other work at that time.
     t:observe("refused", codes.terminate and "2/0/05" or codes.close and "closed" or "none")
-    t:check(served > 0, "the target served no connection at all")
+    t:check(served > 0, "the target served no connection at all", { rule = "MPA-6-05" })
     t.negative = refused > 0
   end,
 }

@@ -110,7 +110,7 @@ return family {
         conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
       end)
       local item = conn:expect(terminate { rdmap = "protection" }, terminate {}, closed(),
-        read_response { stag = 7, to = 7, payload = "" })
+        read_response { stag = 7, to = 7, payload = "" }, { silent = "RDMAP-5.2.1-12" })
       if item.op == "read-response" then
         t:observe("answer", "taken")
         for _, handle in ipairs(handles) do t:completion(handle, { length = SIZE }) end

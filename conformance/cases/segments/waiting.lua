@@ -30,8 +30,7 @@ return family {
         conn:expect_nothing()
         parts:send(one.late)
         local item = conn:expect(read_response { stag = 7, to = 1 })
-        t:check(item.payload == bytes(3000), "the target answered the Read with octets from before the Write",
-          { rule = "RDMAP-5.5-14", expected = show(bytes(3000), 16), actual = show(item.payload, 16), item = item })
+        t:expect_after_write(item, buf, bytes(3000), "RDMAP-5.5-14")
         conn:fence()
       end,
     }

@@ -37,12 +37,21 @@ static const struct consequence consequences[] = {
      "the Terminate Message is sent at the earliest possible opportunity (RFC 5040 §7.1)"},
     {"botch=*=silent", NO_TERMINATE,
      "the Terminate Message is sent at the earliest possible opportunity (RFC 5040 §7.1)"},
+    /* A TO beyond the buffer is beyond it with its length, too. */
+    {"botch=ddp-to-base=place", "DDP-7.1-13",
+     "The sum of the DDP Segment payload length and the TO falls in the range of legal offsets "
+     "registered for the STag (RFC 5041 §7.1)"},
     {"botch=*=place",
      "DDP-7.1-1[79] MPA-8-11 MPA-7.1.2-15 RDMAP-5.2-01 RDMAP-5.2.2-07 EXT-5.2.2-0[19]",
      "it MUST cease placing the remainder of the DDP Segment and report the error(s) to the ULP "
      "(RFC 5041 §7.1)"},
     {"ignore=*", NO_TERMINATE,
      "the Terminate Message is sent at the earliest possible opportunity (RFC 5040 §7.1)"},
+    /* It has not ended the stream: where that is not the only right reaction, what follows is due an
+     * answer. */
+    {"botch=*=silent", "RDMAP-5.2.1-12 EXT-5.2.1-19",
+     "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
+     "RDMA Read Response Message (RFC 5040 §5.2.1)"},
     /* It answers what it should not have taken. */
     {"ignore=*", "MPA-7.1.2-15 RDMAP-5.2-01 RDMAP-5.2.2-07 EXT-5.2.2-0[19]",
      "it MUST cease placing the remainder of the DDP Segment and report the error(s) to the ULP "
@@ -82,6 +91,9 @@ static const struct consequence consequences[] = {
      "A value of zero indicates that there is no Private Data field present at all (RFC 5044 "
      "§7.1.1)"},
     {"overstrict=mpa-mulpdu", "DDP-5.2-05",
+     "At the Data Sink, the DDP layer MUST Place the ULP Payload contained in all valid incoming "
+     "DDP Segments associated with a DDP Message into the ULP Buffer (RFC 5041 §5.2)"},
+    {"overstrict=mpa-responder-early", "DDP-5.2-05",
      "At the Data Sink, the DDP layer MUST Place the ULP Payload contained in all valid incoming "
      "DDP Segments associated with a DDP Message into the ULP Buffer (RFC 5041 §5.2)"},
     {"overstrict=rdmap-read-*", "RDMAP-5.2.1-12",
@@ -153,6 +165,10 @@ static const struct consequence consequences[] = {
     {"violate=rdmap-read-*", "EXT-5.2.1-20",
      "The Atomic Operation Request Message carries an Atomic Operation Header that describes the "
      "ULP Buffer address in the Responder's memory (RFC 7306 §5.2.1)"},
+    {"violate=rdmap-read-*", "EMPA-9.2-10",
+     "RTR indications are optional and are carried by existing RDMA message types, specifically a "
+     "zero-length FULPDU Send message, a zero-length RDMA Read message, or a zero-length RDMA write "
+     "message (RFC 6581 §1.1)"},
     {"violate=rdmap-read-*", "RDMAP-4.4-01",
      "The RDMA Read Request Message carries an RDMA Read Request Header that describes the Data "
      "Sink "

@@ -222,6 +222,13 @@ static void test_placed_before_the_check(void **state)
                             "0101e000 002e 4141 00000000 00000001" ONE NONE
                             "aabbccdd 00000000 00002000 00000004 SSSS 00000000 00001ffe" CRC,
          NOWHERE},
+        /* An octet too many: the length that the Terminate returns counts it. */
+        {IW_CHECK_RDMAP_READ_LENGTH,
+         "002f 4141 00000000 00000001" ONE NONE "aabbccdd 00000000 00002000 00000004 SSSS" TO_1000
+         "77 000000" CRC,
+         ANSWER("99999999") "002a 4147 00000000 00000002" ONE NONE
+                            "02ffc000 002f 4141 00000000 00000001" ONE NONE CRC,
+         NOWHERE},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct lone l;
