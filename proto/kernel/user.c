@@ -26,7 +26,9 @@ struct rdma_user_mmap_entry *iwk_mmap_offer(struct ib_ucontext *base, void *memo
 	if (!entry)
 		return NULL;
 	entry->memory = memory;
-	if (rdma_user_mmap_entry_insert(base, &entry->base, PAGE_ALIGN(length))) {
+	/* The provider takes one offset, of the 144th page, for none at all: begin after it. */
+	if (rdma_user_mmap_entry_insert_range(base, &entry->base, PAGE_ALIGN(length),
+					      (SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1, U32_MAX)) {
 		kfree(entry);
 		return NULL;
 	}
