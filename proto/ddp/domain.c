@@ -185,17 +185,33 @@ static bool insert(struct iw_domain *d, struct iw_region *region, uint32_t paren
     return true;
 }
 
-int iw_domain_register(struct iw_domain *d, struct iw_region *region)
+static bool sums_wrap(const struct iw_region *region)
 {
     uintptr_t first = (uintptr_t)region->base;
-    if (region->length > SIZE_MAX || region->guard > SIZE_MAX - region->length ||
-        region->guard > first || region->length + region->guard > UINTPTR_MAX - first ||
-        region->length > UINT64_MAX - region->to)
+    return region->length > SIZE_MAX || region->guard > SIZE_MAX - region->length ||
+           region->guard > first || region->length + region->guard > UINTPTR_MAX - first ||
+           region->length > UINT64_MAX - region->to;
+}
+
+int iw_domain_register(struct iw_domain *d, struct iw_region *region)
+{
+    if (sums_wrap(region))
         return -2;
     iw_domain_lock(d);
     bool inserted = insert(d, region, 0, 0);
     iw_domain_unlock(d);
     return inserted ? 0 : -1;
+}
+
+int iw_domain_register_as(struct iw_domain *d, struct iw_region *region, uint32_t stag)
+{
+    if (sums_wrap(region))
+        return -2;
+    iw_domain_lock(d);
+    bool taken = iw_domain_find(d, stag) != NULL;
+    bool inserted = !taken && insert(d, region, 0, stag);
+    iw_domain_unlock(d);
+    return taken ? -4 : inserted ? 0 : -1;
 }
 
 int iw_domain_invalidate(struct iw_domain *d, uint32_t stag)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The first process inside the user-mode kernel: siw_lines=N (the kernel's command line) serial lines are
-# served once siw0 is there. It prints errors on the console; when this process ends,
+# served once siw0 is there, with siw_driver=iwarp beside iw0. It prints errors on the console; when this process ends,
 # the kernel ends, too.
 set -u
 : "${siw_lines:?}" "${siw_address:?}" "${siw_address6:?}"
@@ -24,10 +24,21 @@ hostname siw
 
 # Station and peer meet on lo: with Ethernet's MTU their segments are those of a real network.
 ip link set lo mtu 1500 up || give_up "no loopback"
-{ ip link set dummy0 up && ip addr add "$siw_address/24" dev dummy0 &&
-    ip addr add "$siw_address6/64" dev dummy0 nodad; } || give_up "no dummy0"
-rdma link add siw0 type siw netdev dummy0 || give_up "no siw0"
-rdma link show siw0/1 | grep -q 'state ACTIVE' || give_up "siw0 is not active: $(rdma link show)"
+
+# add_device NAME TYPE NETDEV ADDRESS ADDRESS6
+add_device() {
+    { ip link set "$3" up && ip addr add "$4/24" dev "$3" && ip addr add "$5/64" dev "$3" nodad; } || give_up "no $3"
+    rdma link add "$1" type "$2" netdev "$3" || give_up "no $1"
+    rdma link show "$1/1" | grep -q 'state ACTIVE' || give_up "$1 is not active: $(rdma link show)"
+}
+
+if [ "${siw_driver:-siw}" = iwarp ]; then
+    add_device iw0 iwarp dummy0 "$siw_address" "$siw_address6"
+    ip link add dummy1 type dummy || give_up "no dummy1"
+    add_device siw0 siw dummy1 10.7.1.1 fd07:0:0:1::1
+else
+    add_device siw0 siw dummy0 "$siw_address" "$siw_address6"
+fi
 [ -e /dev/infiniband/rdma_cm ] || give_up "no /dev/infiniband/rdma_cm"
 
 /usr/bin/python3 -IS "${0%/*}/channel.py" serve "$siw_lines"

@@ -78,6 +78,9 @@ uint64_t iw_domain_stream(struct iw_domain *d);
 /* Registers *region (copied; base memory borrowed until deregistered) and stores its STag, never 0,
  * in region->stag. Returns 0, -1 if the table is full, or -2 if a sum wraps. */
 int iw_domain_register(struct iw_domain *d, struct iw_region *region);
+/* Does the same under an STag of the caller's choice (not 0), for verbs in which the consumer
+ * chooses a part of it. Also returns -4 if another region or window has it. */
+int iw_domain_register_as(struct iw_domain *d, struct iw_region *region, uint32_t stag);
 /* Binds a memory window: a part of a registered region under an STag of its own, with its own
  * rights and stream.
  * In: to and length, within the parent's; access (remote rights only; writing and atomics need

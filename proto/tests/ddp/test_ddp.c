@@ -476,6 +476,36 @@ static void test_windows_with_chosen_stags(void **state)
     close_rig(&r);
 }
 
+static void test_regions_with_chosen_stags(void **state)
+{
+    (void)state;
+    struct rig r;
+    open_bindable(&r, 2);
+    struct iw_region chosen = {.base = r.region.base,
+                               .length = 8,
+                               .to = 0x5000,
+                               .pd = r.region.pd,
+                               .access = IW_ACCESS_REMOTE_WRITE};
+    const uint32_t stag = r.region.stag ^ 0x100;
+    assert_int_equal(iw_domain_register_as(r.domain, &chosen, r.region.stag), -4);
+    assert_int_equal(iw_domain_register_as(r.domain, &chosen, stag), 0);
+    assert_int_equal(chosen.stag, stag);
+    assert_int_equal(place_at(&r, stag, 0x5000, 8), IW_CHECK_NONE);
+    /* Invalidated, it still has its STag; given up, it may have it again. */
+    assert_int_equal(iw_domain_invalidate(r.domain, stag), 0);
+    assert_int_equal(iw_domain_register_as(r.domain, &chosen, stag), -4);
+    assert_int_equal(place_at(&r, stag, 0x5000, 8), IW_CHECK_DDP_STAG);
+    assert_int_equal(iw_domain_deregister(r.domain, stag), 0);
+    assert_int_equal(iw_domain_register_as(r.domain, &chosen, stag), 0);
+    assert_int_equal(place_at(&r, stag, 0x5000, 8), IW_CHECK_NONE);
+    /* A full table, a sum that wraps. */
+    assert_int_equal(iw_domain_register_as(r.domain, &chosen, stag ^ 1), -1);
+    chosen.to = UINT64_MAX - 7;
+    assert_int_equal(iw_domain_register_as(r.domain, &chosen, stag ^ 1), -2);
+    assert_int_equal(iw_domain_deregister(r.domain, stag), 0);
+    close_rig(&r);
+}
+
 static void test_windows_that_are_refused(void **state)
 {
     (void)state;
@@ -611,6 +641,7 @@ int main(void)
         cmocka_unit_test(test_a_dead_stag),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_windows_with_chosen_stags),
+        cmocka_unit_test(test_regions_with_chosen_stags),
         cmocka_unit_test(test_windows_that_are_refused),
         cmocka_unit_test(test_stags_come_from_the_random_source),
         cmocka_unit_test(test_scatter_and_gather),
