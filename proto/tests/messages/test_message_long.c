@@ -194,6 +194,7 @@ static void a_fetch_is_cut(void **unused)
         bench_fails = i == 1 ? REG_MR : NONE;
         announce(link, 2, &length, 1);
         bench_posts_left = UINT32_MAX;
+        bench_fails = NONE;
         message_arrives(&b, link, 3, 0, 2);
         assert_int_equal(link->peer->arrived, 3);
         assert_int_equal(link->peer->taken.came, 3);
@@ -251,7 +252,7 @@ static void one_after_the_other(void **unused)
     static const uint32_t lengths[] = {1, 4096, 5000};
     bench_fails = REG_MR;
     announce(link, 1, &lengths[0], 1); // in a buffer that is a region of its own, however short
-    assert_int_equal(bench_fails, NONE);
+    bench_fails = NONE;
     expect_silence();
     link->ending = true;
     announce(link, 2, &lengths[1], 1);
@@ -261,6 +262,7 @@ static void one_after_the_other(void **unused)
     bench_fails = REG_MR;
     iw_peer_tick(&b.m, bench_ns);
     expect_silence();
+    bench_fails = NONE;
     iw_peer_tick(&b.m, bench_ns);
     for (int i = 0; i < 3; i++)
         expect_rdma(IBV_WR_RDMA_READ, 0x100000000, 0x5000, lengths[i]);
@@ -431,6 +433,7 @@ static void not_to_lend(void **unused)
     bench_fails = REG_MR;
     iw_messages_return(&b.m, buffer->data);
     expect_silence();
+    bench_fails = NONE;
     assert_null(iw_pool_find(&b.m.pool, buffer->data));
     buffer = fetch_one(link, s, 3, 5000);
     link->peer->dead = true;
