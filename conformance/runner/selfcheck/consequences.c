@@ -47,8 +47,8 @@ static const struct consequence consequences[] = {
      "(RFC 5041 §7.1)"},
     {"ignore=*", NO_TERMINATE,
      "the Terminate Message is sent at the earliest possible opportunity (RFC 5040 §7.1)"},
-    /* It has not ended the stream: where that is not the only right reaction, what follows is due an
-     * answer. */
+    /* It has not ended the stream: where that is not the only right reaction, what follows is due
+     * an answer. */
     {"botch=*=silent", "RDMAP-5.2.1-12 EXT-5.2.1-19",
      "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
      "RDMA Read Response Message (RFC 5040 §5.2.1)"},
@@ -84,6 +84,11 @@ static const struct consequence consequences[] = {
     {"ignore=mpa-marker-pointer", "MPA-8-05",
      "the check SHOULD be made when a gap creating an out-of-order sequence is closed (RFC 5044 "
      "§8)"},
+    /* What it has begun too early ends where it refuses the Request. */
+    {"violate=mpa-reply-early", "MPA-7.1.1-20",
+     "When MPA is started in the Responder mode, the MPA implementation MUST wait until an MPA "
+     "Request Frame is received and validated before entering Full MPA/DDP Operation (RFC 5044 "
+     "§7.1.2)"},
     {"overstrict=mpa-pd-*", "MPA-7.1.1-23",
      "Otherwise, the MPA receiver should pass the PD_Length value and Private Data to the ULP (RFC "
      "5044 §7.1.1)"},
@@ -167,7 +172,8 @@ static const struct consequence consequences[] = {
      "ULP Buffer address in the Responder's memory (RFC 7306 §5.2.1)"},
     {"violate=rdmap-read-*", "EMPA-9.2-10",
      "RTR indications are optional and are carried by existing RDMA message types, specifically a "
-     "zero-length FULPDU Send message, a zero-length RDMA Read message, or a zero-length RDMA write "
+     "zero-length FULPDU Send message, a zero-length RDMA Read message, or a zero-length RDMA "
+     "write "
      "message (RFC 6581 §1.1)"},
     {"violate=rdmap-read-*", "RDMAP-4.4-01",
      "The RDMA Read Request Message carries an RDMA Read Request Header that describes the Data "
