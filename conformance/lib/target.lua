@@ -64,7 +64,7 @@ end
 -- why.octet: where in the target's stream the one field begins that is not as expected, if all others are: {from, to}, and its
 -- `value` where that is known. why.within: where in the stream a message of the target's lies that is no `item`.
 local function deviation(t, verdict, rule, reason, why)
-  local conn = why.item and why.item.conn or t.asked
+  local conn = why.item and why.item.conn or t.asked or why.octet and t.conns[#t.conns]
   local latest = conn or t.conns[#t.conns]
   return {
     verdict = verdict, rule = verdict ~= "PASS" and rule or nil, reason = reason, how = tostring(why.how or reason),

@@ -64,11 +64,14 @@ local function block(found)
   return { first = a & 0xc000, second = b & 0xc000, ird = a & 0x3fff, ord = b & 0x3fff }
 end
 
+local FRAME = 20 -- octets before the block
 -- Checks the depths in the frame of a target configured with IRD 0567 and ORD 089a. 3FFF is not negotiated (RFC 6581 §9.1).
 local function configured(t, said)
   if not exact(t) then return end
-  t:check(said.ird == 0x0567 and said.ord == 0x089a, "the target's frame has other depths than its configuration",
-    { rule = "EMPA-9-01", expected = "IRD 567, ORD 89a", actual = ("IRD %x, ORD %x"):format(said.ird, said.ord) })
+  t:check(said.ird == 0x0567 and said.ord == 0x089a, "the target's frame has other depths than its configuration", {
+    rule = "EMPA-9-01", expected = "IRD 567, ORD 89a", actual = ("IRD %x, ORD %x"):format(said.ird, said.ord),
+    octet = said.ird == 0x0567 and { from = FRAME + 2, to = FRAME + 3, value = said.ord } or nil,
+  })
 end
 
 -- A Reply to a Request with IRD 1234 and ORD 0203: IRD may be anything from the initiator's ORD on, and should not be less

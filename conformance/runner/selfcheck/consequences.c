@@ -142,7 +142,7 @@ static const struct consequence consequences[] = {
     {"violate=mpa-marker-unasked", "MPA-4.5-05",
      "The maximum ULPDU Length for a single ULPDU when Markers are present MUST be computed as: "
      "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4) (RFC 5044 §4.5)"},
-    {"violate=mpa-ulpdu-max", "MPA-3-03 MPA-4.5-01",
+    {"violate=mpa-ulpdu-max", "MPA-3-03 MPA-4.5-0[12] DDP-5.2-02",
      "DDP SHOULD limit each record size to MULPDU (RFC 5044 §3)"},
     /* An offset is wrong, whichever of its rules shows it. */
     {"violate=ddp-mo", "DDP-4.3-12 DDP-5.3-03",
