@@ -47,8 +47,8 @@ static const struct consequence consequences[] = {
      "(RFC 5041 §7.1)"},
     {"ignore=*", NO_TERMINATE,
      "the Terminate Message is sent at the earliest possible opportunity (RFC 5040 §7.1)"},
-    /* It has not ended the stream: where that is not the only right reaction, what follows is due an
-     * answer. */
+    /* It has not ended the stream: where that is not the only right reaction, what follows is due
+     * an answer. */
     {"botch=*=silent", "RDMAP-5.2.1-12 EXT-5.2.1-19",
      "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
      "RDMA Read Response Message (RFC 5040 §5.2.1)"},
@@ -167,7 +167,8 @@ static const struct consequence consequences[] = {
      "ULP Buffer address in the Responder's memory (RFC 7306 §5.2.1)"},
     {"violate=rdmap-read-*", "EMPA-9.2-10",
      "RTR indications are optional and are carried by existing RDMA message types, specifically a "
-     "zero-length FULPDU Send message, a zero-length RDMA Read message, or a zero-length RDMA write "
+     "zero-length FULPDU Send message, a zero-length RDMA Read message, or a zero-length RDMA "
+     "write "
      "message (RFC 6581 §1.1)"},
     {"violate=rdmap-read-*", "RDMAP-4.4-01",
      "The RDMA Read Request Message carries an RDMA Read Request Header that describes the Data "
