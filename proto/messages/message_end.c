@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,17 @@ static bool begin(struct iw_messages *m, const struct iw_messages_config *config
     return true;
 }
 
+/* On one processor polling would only keep the other end from sending. */
+static uint64_t time_to_spin(int spin_us)
+{
+    cpu_set_t processors;
+    if (spin_us == IW_MESSAGES_POLL)
+        return UINT64_MAX;
+    if (sched_getaffinity(0, sizeof(processors), &processors) == 0 && CPU_COUNT(&processors) == 1)
+        return 0;
+    return (uint64_t)(spin_us > 0 ? spin_us : IW_MESSAGES_SPIN_US) * 1000u;
+}
+
 int iw_messages_open(const struct iw_messages_config *config, struct iw_messages **out, char *error,
                      size_t room)
 {
@@ -201,9 +213,7 @@ int iw_messages_open(const struct iw_messages_config *config, struct iw_messages
     m->connections = config->connections > 0 ? config->connections : IW_MESSAGES_CONNECTIONS;
     m->timeout =
         (uint64_t)(config->timeout_ms > 0 ? config->timeout_ms : IW_MESSAGES_TIMEOUT_MS) * 1000000u;
-    m->spin = config->spin_us == IW_MESSAGES_POLL
-                  ? UINT64_MAX
-                  : (uint64_t)(config->spin_us > 0 ? config->spin_us : IW_MESSAGES_SPIN_US) * 1000u;
+    m->spin = time_to_spin(config->spin_us);
     if (begin(m, config, &c)) {
         *out = m;
         return 0;

@@ -87,7 +87,8 @@ struct iw_messages_config {
     size_t pool_octets; /* memory of buffers, at most; 0: 1 GiB, and what this machine allows */
     int connections;    /* at most; the least recently used one is dropped. 0: 64 */
     int timeout_ms;     /* a number that is not found, a process that is silent; 0: 5 s */
-    int spin_us; /* a wait polls before it sleeps; 0: 20 us, IW_MESSAGES_POLL: it never sleeps */
+    int spin_us; /* a wait polls before it sleeps; 0: 20 us, IW_MESSAGES_POLL: it never sleeps. Not
+                    on a single processor, but with IW_MESSAGES_POLL */
     int hidden;  /* true: `iwarp-msg top` does not see this end */
 };
 
