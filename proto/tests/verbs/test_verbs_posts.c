@@ -124,6 +124,49 @@ static void receives(void **state)
     expect_status(&w->a, 1, IBV_WC_SUCCESS);
 }
 
+static void expect_attributes(struct side *s, unsigned access, uint8_t out, uint8_t in)
+{
+    struct ibv_qp_attr attr;
+    struct ibv_qp_init_attr init;
+    assert_int_equal(ibv_query_qp(s->qp, &attr, 0, &init), 0);
+    assert_int_equal(attr.qp_state, IBV_QPS_RTS);
+    assert_int_equal(attr.qp_access_flags, access);
+    assert_int_equal(attr.max_rd_atomic, out);
+    assert_int_equal(attr.max_dest_rd_atomic, in);
+}
+
+/* A change that is refused changes nothing, whatever else it asks for. */
+static void attributes(void **state)
+{
+    struct world *w = *state;
+    const int all = IBV_QP_ACCESS_FLAGS | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC;
+    struct ibv_qp_attr attr = {.qp_access_flags = IBV_ACCESS_REMOTE_READ,
+                               .max_rd_atomic = 5,
+                               .max_dest_rd_atomic = 6,
+                               .cur_qp_state = IBV_QPS_RTS};
+    assert_int_equal(ibv_modify_qp(w->a.qp, &attr, all | IBV_QP_CUR_STATE), 0);
+    expect_attributes(&w->a, IBV_ACCESS_REMOTE_READ, 5, 6);
+    attr = (struct ibv_qp_attr){.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+                                .max_rd_atomic = 7,
+                                .max_dest_rd_atomic = 8,
+                                .cur_qp_state = IBV_QPS_INIT,
+                                .qp_state = IBV_QPS_INIT};
+    assert_int_equal(ibv_modify_qp(w->a.qp, &attr, all | IBV_QP_CUR_STATE), EINVAL);
+    assert_int_equal(ibv_modify_qp(w->a.qp, &attr, all | IBV_QP_STATE), EINVAL);
+    for (int past = IBV_QPS_ERR + 1; past < IBV_QPS_ERR + 4; past++) {
+        attr.qp_state = (enum ibv_qp_state)past;
+        assert_int_equal(ibv_modify_qp(w->a.qp, &attr, all | IBV_QP_STATE), EINVAL);
+    }
+    expect_attributes(&w->a, IBV_ACCESS_REMOTE_READ, 5, 6);
+    // Each alone.
+    assert_int_equal(ibv_modify_qp(w->a.qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC), 0);
+    expect_attributes(&w->a, IBV_ACCESS_REMOTE_READ, 7, 6);
+    assert_int_equal(ibv_modify_qp(w->a.qp, &attr, IBV_QP_MAX_DEST_RD_ATOMIC), 0);
+    expect_attributes(&w->a, IBV_ACCESS_REMOTE_READ, 7, 8);
+    assert_int_equal(ibv_modify_qp(w->a.qp, &attr, IBV_QP_ACCESS_FLAGS), 0);
+    expect_attributes(&w->a, IBV_ACCESS_REMOTE_WRITE, 7, 8);
+}
+
 static int set_up_fields(void **state)
 {
     make_world(state)->fields = true;
@@ -166,6 +209,7 @@ int main(void)
         TEST(pieces_of_requests),
         TEST(a_list_with_a_wrong_one),
         TEST(receives),
+        TEST(attributes),
         cmocka_unit_test_setup_teardown(fields_that_are_zero, set_up_fields, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
