@@ -106,7 +106,7 @@ static void test_more_that_comes(void **state)
     (void)state;
     open_pair(&p);
     for (int i = 1; i <= 3; i++) {
-        assert_int_equal(write(p.client, "abc" + i - 1, 1), 1);
+        assert_int_equal(write(p.client, &"abc"[i - 1], 1), 1);
         for (int n = 0; n < GUARD && waiting < i; n++) {
             assert_int_equal(ioctl(p.server, FIONREAD, &waiting), 0);
             if (waiting < i)
