@@ -200,11 +200,12 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int acce
         return NULL;
     struct ibv_mr *mr = calloc(1, sizeof(*mr));
     assert_non_null(mr);
+    bench_next_key++;
     *mr = (struct ibv_mr){.context = pd->context,
                           .pd = pd,
                           .addr = addr,
                           .length = length,
-                          .lkey = ++bench_next_key,
+                          .lkey = bench_next_key,
                           .rkey = bench_next_key + 0x1000};
     bench_registered++;
     bench_rights = (unsigned)access;
@@ -689,11 +690,15 @@ static inline void bench_free(struct iw_messages *m, struct iw_outgoings *list)
 static inline void bench_end(struct bench *b)
 {
     struct iw_messages *m = &b->m;
-    struct iw_link *link, *next;
-    for (link = TAILQ_FIRST(&m->links); link != NULL; link = next) {
-        next = TAILQ_NEXT(link, entry);
-        flush(b, link);
-    }
+    struct iw_link *link;
+    TAILQ_FOREACH(link, &m->links, entry)
+    iw_link_end(link);
+    for (unsigned i = 0; i < bench_sent; i++)
+        if (!bench_sends[i].completed)
+            complete(b, &bench_sends[i], IBV_WC_WR_FLUSH_ERR, 0);
+    for (unsigned i = 0; i < bench_received; i++)
+        if (!bench_receives[i].completed)
+            complete(b, &bench_receives[i], IBV_WC_WR_FLUSH_ERR, 0);
     assert_true(iw_link_reap(m, true));
     assert_int_equal(m->links_all, 0);
     assert_int_equal(m->links_up, 0);

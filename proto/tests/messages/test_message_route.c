@@ -174,6 +174,12 @@ static void one_of_two_goes(void **unused)
     assert_int_equal(b.m.learned[9].number, 0);
     assert_int_equal(b.m.learned[10].number, 10);
     assert_int_equal(bench_resolver.forgets, 0);
+    // All lists of the table, the first and the last one, too.
+    for (uint32_t number = IW_TABLE - 1; number <= IW_TABLE; number++) {
+        iw_route_get(&b.m, number)->peer = second->peer;
+        iw_route_drop(&b.m, second->peer);
+        assert_null(iw_route_get(&b.m, number)->peer);
+    }
     // A process that nobody knows any more, one that is dead.
     iw_route_learn(&b.m, 11, 0xdead);
     assert_int_equal(send_to(s, 11, 3), 0);

@@ -83,9 +83,25 @@ static void back(void **unused)
     assert_int_equal(t.state.ahead, 0);
 }
 
+/* The state knows of the last 64 below the base; what is older was taken, or is long reported. */
+static void fates_at_the_edge(void **unused)
+{
+    (void)unused;
+    const struct iw_message_state s = {.base = 100, .refused_before = UINT64_C(1) << 63 | 1};
+    assert_int_equal(iw_taken_fate(&s, 100), IW_TAKEN_REFUSED);
+    assert_int_equal(iw_taken_fate(&s, 99), IW_TAKEN_TAKEN);
+    assert_int_equal(iw_taken_fate(&s, 37), IW_TAKEN_REFUSED);
+    assert_int_equal(iw_taken_fate(&s, 36), IW_TAKEN_TAKEN);
+    const struct iw_message_state t = {.base = 100, .ahead = UINT64_C(1) << 63 | 1};
+    assert_int_equal(iw_taken_fate(&t, 101), IW_TAKEN_TAKEN);
+    assert_int_equal(iw_taken_fate(&t, 164), IW_TAKEN_TAKEN);
+    assert_int_equal(iw_taken_fate(&t, 165), IW_TAKEN_OPEN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fates_at_the_edge),
         cmocka_unit_test(in_order),
         cmocka_unit_test(out_of_order),
         cmocka_unit_test(gaps),

@@ -142,6 +142,39 @@ static void test_an_answer(void **state)
         answered(false);
 }
 
+static void fails(ssize_t result, int error)
+{
+    assert_int_equal(result, -1);
+    assert_int_equal(errno, error);
+}
+
+/* What is for switched sockets alone fails on any other, whether it is a socket or not. */
+static void test_on_a_plain_one(void **state)
+{
+    struct pair p;
+    uint64_t memory = 0;
+    struct iw_sockets_memory name;
+    struct iw_sockets_completion done;
+    struct iw_sockets_terminate said;
+    const struct iw_sockets_request request = {.operation = IW_SOCKETS_OP_IMMEDIATE};
+    (void)state;
+    open_pair(&p);
+    const int numbers[] = {p.client, p.listener, -1, 1 << 20};
+    for (int i = 0; i < 4; i++) {
+        const int fd = numbers[i], error = i < 2 ? ENOTCONN : EBADF;
+        fails(iw_sockets_accept(fd, NULL, 0), error);
+        fails(iw_sockets_reject(fd, NULL, 0), error);
+        fails(iw_sockets_advertise(fd, &memory, 8, IW_SOCKETS_READABLE, &name), error);
+        fails(iw_sockets_withdraw(fd, 1), error);
+        fails(iw_sockets_post(fd, &request), error);
+        fails(iw_sockets_poll(fd, &done, 1, 0), error);
+        fails(iw_sockets_event(fd), error);
+        fails(iw_sockets_terminate(fd, &said), error);
+        fails(iw_sockets_private(fd, &memory, 1), error);
+    }
+    close_pair(&p);
+}
+
 /* A call that is only looked at comes back as it went. */
 static void test_prctl(void **state)
 {
@@ -165,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_an_answer),
+        cmocka_unit_test(test_on_a_plain_one),
         cmocka_unit_test(test_prctl),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <sys/sendfile.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 enum { LENGTH = 300000 };
@@ -105,7 +106,7 @@ static void test_more_that_comes(void **state)
     (void)state;
     open_pair(&p);
     for (int i = 1; i <= 3; i++) {
-        assert_int_equal(write(p.client, "abc" + i - 1, 1), 1);
+        assert_int_equal(write(p.client, &"abc"[i - 1], 1), 1);
         for (int n = 0; n < GUARD && waiting < i; n++) {
             assert_int_equal(ioctl(p.server, FIONREAD, &waiting), 0);
             if (waiting < i)
@@ -307,6 +308,33 @@ static void test_copies_of_numbers(void **state)
     close(p.listener);
 }
 
+/* A number that was closed without the library and is given to another socket: the first one ends.
+ */
+static void test_a_number_that_comes_again(void **state)
+{
+    struct pair p;
+    int fill_up, count = 0, more[64];
+    (void)state;
+    open_pair(&p);
+    const int second = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(second, address(&p), sizeof(p.at)), 0);
+    do {
+        fill_up = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        assert_true(fill_up >= 0 && count < 64);
+        more[count++] = fill_up;
+    } while (fill_up < p.client);
+    assert_int_equal(syscall(SYS_close, p.client), 0);
+    assert_int_equal(accept4(p.listener, NULL, NULL, SOCK_CLOEXEC), p.client);
+    await(p.server, POLLIN);
+    assert_int_equal(read(p.server, in, 1), 0);
+    assert_int_equal(write(p.client, "x", 1), 1);
+    assert_int_equal(read(second, in, 1), 1);
+    while (count > 0)
+        close(more[--count]);
+    close(second);
+    close_pair(&p);
+}
+
 static void test_a_range_of_numbers(void **state)
 {
     struct pair p;
@@ -424,6 +452,25 @@ static void test_nothing_and_nonsense(void **state)
     close_pair(&p);
 }
 
+/* Addresses that are none, where a rule would take them. */
+static void test_no_address(void **state)
+{
+    struct pair p;
+    (void)state;
+    open_pair(&p);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, address(&p), sizeof(p.at) - 1), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(connect(fd, NULL, sizeof(p.at)), -1);
+    assert_int_equal(errno, EFAULT);
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = p.at.sin_port};
+    six.sin6_addr.s6_addr[15] = 1;
+    assert_int_equal(connect(fd, (struct sockaddr *)&six, sizeof(six) - 5), -1);
+    assert_int_equal(connect(fd, address(&p), sizeof(p.at)), 0);
+    close(fd);
+    close_pair(&p);
+}
+
 /* What no rule names: local sockets, and descriptors that are none. */
 static void test_what_stays_plain(void **state)
 {
@@ -455,11 +502,13 @@ int main(void)
         cmocka_unit_test(test_half_closed),
         cmocka_unit_test(test_a_write_after_the_end),
         cmocka_unit_test(test_copies_of_numbers),
+        cmocka_unit_test(test_a_number_that_comes_again),
         cmocka_unit_test(test_a_range_of_numbers),
         cmocka_unit_test(test_flags_of_new_sockets),
         cmocka_unit_test(test_refused_then_accepted),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_nothing_and_nonsense),
+        cmocka_unit_test(test_no_address),
         cmocka_unit_test(test_what_stays_plain),
     };
     use_iwarp();

@@ -169,6 +169,96 @@ static void windows_of_type_1_get_their_key_at_once(void **state)
     assert_int_equal(ibv_dealloc_mw(mw), 0);
 }
 
+/* A second connection of side b, whose queue pair has the same domain. */
+static void connect_again(struct world *w, struct world *other)
+{
+    memset(other, 0, sizeof(*other));
+    listen_now(other);
+    ask(other);
+    struct side *b = &other->b;
+    b->pd = w->b.pd;
+    b->cq = make_queue(other, b);
+    assert_non_null(b->cq);
+    struct ibv_qp_init_attr attr = {
+        .send_cq = b->cq,
+        .recv_cq = b->cq,
+        .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
+        .qp_type = IBV_QPT_RC};
+    assert_int_equal(rdma_create_qp(b->id, b->pd, &attr), 0);
+    struct rdma_conn_param p = {.responder_resources = 4, .initiator_depth = 4};
+    assert_int_equal(rdma_accept(b->id, &p), 0);
+    for (unsigned i = 0; i < 2; i++)
+        expect_event(other, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+static void drop_again(struct world *other)
+{
+    drop_side(&other->a);
+    rdma_destroy_qp(other->b.id);
+    assert_int_equal(rdma_destroy_id(other->b.id), 0);
+    assert_int_equal(ibv_destroy_cq(other->b.cq), 0);
+    assert_int_equal(rdma_destroy_id(other->listener), 0);
+    rdma_destroy_event_channel(other->channel);
+}
+
+/* A window of type 1 is for all connections of its domain, one of type 2 for that which bound it
+ * (RFC 5040 §7.2 knows STags of one stream). */
+static void windows_and_connections(void **state)
+{
+    struct world *w = *state;
+    static struct world other;
+    for (unsigned type = IBV_MW_TYPE_1; type <= IBV_MW_TYPE_2; type++) {
+        connect_again(w, &other);
+        struct ibv_mw *mw = ibv_alloc_mw(w->b.pd, type);
+        struct ibv_mw_bind bind = {.wr_id = 5,
+                                   .send_flags = IBV_SEND_SIGNALED,
+                                   .bind_info = part_of(&w->b, 0, 64, IBV_ACCESS_REMOTE_WRITE)};
+        if (type == IBV_MW_TYPE_1)
+            assert_int_equal(ibv_bind_mw(w->b.qp, mw, &bind), 0);
+        else
+            assert_int_equal(bind_2(&w->b, mw, bind.bind_info), 0);
+        expect_status(&w->b, 5, IBV_WC_SUCCESS);
+        struct ibv_sge sge = sge_of(&other.a, 0, 8), back = sge_of(&other.a, 64, 8);
+        struct ibv_send_wr wr = request(IBV_WR_RDMA_WRITE, &sge, &w->b, 8);
+        struct ibv_send_wr read = request(IBV_WR_RDMA_READ, &back, &w->b, 8);
+        wr.wr.rdma.rkey = mw->rkey;
+        wr.send_flags = 0;
+        wr.next = &read;
+        w->b.memory[1] = 7;
+        other.a.memory[0] = 8;
+        assert_int_equal(post(&other.a, &wr), 0);
+        expect_status(&other.a, 1, type == IBV_MW_TYPE_1 ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR);
+        assert_int_equal(w->b.memory[1], type == IBV_MW_TYPE_1 ? 8 : 7);
+        assert_int_equal(ibv_dealloc_mw(mw), 0);
+        drop_again(&other);
+    }
+}
+
+/* One of type 2 is bound again only after it has been invalidated; of no length it is refused. */
+static void windows_bound_twice(void **state)
+{
+    struct world *w = *state;
+    struct ibv_mw *mw = ibv_alloc_mw(w->b.pd, IBV_MW_TYPE_2);
+    assert_int_equal(bind_2(&w->b, mw, part_of(&w->b, 0, 64, IBV_ACCESS_REMOTE_WRITE)), 0);
+    expect_status(&w->b, 5, IBV_WC_SUCCESS);
+    assert_int_equal(bind_2(&w->b, mw, part_of(&w->b, 64, 64, IBV_ACCESS_REMOTE_WRITE)), 0);
+    expect_status(&w->b, 5, IBV_WC_MW_BIND_ERR);
+    assert_int_equal(ibv_dealloc_mw(mw), 0);
+    assert_null(ibv_alloc_mw(w->b.pd, 0));
+    assert_int_equal(errno, EINVAL);
+    assert_null(ibv_alloc_mw(w->b.pd, 3));
+    assert_int_equal(errno, EINVAL);
+}
+
+static void a_window_of_no_length(void **state)
+{
+    struct world *w = *state;
+    struct ibv_mw *mw = ibv_alloc_mw(w->b.pd, IBV_MW_TYPE_2);
+    assert_int_equal(bind_2(&w->b, mw, part_of(&w->b, 0, 0, IBV_ACCESS_REMOTE_WRITE)), 0);
+    expect_status(&w->b, 5, IBV_WC_MW_BIND_ERR);
+    assert_int_equal(ibv_dealloc_mw(mw), 0);
+}
+
 static void wrong_bindings_fail_in_their_turn(void **state)
 {
     struct world *w = *state;
@@ -210,6 +300,9 @@ int main(void)
         TEST(the_peer_invalidates),
         TEST(an_invalidated_window_leaves_its_region),
         TEST(windows_of_type_1_get_their_key_at_once),
+        TEST(windows_and_connections),
+        TEST(windows_bound_twice),
+        TEST(a_window_of_no_length),
         TEST(wrong_bindings_fail_in_their_turn),
         TEST(regions_cannot_be_invalidated),
     };
