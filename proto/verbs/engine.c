@@ -30,6 +30,7 @@ static struct engine {
     struct iw_watch *watch;
     struct iw_judge *judge; /* NULL: nobody looks on */
     FILE *trace;            /* NULL: no trace */
+    char *folder;           /* of the launcher's, for what is judged; NULL: none */
     int wake_fd;            /* in the reactor: ends the wait of whoever drives */
     int kick_fd;            /* ends the sleep of the thread */
     bool leader;            /* somebody waits in iw_verbs_wait or poll() and drives */
@@ -288,6 +289,9 @@ static bool start_memory(struct engine *e)
     const char *trace = getenv("IWARP_RUN_TRACE");
     if (trace != NULL && (e->trace = fopen(trace, "ae")) == NULL)
         fprintf(stderr, "iwarp-run: no trace: cannot write %s: %s\n", trace, strerror(errno));
+    /* Kept for a child of fork, which may have changed its environment by then (nginx). */
+    const char *folder = getenv("IWARP_RUN_FOLDER");
+    e->folder = folder != NULL ? strdup(folder) : NULL;
     iw_host_env_init(&e->env, false);
     e->domain = iw_domain_create(&e->env.env, &limits);
     return e->domain != NULL && e->survives_fork;
@@ -295,15 +299,14 @@ static bool start_memory(struct engine *e)
 
 static void begin_judging(struct engine *e)
 {
-    const char *folder = getenv("IWARP_RUN_FOLDER");
-    if (!e->settings.judge || folder == NULL)
+    if (!e->settings.judge || e->folder == NULL)
         return;
-    e->judge = iw_judge_create(folder, e->settings.capture);
+    e->judge = iw_judge_create(e->folder, e->settings.capture);
     if (e->judge != NULL)
         iw_reactor_tap(e->reactor, iw_judge_tap(e->judge));
     else
         fprintf(stderr, "iwarp-run: process %ld is not judged: cannot write to %s: %s\n",
-                (long)getpid(), folder, strerror(errno));
+                (long)getpid(), e->folder, strerror(errno));
 }
 
 /* Without the lock if another thread does not let go of it: what it does is not judged any more. */

@@ -6,7 +6,7 @@ usage: matrix.py IWARP-RUN [--quick] [--keep FOLDER] [--env NAME=VALUE] [--under
 
 The rows are those of a table, matrix.csv beside this script if no other is named: an identifier; `quick` for the few that each build runs, `stays` if the
 server goes on after its client; and the two command lines, in which {a} is an IPv4 address, {a6} an IPv6 address, {p} a free port, {file} a file to copy and {copy}
-its copy. Options before the program's name are iwarp-run's. PATTERN chooses rows by their identifiers. Prints one line
+its copy, {sockets} the preloaded library of sockets. Options before the program's name are iwarp-run's. PATTERN chooses rows by their identifiers. Prints one line
 per row. A row passes if both ends end with status 0, or if the server stays until it is ended; the time that they take decides nothing but is limited (LIMIT).
 Ends with status 0 if no row has failed, 77 if no row could be run for want of programs. --keep leaves the output of each
 end in FOLDER. --env sets a variable for both ends. --under has COMMAND run both programs (`valgrind -q`). --siw has that end run on Linux's siw and the other one beside it in the
@@ -33,6 +33,7 @@ SKIPPED = 77
 LEAST_PORT = 10000
 SIW = os.path.join(HERE, "..", "..", "siw")
 TCP_LISTEN = "0A"
+FLAGS = ("--sockets",)  # options of iwarp-run without a value
 
 
 def free_port():
@@ -67,8 +68,13 @@ def split_options(words):
     """The options of iwarp-run, and the program with its words."""
     count = 0
     while count < len(words) and words[count].startswith("-"):
-        count += 2
+        count += 1 if words[count] in FLAGS else 2
     return words[:count], words[count:]
+
+
+def sockets_of(run):
+    """The preloaded library of sockets beside a launcher."""
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(run))), "lib", "iwarp", "libiwarp-sockets.so")
 
 
 class Here:
@@ -76,7 +82,7 @@ class Here:
     addresses = {"a": "127.0.0.1", "a6": "::1"}
 
     def __init__(self, run):
-        self.run = run
+        self.run, self.sockets = run, sockets_of(run)
 
     def words(self, _side, words, _folder):
         return [self.run, *words]
@@ -90,7 +96,7 @@ class BesideSiw:
     addresses = {"a": "10.7.0.1", "a6": "fd07::1"}
 
     def __init__(self, run, siw_side):
-        self.run, self.siw_side = run, siw_side
+        self.run, self.siw_side, self.sockets = run, siw_side, sockets_of(run)
 
     def words(self, side, words, folder):
         inside = [SIW, "exec", "-w", folder]
@@ -111,7 +117,7 @@ class Row:
         self.port = free_port()
         self.source = os.path.join(folder, "source")
         self.copy = os.path.join(folder, "copy")
-        known = dict(where.addresses, p=self.port, file=self.source, copy=self.copy)
+        known = dict(where.addresses, p=self.port, file=self.source, copy=self.copy, sockets=where.sockets)
         ends = [split_options(shlex.split(fields[side].format(**known))) for side in ("server", "client")]
         self.programs = [*under[:1], *(words[0] for _, words in ends)]
         self.server, self.client = ([*options, *under, *words] for options, words in ends)
