@@ -521,7 +521,9 @@ static void a_message_without_end_is_bounded(void **state)
         3, "local conn = t:connect { revision = 1, crc = false }\nconn:expect(send {})\n", &slow);
 
     assert_int_equal(r.verdict, IW_VERDICT_FAIL);
-    assert_non_null(strstr(r.notes, "the target's message does not end: no segment has L=1: "));
+    /* It may have an end beyond what the station holds: nobody is charged with a missing L. */
+    assert_null(strstr(r.notes, "L=1"));
+    assert_non_null(strstr(r.notes, "more octets than the station can hold"));
     iw_result_free(&r);
 }
 
