@@ -146,7 +146,7 @@ struct iwk_qp {
 	struct mutex lock; /* state, access, sends, recvs, sq_get, rq_get */
 	enum ib_qp_state state;
 	u32 access;
-	bool user, sig_all, in_error_reported;
+	bool user, sig_all;
 	struct ib_qp_cap cap;
 	struct iwk_cq *send_cq, *recv_cq;
 	struct iwk_srq *srq;
@@ -159,7 +159,8 @@ struct iwk_qp {
 	struct rdma_user_mmap_entry *sq_entry, *rq_entry;
 	spinlock_t conn_lock; /* conn, also for posts in atomic context */
 	struct iwk_conn *conn;
-	struct work_struct flush;
+	struct delayed_work flush;
+	unsigned long flush_delay; /* in jiffies */
 };
 
 struct iwk_listener {
