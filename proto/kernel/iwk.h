@@ -17,6 +17,7 @@
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/version.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/sock.h>
@@ -285,7 +286,12 @@ struct iwk_done {
 	bool invalidated;
 	u32 stag;
 };
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+int iwk_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs);
+#else
 int iwk_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr, struct ib_udata *udata);
+#endif
 int iwk_destroy_cq(struct ib_cq *base, struct ib_udata *udata);
 int iwk_poll_cq(struct ib_cq *base, int room, struct ib_wc *wc);
 int iwk_req_notify_cq(struct ib_cq *base, enum ib_cq_notify_flags flags);
