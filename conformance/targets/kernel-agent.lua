@@ -18,5 +18,5 @@ return {
     "rtr.read", "ird", "ird.1", "ird.2", "ird.16",
   },
   cannot = { "extensions" },
-  longest_timer = 60, -- IWK_STARTUP of proto/kernel/conn.c
+  longest_timer = 60, -- IWK_STARTUP of proto/kernel/iwk_conn.c
 }

@@ -17,6 +17,7 @@
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/version.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/sock.h>
@@ -146,7 +147,7 @@ struct iwk_qp {
 	struct mutex lock; /* state, access, sends, recvs, sq_get, rq_get */
 	enum ib_qp_state state;
 	u32 access;
-	bool user, sig_all, in_error_reported;
+	bool user, sig_all;
 	struct ib_qp_cap cap;
 	struct iwk_cq *send_cq, *recv_cq;
 	struct iwk_srq *srq;
@@ -159,7 +160,8 @@ struct iwk_qp {
 	struct rdma_user_mmap_entry *sq_entry, *rq_entry;
 	spinlock_t conn_lock; /* conn, also for posts in atomic context */
 	struct iwk_conn *conn;
-	struct work_struct flush;
+	struct delayed_work flush;
+	unsigned long flush_delay; /* in jiffies */
 };
 
 struct iwk_listener {
@@ -247,10 +249,10 @@ static inline bool iwk_reqs_full(const struct iwk_reqs *r)
 	return r->tail - r->head >= r->depth;
 }
 
-/* env.c: what the core asks of its surroundings. */
+/* iwk_env.c: what the core asks of its surroundings. */
 int iwk_env_make_domain(struct iwk_dev *dev);
 
-/* memory.c */
+/* iwk_memory.c */
 u32 iwk_rights(int access);
 int iwk_alloc_pd(struct ib_pd *base, struct ib_udata *udata);
 int iwk_dealloc_pd(struct ib_pd *base, struct ib_udata *udata);
@@ -274,7 +276,7 @@ bool iwk_mem_find(struct iwk_dev *dev, u32 pd, const struct siw_sge *sge, bool w
 		  struct iw_iov *out, struct iwk_mem **mem);
 void iwk_mem_put(struct iwk_mem *mem);
 
-/* cq.c */
+/* iwk_cq.c */
 struct iwk_done {
 	u64 wr_id;
 	u8 opcode; /* enum siw_opcode */
@@ -284,13 +286,18 @@ struct iwk_done {
 	bool invalidated;
 	u32 stag;
 };
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+int iwk_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs);
+#else
 int iwk_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr, struct ib_udata *udata);
+#endif
 int iwk_destroy_cq(struct ib_cq *base, struct ib_udata *udata);
 int iwk_poll_cq(struct ib_cq *base, int room, struct ib_wc *wc);
 int iwk_req_notify_cq(struct ib_cq *base, enum ib_cq_notify_flags flags);
 void iwk_cq_push(struct iwk_cq *cq, struct iwk_qp *qp, const struct iwk_done *done);
 
-/* srq.c */
+/* iwk_srq.c */
 int iwk_create_srq(struct ib_srq *base, struct ib_srq_init_attr *init, struct ib_udata *udata);
 int iwk_modify_srq(struct ib_srq *base, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		   struct ib_udata *udata);
@@ -301,7 +308,7 @@ int iwk_post_srq_recv(struct ib_srq *base, const struct ib_recv_wr *wr,
 /* Takes the oldest receive. Returns false if there is none. */
 bool iwk_srq_take(struct iwk_srq *srq, struct siw_rqe *out);
 
-/* qp.c */
+/* iwk_qp.c */
 int iwk_create_qp(struct ib_qp *base, struct ib_qp_init_attr *init, struct ib_udata *udata);
 int iwk_modify_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
 int iwk_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
@@ -319,13 +326,13 @@ struct iwk_conn *iwk_qp_conn_get(struct iwk_qp *qp);
 /* Gets something done about what has been posted, in any context. */
 void iwk_qp_kick(struct iwk_qp *qp);
 
-/* post.c: requests of the kernel; a user's doorbell. */
+/* iwk_post.c: requests of the kernel; a user's doorbell. */
 int iwk_post_send(struct ib_qp *base, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 int iwk_post_recv(struct ib_qp *base, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 /* Fills in an entry. Returns a negative errno if there are too many pieces. */
 int iwk_fill_rqe(struct siw_rqe *rqe, const struct ib_recv_wr *wr, u32 max_sge);
 
-/* requests.c: from the rings to the endpoint. All need the queue pair's lock. */
+/* iwk_requests.c: from the rings to the endpoint. All need the queue pair's lock. */
 /* Gives the endpoint what has been posted. Returns whether it got anything. */
 bool iwk_take_sends(struct iwk_qp *qp, struct iw_endpoint *ep, u64 now);
 /* Gives the endpoint one receive, if there is one. */
@@ -337,13 +344,13 @@ bool iwk_rq_take(struct iwk_qp *qp, struct siw_rqe *out);
 bool iwk_sq_take(struct iwk_qp *qp, struct siw_sqe *out);
 void iwk_req_drop(struct iwk_req *r);
 
-/* complete.c: all need the queue pair's lock. */
+/* iwk_complete.c: all need the queue pair's lock. */
 void iwk_complete(struct iwk_qp *qp, const struct iw_completion *done,
 		  const struct iw_rdmap_terminate *terminate);
 /* Flushes the requests that no endpoint has; of one in error also what is in the rings. */
 void iwk_flush(struct iwk_qp *qp, bool attached);
 
-/* conn.c */
+/* iwk_conn.c */
 struct iwk_conn *iwk_conn_create(struct iwk_dev *dev, const struct iw_endpoint_config *config);
 void iwk_conn_config(struct iw_endpoint_config *config, struct iwk_conn *conn, struct iwk_qp *qp,
 		     u32 ird, u32 ord);
@@ -356,7 +363,7 @@ void iwk_conn_serve(struct iwk_conn *conn);
 void iwk_conn_join(struct iwk_conn *conn, struct iwk_qp *qp);
 void iwk_conn_take_completions(struct iwk_conn *conn);
 
-/* conn_end.c: all need the connection's lock. */
+/* iwk_conn_end.c: all need the connection's lock. */
 /* Parts the queue pair from it, which flushes. The queue pair's lock is not held. */
 void iwk_conn_part(struct iwk_conn *conn);
 /* Reports the end to iw_cm, as far as it has not been reported. */
@@ -370,7 +377,7 @@ void iwk_conn_abort(struct iwk_conn *conn);
 /* Ends all connections of a device and waits until nothing of them is left. */
 void iwk_conns_end(struct iwk_dev *dev);
 
-/* socket.c: all need the connection's lock. */
+/* iwk_socket.c: all need the connection's lock. */
 int iwk_socket_attach(struct iwk_conn *conn, struct socket *sock);
 int iwk_socket_make(struct iwk_dev *dev, const struct sockaddr *local, struct socket **out);
 size_t iwk_sockaddr_length(const struct sockaddr *address);
@@ -383,7 +390,7 @@ void iwk_socket_lose(struct iwk_conn *conn, int error);
 /* Has a connection been made? Loses it if it has failed. */
 void iwk_socket_progress(struct iwk_conn *conn);
 
-/* cm.c */
+/* iwk_cm.c */
 int iwk_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
 int iwk_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
 int iwk_reject(struct iw_cm_id *cm_id, const void *data, u8 length);
@@ -391,7 +398,7 @@ int iwk_reject(struct iw_cm_id *cm_id, const void *data, u8 length);
 void iwk_cm_event(struct iwk_conn *conn, enum iw_cm_event_type type, int status);
 void iwk_cm_drop(struct iwk_conn *conn);
 
-/* listen.c */
+/* iwk_listen.c */
 int iwk_create_listen(struct iw_cm_id *cm_id, int backlog);
 int iwk_destroy_listen(struct iw_cm_id *cm_id);
 /* Hands a whole Request to iw_cm. Returns false if nobody listens any more. */
@@ -399,7 +406,7 @@ bool iwk_listen_request(struct iwk_conn *conn);
 /* The connection is answered, or gone: another one may come. */
 void iwk_listen_forget(struct iwk_conn *conn);
 
-/* user.c */
+/* iwk_user.c */
 int iwk_alloc_ucontext(struct ib_ucontext *base, struct ib_udata *udata);
 void iwk_dealloc_ucontext(struct ib_ucontext *base);
 int iwk_mmap(struct ib_ucontext *base, struct vm_area_struct *vma);

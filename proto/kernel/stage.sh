@@ -14,7 +14,9 @@ rooms=(rules crc32c wire stream mpa ddp rdmap quirk endpoint)
 
 mkdir "$1" "$1/shim" "$1/core"
 cp "$here"/Kbuild "$here"/Kconfig "$here"/*.[ch] "$1"
-cp "$here"/shim/*.h "$1/shim"
+for header in stdint stdbool stddef string; do
+    echo '#include "iwk_shim.h"' >"$1/shim/$header.h"
+done
 for room in "${rooms[@]}"; do
     mkdir "$1/core/$room"
     for file in "$proto/$room"/*.[ch]; do

@@ -54,17 +54,31 @@ void iwk_qp_kick(struct iwk_qp *qp)
 	if (qp->conn)
 		iwk_conn_kick(qp->conn);
 	else
-		queue_work(qp->dev->wq, &qp->flush);
+		mod_delayed_work(qp->dev->wq, &qp->flush, 0);
 	spin_unlock_irqrestore(&qp->conn_lock, flags);
+}
+
+/*
+ * A program that posts a receive rings no bell: one that comes after the end
+ * is looked for, less and less often.
+ */
+static void flush_again(struct iwk_qp *qp)
+{
+	if (!qp->user || !qp->num_rqe)
+		return;
+	qp->flush_delay = clamp(2 * qp->flush_delay, 1ul, (unsigned long)HZ);
+	queue_delayed_work(qp->dev->wq, &qp->flush, qp->flush_delay);
 }
 
 static void flush_work_fn(struct work_struct *work)
 {
-	struct iwk_qp *qp = container_of(work, struct iwk_qp, flush);
+	struct iwk_qp *qp = container_of(to_delayed_work(work), struct iwk_qp, flush);
 
 	mutex_lock(&qp->lock);
-	if (!READ_ONCE(qp->conn) && qp->state == IB_QPS_ERR)
+	if (!READ_ONCE(qp->conn) && qp->state == IB_QPS_ERR) {
 		iwk_flush(qp, false);
+		flush_again(qp);
+	}
 	mutex_unlock(&qp->lock);
 }
 
@@ -178,7 +192,7 @@ int iwk_create_qp(struct ib_qp *base, struct ib_qp_init_attr *init, struct ib_ud
 	spin_lock_init(&qp->sq_lock);
 	spin_lock_init(&qp->rq_lock);
 	spin_lock_init(&qp->conn_lock);
-	INIT_WORK(&qp->flush, flush_work_fn);
+	INIT_DELAYED_WORK(&qp->flush, flush_work_fn);
 	error = xa_alloc_cyclic(&dev->qps, &base->qp_num, qp, XA_LIMIT(1, IWK_QPS), &dev->next_qp,
 				GFP_KERNEL);
 	if (error < 0)
@@ -208,7 +222,7 @@ int iwk_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 	synchronize_rcu();
 	iwk_rem_ref(base);
 	wait_for_completion(&qp->gone);
-	cancel_work_sync(&qp->flush);
+	cancel_delayed_work_sync(&qp->flush);
 	qp_free(qp);
 	return 0;
 }
@@ -248,7 +262,7 @@ static int move_without_conn(struct iwk_qp *qp, enum ib_qp_state to)
 	switch (to) {
 	case IB_QPS_ERR:
 		iwk_qp_fail(qp, false);
-		iwk_flush(qp, false);
+		iwk_qp_kick(qp);
 		return 0;
 	case IB_QPS_SQD: /* of a connection that has just ended */
 		return qp->state == IB_QPS_ERR ? 0 : -EINVAL;

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The core's <stdint.h> in a kernel, which has the types but not the macros. */
-#ifndef IWK_SHIM_STDINT_H
-#define IWK_SHIM_STDINT_H
+/*
+ * The four headers that the core includes, in a kernel: stage.sh makes
+ * <stdint.h>, <stdbool.h>, <stddef.h> and <string.h> of this one. The kernel
+ * has their types and functions, but not all of the macros.
+ */
+#ifndef IWK_SHIM_H
+#define IWK_SHIM_H
 
 #include <linux/limits.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #ifndef UINT8_MAX

@@ -17,6 +17,7 @@ void iwk_conn_part(struct iwk_conn *conn)
 	iwk_qp_fail(qp, false);
 	iwk_flush(qp, false);
 	mutex_unlock(&qp->lock);
+	iwk_qp_kick(qp);
 	iwk_rem_ref(&qp->base);
 	iwk_conn_put(conn); /* the queue pair's */
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Completion queues: a ring of entries, mapped by the program that owns it. */
 #include <linux/slab.h>
+#include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -34,7 +35,7 @@ static void cq_free(struct iwk_cq *cq)
 	atomic_dec(&iwk_dev_of(cq->base.device)->cqs);
 }
 
-int iwk_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
+static int cq_create(struct ib_cq *base, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
 {
 	struct iwk_cq *cq = iwk_cq_of(base);
 	size_t size;
@@ -63,6 +64,19 @@ int iwk_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr, struct
 		cq_free(cq);
 	return error;
 }
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+int iwk_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs)
+{
+	return cq_create(base, attr, attrs ? &attrs->driver_udata : NULL);
+}
+#else
+int iwk_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
+{
+	return cq_create(base, attr, udata);
+}
+#endif
 
 int iwk_destroy_cq(struct ib_cq *base, struct ib_udata *udata)
 {
