@@ -470,9 +470,11 @@ void iw_peer_tick(struct iw_messages *m, uint64_t now)
             if (p->link == NULL && !p->dead &&
                 !(TAILQ_EMPTY(&p->window) && TAILQ_EMPTY(&p->waiting)))
                 reconnect(m, p, now);
-            // One that only was silent may come back, and must find its sequence numbers.
-            if (is_idle(p) && (p->gone || iw_progress_since(now, p->used) >
-                                              IW_PEER_KEEP_S * UINT64_C(1000000000)))
+            // One that only was silent may come back, and must find its sequence numbers; strangers
+            // that only connect have none.
+            if (is_idle(p) &&
+                (p->gone || (p->next == 1 && p->taken.came == 0) ||
+                 iw_progress_since(now, p->used) > IW_PEER_KEEP_S * UINT64_C(1000000000)))
                 forget(m, p);
             p = next;
         }
