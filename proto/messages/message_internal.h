@@ -114,6 +114,7 @@ struct iw_peer {
     struct iw_link *link;            /* that messages leave by */
     struct iw_link *attempt;
     uint64_t next; /* sequence number */
+    uint64_t sent; /* the last one that a connection has had */
     struct iw_outgoings window, waiting;
     struct iw_outgoing *unsent; /* first of the window that this link has not sent */
     struct iw_message_state heard;
@@ -208,6 +209,8 @@ struct iw_messages {
     struct iw_messages_counts counts;
     bool trusts_senders; /* a number may be answered where its message came from */
     struct iw_resolver *resolver;
+    void (*notice)(void *context, uint32_t number, enum iw_messages_notice what);
+    void *context;
     atomic_bool resolved; /* it has news */
     int status;           /* where its state is asked for; -1: nowhere */
     uint64_t status_due;  /* from then on (ns) */
