@@ -64,8 +64,7 @@ static uint16_t port_of(const struct sockaddr_storage *a)
 /* Octets of the longest message that this end takes. */
 static size_t longest(const struct iw_messages *m)
 {
-    const size_t most =
-        m->pool.most / 2 < IW_MESSAGES_LONG ? m->pool.most / 2 : IW_MESSAGES_LONG;
+    const size_t most = m->pool.most / 2 < IW_MESSAGES_LONG ? m->pool.most / 2 : IW_MESSAGES_LONG;
     return most < iw_pool_longest(&m->pool) ? most : iw_pool_longest(&m->pool);
 }
 

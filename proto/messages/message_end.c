@@ -114,11 +114,13 @@ static bool no_wait(int fd)
 static void notice(void *context, uint32_t number, enum iw_resolver_notice what)
 {
     struct iw_messages *m = context;
-    (void)number;
-    if (what != IW_RESOLVER_FOUND)
-        return;
-    atomic_store(&m->resolved, true);
-    iw_progress_kick(m);
+    if (what == IW_RESOLVER_FOUND) {
+        atomic_store(&m->resolved, true);
+        iw_progress_kick(m);
+    } else if (m->notice != NULL) {
+        m->notice(m->context, number,
+                  what == IW_RESOLVER_CONTESTED ? IW_MESSAGES_CONTESTED : IW_MESSAGES_INTRUDER);
+    }
 }
 
 static bool open_resolver(struct iw_messages *m, const struct iw_messages_resolver *how,
@@ -198,6 +200,8 @@ int iw_messages_open(const struct iw_messages_config *config, struct iw_messages
     TAILQ_INIT(&m->unrouted);
     m->kick = m->status = -1;
     m->trusts_senders = true;
+    m->notice = config->notice;
+    m->context = config->context;
     m->connections = config->connections > 0 ? config->connections : IW_MESSAGES_CONNECTIONS;
     m->timeout =
         (uint64_t)(config->timeout_ms > 0 ? config->timeout_ms : IW_MESSAGES_TIMEOUT_MS) * 1000000u;

@@ -208,6 +208,8 @@ struct iw_messages {
     struct iw_messages_counts counts;
     bool trusts_senders; /* a number may be answered where its message came from */
     struct iw_resolver *resolver;
+    void (*notice)(void *context, uint32_t number, enum iw_messages_notice what);
+    void *context;
     atomic_bool resolved; /* it has news */
     int status;           /* where its state is asked for; -1: nowhere */
     uint64_t status_due;  /* from then on (ns) */

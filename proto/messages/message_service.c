@@ -17,51 +17,82 @@ struct iw_service *iw_service_find(struct iw_messages *m, uint32_t number)
     return s;
 }
 
-int iw_messages_service(struct iw_messages *m, uint32_t number, struct iw_service **out)
+/* Makes a service. Returns 0 or an errno; *number is the one that is taken. */
+static int add_service(struct iw_messages *m, uint32_t *number, struct iw_service **out)
 {
     struct iw_service *s = calloc(1, sizeof(*s));
-    if (s == NULL)
-        return -1;
-    pthread_mutex_lock(&m->mutex);
-    int error = 0;
-    if (m->counts.services >= IW_SERVICES_MOST)
+    int error = s == NULL ? ENOMEM : 0;
+    if (error == 0 && m->counts.services >= IW_SERVICES_MOST)
         error = EMFILE;
-    else if (number != 0 && iw_service_find(m, number) != NULL)
+    else if (error == 0 && *number != 0 && iw_service_find(m, *number) != NULL)
         error = EADDRINUSE;
-    for (uint32_t random = number; error == 0 && number == 0;) {
+    for (uint32_t random = *number; error == 0 && *number == 0;) {
         // Numbers that programs choose are small: the upper half is for those that nobody chose.
         if (getrandom(&random, sizeof(random), 0) != sizeof(random))
             error = errno;
         else if (iw_service_find(m, random | 0x80000000u) == NULL)
-            number = random | 0x80000000u;
+            *number = random | 0x80000000u;
     }
-    if (error == 0) {
-        *s =
-            (struct iw_service){.m = m, .id = ++m->service_ids, .number = number, .descriptor = -1};
-        TAILQ_INIT(&s->queue);
-        TAILQ_INIT(&s->reports);
-        s->chain = m->services[number % IW_TABLE];
-        m->services[number % IW_TABLE] = s;
-        m->counts.services++;
-    }
-    pthread_mutex_unlock(&m->mutex);
     if (error != 0) {
         free(s);
-        errno = error;
-        return -1;
+        return error;
     }
-    // The address of a listener at every address stands for that which the asker sees.
-    if (m->resolver != NULL &&
-        iw_resolver_claim(m->resolver, number, (const struct sockaddr *)&m->address, m->instance) !=
-            0) {
-        error = errno;
-        iw_messages_shut(s);
-        errno = error;
-        return -1;
-    }
-    s->claimed = m->resolver != NULL;
+    *s = (struct iw_service){.m = m, .id = ++m->service_ids, .number = *number, .descriptor = -1};
+    TAILQ_INIT(&s->queue);
+    TAILQ_INIT(&s->reports);
+    s->chain = m->services[*number % IW_TABLE];
+    m->services[*number % IW_TABLE] = s;
+    m->counts.services++;
     *out = s;
     return 0;
+}
+
+static int open_services(struct iw_messages *m, uint32_t *numbers, size_t count,
+                         struct iw_service **out, uint32_t *refused)
+{
+    int error = 0;
+    size_t made = 0;
+    pthread_mutex_lock(&m->mutex);
+    for (; error == 0 && made < count; made += error == 0) {
+        *refused = numbers[made];
+        error = add_service(m, &numbers[made], &out[made]);
+    }
+    pthread_mutex_unlock(&m->mutex);
+    // The address of a listener at every address stands for that which the asker sees.
+    if (error == 0 && m->resolver != NULL &&
+        iw_resolver_claim_all(m->resolver, numbers, count, (const struct sockaddr *)&m->address,
+                              m->instance, refused) != 0)
+        error = errno;
+    for (size_t i = 0; i < made; i++)
+        if (error == 0)
+            out[i]->claimed = m->resolver != NULL;
+        else
+            iw_messages_shut(out[i]);
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+
+int iw_messages_service(struct iw_messages *m, uint32_t number, struct iw_service **out)
+{
+    uint32_t refused;
+    return open_services(m, &number, 1, out, &refused);
+}
+
+int iw_messages_services(struct iw_messages *m, const uint32_t *numbers, size_t count,
+                         struct iw_service **out, uint32_t *refused)
+{
+    uint32_t unwanted;
+    uint32_t *own = count > 0 ? malloc(count * sizeof(*own)) : NULL;
+    if (own == NULL) {
+        errno = count > 0 ? ENOMEM : EINVAL;
+        return -1;
+    }
+    memcpy(own, numbers, count * sizeof(*own));
+    const int status = open_services(m, own, count, out, refused != NULL ? refused : &unwanted);
+    const int error = errno;
+    free(own);
+    errno = error;
+    return status;
 }
 
 void iw_messages_shut(struct iw_service *s)

@@ -78,6 +78,13 @@ struct iw_messages_resolver {
     size_t key_length;     /* octets */
 };
 
+/* What the resolver notices: two processes with one number, a mistake that somebody has to put
+ * right. */
+enum iw_messages_notice {
+    IW_MESSAGES_CONTESTED = 1, /* two have answered for a number that was asked for */
+    IW_MESSAGES_INTRUDER       /* another process answers for a number of this one */
+};
+
 /* Zero-initialise it and set what differs. */
 struct iw_messages_config {
     const struct sockaddr *listen; /* where other processes connect; NULL: every IPv4 address */
@@ -89,6 +96,10 @@ struct iw_messages_config {
     int timeout_ms;     /* a number that is not found, a process that is silent; 0: 5 s */
     int spin_us; /* a wait polls before it sleeps; 0: 20 us, IW_MESSAGES_POLL: it never sleeps */
     int hidden;  /* true: `iwarp-msg top` does not see this end */
+    /* Called by the resolver's thread, which holds no lock; it must not close the end. NULL: nobody
+     * is notified. */
+    void (*notice)(void *context, uint32_t number, enum iw_messages_notice what);
+    void *context;
 };
 
 /* Opens this process's end: listens, and starts a thread that serves connections while no thread of
@@ -112,6 +123,12 @@ int iw_messages_place(struct iw_messages *m, uint32_t number, const struct socka
  * find it as soon as the call returns. Errors: EADDRINUSE (this process has it, or another one that
  * lives), EMFILE (65,536 services), ENOMEM. */
 int iw_messages_service(struct iw_messages *m, uint32_t number, struct iw_service **out);
+
+/* The same for many, all or none; waits for objections once, while iw_messages_service() does so
+ * for each (60 ms with a resolver). `out` has room for `count` services; *refused (may be NULL) is
+ * a number that could not be opened. */
+int iw_messages_services(struct iw_messages *m, const uint32_t *numbers, size_t count,
+                         struct iw_service **out, uint32_t *refused);
 
 /* Closes a service. Messages that it has not taken are reported to their senders. */
 void iw_messages_shut(struct iw_service *s);
