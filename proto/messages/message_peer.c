@@ -93,6 +93,8 @@ void iw_peer_pump(struct iw_messages *m, struct iw_peer *p)
         if (!iw_link_send(link, o, ask))
             return;
         o->transmitted = true;
+        if (o->sequence > p->last)
+            p->last = o->sequence;
         p->unsent = TAILQ_NEXT(o, entry);
         m->counts.sent++;
         m->counts.sent_octets += o->length;
@@ -156,8 +158,10 @@ static const char *update(struct iw_peer *p, const struct iw_message_header *h)
         if (h->sequence >> 62 != 0)
             return "a sequence number without end";
         p->next = h->sequence + 1;
+        p->last = h->sequence;
     }
-    if (s->base >= p->next || (sync && h->sequence >= p->next))
+    const unsigned ahead = s->ahead != 0 ? 64u - (unsigned)__builtin_clzll(s->ahead) : 0;
+    if (s->base > p->last || ahead > p->last - s->base || (sync && h->sequence > p->last))
         return "done with what was never sent";
     if (s->base > p->heard.base)
         p->heard = *s;
@@ -466,9 +470,11 @@ void iw_peer_tick(struct iw_messages *m, uint64_t now)
             if (p->link == NULL && !p->dead &&
                 !(TAILQ_EMPTY(&p->window) && TAILQ_EMPTY(&p->waiting)))
                 reconnect(m, p, now);
-            // One that only was silent may come back, and must find its sequence numbers.
-            if (is_idle(p) && (p->gone || iw_progress_since(now, p->used) >
-                                              IW_PEER_KEEP_S * UINT64_C(1000000000)))
+            // One that only was silent may come back, and must find its sequence numbers; strangers
+            // that only connect have none.
+            if (is_idle(p) &&
+                (p->gone || (p->next == 1 && p->taken.came == 0) ||
+                 iw_progress_since(now, p->used) > IW_PEER_KEEP_S * UINT64_C(1000000000)))
                 forget(m, p);
             p = next;
         }

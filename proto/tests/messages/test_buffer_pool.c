@@ -154,11 +154,8 @@ static void shares(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_and_large),
-        cmocka_unit_test(bounded),
-        cmocka_unit_test(many),
-        cmocka_unit_test(offered),
-        cmocka_unit_test(shares),
+        cmocka_unit_test(small_and_large), cmocka_unit_test(bounded), cmocka_unit_test(many),
+        cmocka_unit_test(offered),         cmocka_unit_test(shares),
     };
     return cmocka_run_group_tests(tests, open_domain, close_domain);
 }

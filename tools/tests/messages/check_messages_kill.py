@@ -26,13 +26,14 @@ class Pair:
         self.ends, self.wrong, self.took, self.counts = [], [], 0.0, ""
 
     def begin(self, number, to, words=()):
-        self.ends.append(message_ends.End([self.run], self.load, self.folder, number, 10 * self.number + number,
+        # Not a port of the range from which the system takes those of others, who might be taken for what is left.
+        self.ends.append(message_ends.End([self.run], self.load, self.folder, number, 10 * self.number + number, f"127.0.0.1:{harness.free_port()}",
                                           words=["--to", str(to), *words], environment=dict(os.environ, TMPDIR=self.folder)))
         return self.ends[-1]
 
     def kill_one(self):
         timeout = self.chance.choice(("500", "500", "500", "2000", "5000"))
-        first = self.begin(FIRST, SECOND, ["--timeout", timeout])
+        first = self.begin(FIRST, SECOND, ["--second", "--timeout", timeout])
         if first.await_open() is None:
             return
         second = self.begin(SECOND, FIRST, ["--timeout", timeout, "--at", f"{FIRST}={first.at}"])

@@ -50,13 +50,13 @@ def main(run, load, times="50", seed=None):
             return ends[-1]
 
         try:
-            sender = begin(SENDER, "127.0.0.1:0", ["--to", str(SERVICE)])
+            sender = begin(SENDER, f"127.0.0.1:{harness.free_port()}", ["--to", str(SERVICE)])
             sender.await_open()
             for i in range(times):
                 if i % 5 == 4:
                     time.sleep(1)
                 began = time.monotonic()
-                service = begin(SERVICE, f"127.0.0.{i + 2}:0")
+                service = begin(SERVICE, f"127.0.0.{i + 2}:{harness.free_port()}")
                 service.await_open()
                 await_taken(service, 1 + chance.randrange(300))
                 found = max(found, time.monotonic() - began)

@@ -3,8 +3,8 @@
  * One end under load, for tests that kill ends: sends numbered messages, short and long, as fast as
  * they are taken, takes those of others and compares their octets, and keeps a journal, of which a
  * kill loses nothing that was written. Sends until its standard input ends, or with --count so
- * many, and takes as many as --take says; with --answer no more than it has taken. Waits for the
- * fate of each message, and ends with status 0.
+ * many, and takes as many as --take says; with --answer no more than it has taken, with --second
+ * none before it has taken one. Waits for the fate of each message, and ends with status 0.
  *
  * The journal has records of 16 octets in the byte order of the host: what 1 | error 1 | 0 2 |
  * run 4 | message 8. What: 'S' sent (queued by the library), 'D' delivered, 'U' undelivered, 'T'
@@ -33,7 +33,7 @@ static struct {
     uint32_t run, to, open, outstanding;
     size_t longest;
     uint64_t sent, most, taken, takes;
-    bool counts, answers;
+    bool counts, answers, second;
     uint8_t table[TABLE + OFFSETS];
 } load = {.journal = -1, .outstanding = 256, .longest = 200000, .most = UINT64_MAX};
 
@@ -148,7 +148,7 @@ static void carry_on(void)
         bool any = false;
         for (int i = 0; i < BATCH && !done && load.to != 0 && load.sent < load.most; i++) {
             if (load.open >= load.outstanding || (load.answers && load.sent >= load.taken) ||
-                !send_next())
+                (load.second && load.taken == 0) || !send_next())
                 break;
             any = true;
         }
@@ -193,19 +193,14 @@ static void fill_table(void)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {{"number", required_argument, NULL, 'n'},
-                                            {"to", required_argument, NULL, 't'},
-                                            {"listen", required_argument, NULL, 'l'},
-                                            {"at", required_argument, NULL, 'a'},
-                                            {"journal", required_argument, NULL, 'j'},
-                                            {"run", required_argument, NULL, 'r'},
-                                            {"timeout", required_argument, NULL, 'm'},
-                                            {"resolver-port", required_argument, NULL, 'p'},
-                                            {"count", required_argument, NULL, 'c'},
-                                            {"longest", required_argument, NULL, 'g'},
-                                            {"take", required_argument, NULL, 'k'},
-                                            {"answer", no_argument, NULL, 'w'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"number", required_argument, NULL, 'n'},  {"to", required_argument, NULL, 't'},
+        {"listen", required_argument, NULL, 'l'},  {"at", required_argument, NULL, 'a'},
+        {"journal", required_argument, NULL, 'j'}, {"run", required_argument, NULL, 'r'},
+        {"timeout", required_argument, NULL, 'm'}, {"resolver-port", required_argument, NULL, 'p'},
+        {"count", required_argument, NULL, 'c'},   {"longest", required_argument, NULL, 'g'},
+        {"take", required_argument, NULL, 'k'},    {"answer", no_argument, NULL, 'w'},
+        {"second", no_argument, NULL, 's'},        {NULL, 0, NULL, 0}};
     struct sockaddr_in listen = {.sin_family = AF_INET};
     struct iw_messages_resolver resolver = {.multicast = 1, .interface = "lo"};
     struct iw_messages_config config = {.listen = (const struct sockaddr *)&listen};
@@ -245,6 +240,9 @@ int main(int argc, char **argv)
             break;
         case 'w':
             load.answers = true;
+            break;
+        case 's':
+            load.second = true;
             break;
         case 'k':
             load.takes = value;
