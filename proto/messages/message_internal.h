@@ -114,7 +114,7 @@ struct iw_peer {
     struct iw_link *link;            /* that messages leave by */
     struct iw_link *attempt;
     uint64_t next; /* sequence number */
-    uint64_t sent; /* the last one that a connection has had */
+    uint64_t last; /* the last sequence number that a connection has had */
     struct iw_outgoings window, waiting;
     struct iw_outgoing *unsent; /* first of the window that this link has not sent */
     struct iw_message_state heard;

@@ -93,8 +93,8 @@ void iw_peer_pump(struct iw_messages *m, struct iw_peer *p)
         if (!iw_link_send(link, o, ask))
             return;
         o->transmitted = true;
-        if (o->sequence > p->sent)
-            p->sent = o->sequence;
+        if (o->sequence > p->last)
+            p->last = o->sequence;
         p->unsent = TAILQ_NEXT(o, entry);
         m->counts.sent++;
         m->counts.sent_octets += o->length;
@@ -158,10 +158,10 @@ static const char *update(struct iw_peer *p, const struct iw_message_header *h)
         if (h->sequence >> 62 != 0)
             return "a sequence number without end";
         p->next = h->sequence + 1;
-        p->sent = h->sequence;
+        p->last = h->sequence;
     }
     const unsigned ahead = s->ahead != 0 ? 64u - (unsigned)__builtin_clzll(s->ahead) : 0;
-    if (s->base > p->sent || ahead > p->sent - s->base || (sync && h->sequence > p->sent))
+    if (s->base > p->last || ahead > p->last - s->base || (sync && h->sequence > p->last))
         return "done with what was never sent";
     if (s->base > p->heard.base)
         p->heard = *s;

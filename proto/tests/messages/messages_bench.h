@@ -138,13 +138,14 @@ void iw_resolver_forget(struct iw_resolver *r, uint32_t number, uint64_t instanc
     bench_resolver.forgotten_instance = instance;
 }
 
-int iw_resolver_claim(struct iw_resolver *r, uint32_t number, const struct sockaddr *at,
-                      uint64_t instance)
+int iw_resolver_claim_all(struct iw_resolver *r, const uint32_t *numbers, size_t count,
+                          const struct sockaddr *at, uint64_t instance, uint32_t *refused)
 {
     (void)r;
     (void)at;
+    assert_true(count > 0);
     bench_resolver.claims++;
-    bench_resolver.claimed = number;
+    bench_resolver.claimed = *refused = numbers[0];
     bench_resolver.claimed_instance = instance;
     errno = bench_resolver.claim_result;
     return bench_resolver.claim_result == 0 ? 0 : -1;
