@@ -530,7 +530,7 @@ static void a_peer_is_forgotten(void **unused)
     assert_ptr_equal(r->peer, link->peer);
     struct iw_peer *far = iw_peer_get(&b.m, PEER + IW_TABLE);
     assert_ptr_equal(far->chain, link->peer); // of the same list
-    far->next = 2; // it was sent a message once
+    far->next = 2;                            // it was sent a message once
     far->used = UINT64_MAX;
     flush(&b, link);
     iw_peer_tick(&b.m, bench_ns + IW_PEER_KEEP_S * UINT64_C(1000000000) + 1);
