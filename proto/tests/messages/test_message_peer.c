@@ -490,9 +490,11 @@ static void a_peer_is_kept(void **unused)
     struct iw_link *link = synced(&b, PEER, 50);
     struct iw_service *s = service(&b, 2);
     struct iw_peer *p = link->peer;
-    iw_peer_get(&b.m, PEER + 1); // new, and idle
+    iw_peer_get(&b.m, PEER + 1)->next = 2; // new, idle, and sent a message
+    iw_peer_get(&b.m, PEER + 2);           // a stranger
     iw_peer_tick(&b.m, bench_ns);
     assert_non_null(iw_peer_find(&b.m, PEER + 1));
+    assert_null(iw_peer_find(&b.m, PEER + 2));
     message_arrives(&b, link, 1, 0, 2);
     bench_ns += 2 * keep;
     iw_peer_tick(&b.m, bench_ns);
