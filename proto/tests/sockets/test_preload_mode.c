@@ -64,7 +64,8 @@ static void test_what_is_refused(void **state)
     char in[5];
     assert_int_equal(recv(p.server, in, 5, MSG_WAITALL), 5);
     for (socklen_t room = 1; room < 7; room++)
-        assert_int_equal(mode_of(p.client, room), room < 4 ? 0x7f7f7f7f << 8 * room : IWARP_OFF);
+        assert_int_equal((uint32_t)mode_of(p.client, room),
+                         room < 4 ? UINT32_C(0x7f7f7f7f) << 8 * room : IWARP_OFF);
     int value;
     socklen_t length = sizeof(value);
     assert_int_equal(getsockopt(p.client, IPPROTO_TCP, IWARP_MODE, NULL, &length), -1);
