@@ -3,22 +3,6 @@
  * becomes of both when connections come and go. */
 #include "messages_bench.h"
 
-static struct bench b;
-
-static int begin(void **unused)
-{
-    (void)unused;
-    bench_begin(&b);
-    return 0;
-}
-
-static int end(void **unused)
-{
-    (void)unused;
-    bench_end(&b);
-    return 0;
-}
-
 static void state_arrives(struct iw_link *link, struct iw_message_state state)
 {
     struct iw_message_header h = says(IW_MESSAGE_STATE, link->may_send, 0);
@@ -541,26 +525,24 @@ static void a_peer_is_forgotten(void **unused)
     assert_null(r->peer);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_window),
-        TEST(a_delivery_that_is_reported),
-        TEST(a_refusal),
-        TEST(messages_come),
-        TEST(messages_for_nobody),
-        TEST(an_answer_is_due),
-        TEST(a_window_that_is_overrun),
-        TEST(a_link_is_lost),
-        TEST(a_message_is_still_under_way),
-        TEST(two_links),
-        TEST(a_peer_dies),
-        TEST(a_peer_is_gone),
-        TEST(a_peer_is_another),
-        TEST(a_peer_is_kept),
-        TEST(a_peer_is_forgotten),
+        BENCH_TEST(a_window),
+        BENCH_TEST(a_delivery_that_is_reported),
+        BENCH_TEST(a_refusal),
+        BENCH_TEST(messages_come),
+        BENCH_TEST(messages_for_nobody),
+        BENCH_TEST(an_answer_is_due),
+        BENCH_TEST(a_window_that_is_overrun),
+        BENCH_TEST(a_link_is_lost),
+        BENCH_TEST(a_message_is_still_under_way),
+        BENCH_TEST(two_links),
+        BENCH_TEST(a_peer_dies),
+        BENCH_TEST(a_peer_is_gone),
+        BENCH_TEST(a_peer_is_another),
+        BENCH_TEST(a_peer_is_kept),
+        BENCH_TEST(a_peer_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

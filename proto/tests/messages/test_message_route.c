@@ -2,22 +2,6 @@
 /* From a number to a peer: by a place, by where a message came from, by the resolver. */
 #include "messages_bench.h"
 
-static struct bench b;
-
-static int begin(void **unused)
-{
-    (void)unused;
-    bench_begin(&b);
-    return 0;
-}
-
-static int end(void **unused)
-{
-    (void)unused;
-    bench_end(&b);
-    return 0;
-}
-
 static int send_to(struct iw_service *s, uint32_t number, uint64_t tag)
 {
     const struct iovec piece = {"x", 1};
@@ -381,14 +365,12 @@ static void too_long(void **unused)
     assert_int_equal(iw_route_get(&b.m, 9)->open, 2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(places),          TEST(at_one_place),    TEST(in_order),
-        TEST(one_of_two_goes), TEST(a_place_changes), TEST(where_it_came_from),
-        TEST(never_found),     TEST(by_the_resolver), TEST(too_long),
+        BENCH_TEST(places),          BENCH_TEST(at_one_place),    BENCH_TEST(in_order),
+        BENCH_TEST(one_of_two_goes), BENCH_TEST(a_place_changes), BENCH_TEST(where_it_came_from),
+        BENCH_TEST(never_found),     BENCH_TEST(by_the_resolver), BENCH_TEST(too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,22 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 
-static struct bench b;
-
-static int begin(void **unused)
-{
-    (void)unused;
-    bench_begin(&b);
-    return 0;
-}
-
-static int end(void **unused)
-{
-    (void)unused;
-    bench_end(&b);
-    return 0;
-}
-
 static void numbers(void **unused)
 {
     (void)unused;
@@ -376,14 +360,12 @@ static void waiting(void **unused)
     assert_int_equal(got.tag, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(numbers),       TEST(claims),   TEST(a_descriptor),
-        TEST(what_is_taken), TEST(gathered), TEST(a_buffer_comes_back_once),
-        TEST(refused),       TEST(a_queue),  TEST(waiting),
+        BENCH_TEST(numbers),       BENCH_TEST(claims),   BENCH_TEST(a_descriptor),
+        BENCH_TEST(what_is_taken), BENCH_TEST(gathered), BENCH_TEST(a_buffer_comes_back_once),
+        BENCH_TEST(refused),       BENCH_TEST(a_queue),  BENCH_TEST(waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
