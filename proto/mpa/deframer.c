@@ -131,9 +131,9 @@ static bool check_pad(struct iw_deframer *d, struct iw_cursor c, const struct iw
 {
     if (s->pad == 0)
         return false;
-    uint32_t behind = s->pad + IW_MPA_CRC_FIELD;
+    uint32_t after = s->pad + IW_MPA_CRC_FIELD;
     if (!d->markers && iw_cursor_run(&c) >= s->size) {
-        const uint8_t *at = iw_cursor_octets(&c) + s->size - behind;
+        const uint8_t *at = iw_cursor_octets(&c) + s->size - after;
         uint32_t wrong = 0;
         for (uint32_t i = 0; i < s->pad; i++)
             wrong |= at[i];
@@ -142,8 +142,8 @@ static bool check_pad(struct iw_deframer *d, struct iw_cursor c, const struct iw
     }
     /* A Marker may stand between the pad and the CRC field. */
     if (d->markers && iw_to_marker(d, c.pos + s->size - IW_MPA_CRC_FIELD - IW_MPA_MARKER) == 0)
-        behind += IW_MPA_MARKER;
-    iw_cursor_step(&c, s->size - behind);
+        after += IW_MPA_MARKER;
+    iw_cursor_step(&c, s->size - after);
     uint64_t pos = c.pos;
     uint8_t pad[3];
     iw_cursor_read(&c, pad, s->pad);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The option that sets a connected socket to iWARP: what it refuses, what it says, and what a
- * refusal leaves behind. */
+ * refusal leaves. */
 #include "preload_pair.h"
 
 #include <pthread.h>
