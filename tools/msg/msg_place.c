@@ -4,6 +4,8 @@
 
 #include "host/address.h"
 #include "host/complain.h"
+#include "host/number.h"
+#include "host/text.h"
 #include "iwarp/transport.h"
 
 #include <errno.h>
@@ -30,17 +32,18 @@ static bool read_place(const char *text, bool passive, struct sockaddr_storage *
 static int add_place(void *context, const char *value, char *error, size_t room)
 {
     struct msg_place *p = context;
-    char *end;
-    errno = 0;
-    const unsigned long long number = strtoull(value, &end, 0);
-    if (value[0] < '0' || value[0] > '9' || errno != 0 || *end != '=' || number == 0 ||
-        number > UINT32_MAX)
+    const char *equals = strchr(value, '=');
+    uint64_t number = 0;
+    char *text = equals != NULL ? iw_got(strndup(value, (size_t)(equals - value))) : NULL;
+    const bool good = text != NULL && iw_number(text, 1, UINT32_MAX, &number);
+    free(text);
+    if (!good)
         return iw_option_wrong(error, room, "expected NUMBER=HOST:PORT");
     if (p->place_count == MSG_PLACES_MOST)
         return iw_option_wrong(error, room, "expected at most %d numbers", MSG_PLACES_MOST);
     struct iw_messages_place *place = &p->places[p->place_count];
     place->number = (uint32_t)number;
-    if (!read_place(end + 1, false, &place->at, error, room))
+    if (!read_place(equals + 1, false, &place->at, error, room))
         return IW_OPTION_WRONG;
     p->place_count++;
     return IW_OPTION_TAKEN;
