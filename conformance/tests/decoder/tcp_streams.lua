@@ -129,7 +129,7 @@ local function tcp_segment(frame)
   local sport, dport, seq, offset, flags = unpack(">I2I2I4xxxxBB", d, tcp)
   tcp = tcp + (offset >> 4) * 4
   return { src = src .. ":" .. sport, dst = dst .. ":" .. dport, seq = seq, syn = flags & 2 ~= 0,
-    fin = flags & 1 ~= 0, ack = flags & 16 ~= 0, data = d:sub(tcp, last), at = frame.at + tcp - 1 }
+    fin = flags & 1 ~= 0, reset = flags & 4 ~= 0, ack = flags & 16 ~= 0, data = d:sub(tcp, last), at = frame.at + tcp - 1 }
 end
 
 -- Puts a segment in its place of the sequence space; the first copy of an octet wins.
@@ -175,14 +175,16 @@ function M.connections(frames)
     if seg then
       local key = seg.src < seg.dst and seg.src .. seg.dst or seg.dst .. seg.src
       local conn = open[key]
+      -- Where the sequence numbers are made up, each connection may have the same ones.
       local reused = conn and seg.syn and not seg.ack
-        and conn[seg.src].base ~= (seg.seq + 1) & 0xFFFFFFFF
+        and (conn.reset or conn[seg.src].base ~= (seg.seq + 1) & 0xFFFFFFFF)
       if not conn or reused then
         conn = { [seg.src] = new_stream(seg.src), [seg.dst] = new_stream(seg.dst) }
         conn[1], conn[2] = conn[seg.src], conn[seg.dst]
         if seg.syn and seg.ack then conn[1], conn[2] = conn[2], conn[1] end
         open[key], list[#list + 1] = conn, conn
       end
+      conn.reset = conn.reset or seg.reset
       add_segment(conn[seg.src], seg, frame)
       for _, text in ipairs(frame.comments or {}) do
         if text:find("stimulus", 1, true) then

@@ -318,9 +318,9 @@ end
 ------------------------------------------------------------------------------------------ captures
 local A, B = { "\10\0\0\1", 4000 }, { "\10\0\0\2", 5000 }
 
--- An Ethernet frame; flags: "S", "SA", "A" or "FA".
+-- An Ethernet frame; flags: "S", "SA", "A", "FA" or "RA".
 local function frame(from, to, seq, flags, data)
-  local bits = ({ S = 2, SA = 18, A = 16, FA = 17 })[flags]
+  local bits = ({ S = 2, SA = 18, A = 16, FA = 17, RA = 20 })[flags]
   local tcp = string.pack(">I2I2I4I4BBI2I2I2", from[2], to[2], seq & 0xFFFFFFFF, 0, 0x50, bits,
     1000, 0, 0) .. data
   if #from[1] == 16 then
@@ -406,6 +406,10 @@ do -- a second connection between the same ports
   both[#both + 1] = frame(A, B, 1001, "A", I2R:sub(1, 44))
   both[#both + 1] = frame(B, A, 5001, "A", R2I)
   is(decoded(pcap(both, "<")), GOOD .. "; 10.0.0.1:4000 10.0.0.2:5000 1 1 ", "ports used twice")
+  local once = conversation(A, B, I2R, SHUFFLED, R2I)
+  once[#once + 1] = frame(A, B, 0xFFFFFFF1 + #I2R, "RA", "")
+  for i = 1, #once do once[#once + 1] = once[i] end
+  is(decoded(pcap(once, "<")), GOOD .. "; " .. GOOD, "and the same sequence numbers, after a reset")
 end
 do -- responder first; the frames of listing and problem; comments
   local v1 = octets(VECTORS[1][2])
