@@ -109,6 +109,13 @@ static void set_address(struct iw_link *link)
     }
 }
 
+/* Takes a greeting of a peer that has a receive for the SYNC, and not more than it can have. */
+static bool read_greeting(const uint8_t *octets, size_t length, struct iw_message_greeting *out)
+{
+    return iw_message_get_greeting(octets, length, out) && out->grants > 0 &&
+           out->grants <= 2 * IW_LINK_RECEIVES;
+}
+
 static void requested(struct iw_messages *m, struct rdma_cm_id *id, const uint8_t *octets,
                       size_t length)
 {
@@ -116,7 +123,7 @@ static void requested(struct iw_messages *m, struct rdma_cm_id *id, const uint8_
     struct rdma_conn_param how;
     uint8_t own[IW_MESSAGE_GREETING];
     struct iw_link *link = NULL;
-    if (!iw_message_get_greeting(octets, length, &greeting) || m->closing || full(m) ||
+    if (!read_greeting(octets, length, &greeting) || m->closing || full(m) ||
         iw_peer_get(m, greeting.instance) == NULL ||
         (link = new_link(m, IW_LINK_ACCEPTED)) == NULL) {
         rdma_reject(id, &busy, sizeof(busy));
@@ -149,8 +156,7 @@ static void established(struct iw_link *link, const struct happened *e)
 {
     if (link->ending || link->state == IW_LINK_UP)
         return;
-    if (link->state == IW_LINK_BEGUN &&
-        !iw_message_get_greeting(e->octets, e->length, &link->greeting))
+    if (link->state == IW_LINK_BEGUN && !read_greeting(e->octets, e->length, &link->greeting))
         iw_link_end(link);
     else
         iw_link_up(link);

@@ -139,6 +139,16 @@ static void a_connect_that_fails(void **unused)
     happens(&b, link->id, RDMA_CM_EVENT_ESTABLISHED, 0, "iwms", 4);
     assert_true(link->ending);
     flush(&b, link);
+    // One that grants no receive for the SYNC, or more than two windows of them.
+    static const uint32_t grants[] = {0, 193, UINT32_MAX};
+    for (size_t i = 0; i < 3; i++) {
+        link = begun();
+        resolves(&b, link);
+        establishes(&b, link, PEER, grants[i]);
+        assert_true(link->ending);
+        expect_silence();
+        flush(&b, link);
+    }
     assert_int_equal(b.m.links_up, 0);
 }
 
@@ -228,7 +238,14 @@ static void a_request_refused(void **unused)
     uint8_t octets[IW_MESSAGE_GREETING];
     greeting_of(octets, PEER, 10);
     requests(octets, sizeof(octets) - 1, AF_INET);
-    assert_int_equal(bench_rejects, 1);
+    greeting_of(octets, PEER, 0);
+    requests(octets, sizeof(octets), AF_INET);
+    greeting_of(octets, PEER, 193);
+    requests(octets, sizeof(octets), AF_INET);
+    assert_int_equal(bench_rejects, 3);
+    bench_rejects = 1;
+    bench_ids_destroyed -= 2;
+    greeting_of(octets, PEER, 192);
     assert_int_equal(bench_reason_length, 1);
     assert_int_equal(bench_reason[0], 1);
     assert_int_equal(bench_ids_destroyed, 1);
