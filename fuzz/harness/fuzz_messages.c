@@ -192,7 +192,7 @@ static void made(struct connection *c, const uint8_t *record, size_t given)
     if ((flags & REFUSED) != 0)
         h.state.refused_after = h.state.ahead, h.state.refused_before = b;
     if (h.type >= IW_MESSAGE_SHORT && h.type <= IW_MESSAGE_WRITTEN)
-        h.sequence = next + (flags >> 4 & 3);
+        h.sequence = (flags >> 4 & 3) == 3 ? next - 1 : next + (flags >> 4 & 3); // again, or later
     else if (h.type == IW_MESSAGE_SYNC)
         h.sequence = p != NULL ? p->next - 1 - (flags >> 4 & 3) : 0;
     if (h.type == IW_MESSAGE_SHORT) {
