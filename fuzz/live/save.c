@@ -12,6 +12,7 @@
 
 #include "host/complain.h"
 #include "host/files.h"
+#include "host/json_values.h"
 #include "host/text.h"
 #include "hunt.h"
 
@@ -132,8 +133,7 @@ void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f)
     if (h->board != NULL)
         iw_hunt_board_lock(h->board);
     FILE *out = open_in(h->dir, "findings.jsonl", "ae");
-    json_t *o = iw_hunt_finding_json(f);
-    bool good = out != NULL && !json_dumpf(o, out, JSON_COMPACT) && fputc('\n', out) != EOF;
+    bool good = out != NULL && iw_json_line(iw_hunt_finding_json(f), out);
     if (out != NULL)
         good = !fclose(out) && good;
     if (!good)
@@ -143,7 +143,6 @@ void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f)
             iw_hunt_board_line(h->board);
         iw_hunt_board_unlock(h->board);
     }
-    json_decref(o);
 }
 
 /* Removes what could not be shown, once the same can be: that is what it was. */

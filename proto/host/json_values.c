@@ -21,3 +21,12 @@ json_t *iw_json_wide(uint64_t value)
 {
     return json_sprintf("0x%" PRIx64, value);
 }
+
+bool iw_json_line(json_t *value, FILE *to)
+{
+    const bool good = value != NULL &&
+                      json_dumpf(value, to, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0 &&
+                      putc('\n', to) != EOF;
+    json_decref(value);
+    return good;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lint.h"
 
+#include "host/json_values.h"
 #include "observer/hosted/finding.h"
 
 #include <inttypes.h>
@@ -24,14 +25,10 @@ void iw_lint_put_json(const struct iw_lint *lint, json_t *object)
         return;
     if (lint->options->several)
         json_object_set_new(object, "capture", json_string(lint->options->path));
-    if (lint->options->format == IW_LINT_JSON) {
-        json_dumpf(object, lint->out, JSON_COMPACT);
-        putc('\n', lint->out);
-    }
-    if (lint->json_lines != NULL) {
-        json_dumpf(object, lint->json_lines, JSON_COMPACT);
-        putc('\n', lint->json_lines); /* line by line: it may be read as it grows */
-    }
+    if (lint->options->format == IW_LINT_JSON)
+        (void)iw_json_line(json_incref(object), lint->out);
+    if (lint->json_lines != NULL)
+        (void)iw_json_line(json_incref(object), lint->json_lines); // it may be read as it grows
     json_decref(object);
 }
 

@@ -3,6 +3,7 @@
 #include "msg_exchange.h"
 
 #include "host/complain.h"
+#include "host/json_values.h"
 #include "host/number.h"
 #include "host/text.h"
 #include "standard.h"
@@ -98,14 +99,13 @@ static void report(const struct msg_exchange *e, uint32_t number, const char *wh
                  far = (double)w->far_cpu / 1000 / w->done, least = (double)w->ns[0] / 1000,
                  most = (double)w->ns[w->done - 1] / 1000;
     if (e->json) {
-        printf("{\"type\":\"%s\",\"number\":%" PRIu32 ",\"octets\":%" PRIu64
-               ",\"round_trips\":%u,\"us_least\":%.3f,\"us_p50\":%.3f,\"us_p99\":%.3f,"
-               "\"us_most\":%.3f,\"cpu_us\":%.3f",
-               w->type, number, e->size, w->done, least, at_share(w, 500), at_share(w, 990), most,
-               near);
+        json_t *all = json_pack("{ss sI sI si sf sf sf sf sf}", "type", w->type, "number",
+                                (json_int_t)number, "octets", (json_int_t)e->size, "round_trips",
+                                (int)w->done, "us_least", least, "us_p50", at_share(w, 500),
+                                "us_p99", at_share(w, 990), "us_most", most, "cpu_us", near);
         if (w->far != NULL)
-            printf(",\"far_cpu_us\":%.3f", far);
-        printf("}\n");
+            json_object_set_new(all, "far_cpu_us", json_real(far));
+        (void)iw_json_line(all, stdout);
         return;
     }
     printf("%" PRIu32 "%s: %u %s of %" PRIu64

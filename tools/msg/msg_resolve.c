@@ -5,6 +5,7 @@
 
 #include "host/address.h"
 #include "host/complain.h"
+#include "host/json_values.h"
 #include "iwarp/transport.h"
 #include "standard.h"
 
@@ -38,10 +39,13 @@ static void print_claimant(const struct msg_resolve *o, uint32_t number,
 {
     char at[IW_TRANSPORT_TEXT];
     iw_address_numeric((const struct sockaddr *)&c->at, sizeof(c->at), at, sizeof(at));
-    printf(o->json ? "{\"type\": \"service\", \"number\": %" PRIu32
-                     ", \"at\": \"%s\", \"instance\": \"%016" PRIx64 "\"}\n"
-                   : "%" PRIu32 " at %s, instance %016" PRIx64 "\n",
-           number, at, c->instance);
+    if (o->json)
+        (void)iw_json_line(json_pack("{ss sI ss so}", "type", "service", "number",
+                                     (json_int_t)number, "at", at, "instance",
+                                     json_sprintf("%016" PRIx64, c->instance)),
+                           stdout);
+    else
+        printf("%" PRIu32 " at %s, instance %016" PRIx64 "\n", number, at, c->instance);
 }
 
 static void report_absent(uint32_t number, const struct msg_resolve *o)
@@ -107,9 +111,10 @@ static void print_total(const struct msg_resolve *o, size_t count, const struct 
 {
     const double seconds = (double)spent / 1e9;
     if (o->json)
-        printf("{\"type\": \"total\", \"numbers\": %zu, \"found\": %zu, \"contested\": %zu, "
-               "\"seconds\": %.6f}\n",
-               count, t->found, t->contested, seconds);
+        (void)iw_json_line(json_pack("{ss sI sI sI sf}", "type", "total", "numbers",
+                                     (json_int_t)count, "found", (json_int_t)t->found, "contested",
+                                     (json_int_t)t->contested, "seconds", seconds),
+                           stdout);
     else if (count > 1)
         printf("%zu of %zu numbers found in %.3f s\n", t->found, count, seconds);
 }

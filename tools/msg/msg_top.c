@@ -4,6 +4,7 @@
 #include "msg_ends.h"
 
 #include "host/complain.h"
+#include "host/json_values.h"
 #include "host/number.h"
 #include "host/text.h"
 #include "iwarp/transport.h"
@@ -174,8 +175,7 @@ static void print_json(const struct top *t)
         json_object_set_new(e->state, "type", json_string("end"));
         json_object_set_new(e->state, "process", json_integer(e->process));
         json_object_set_new(e->state, "program", json_string(e->program));
-        json_dumpf(e->state, stdout, JSON_COMPACT);
-        printf("\n");
+        (void)iw_json_line(json_incref(e->state), stdout);
     }
 }
 

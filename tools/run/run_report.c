@@ -3,6 +3,7 @@
 
 #include "host/complain.h"
 #include "host/files.h"
+#include "host/json_values.h"
 #include "host/text.h"
 
 #include <gnu/libc-version.h>
@@ -32,9 +33,7 @@ static void print_json(const struct run_process *p, const json_t *line, FILE *ou
     json_object_set_new(copy, "program", json_string(p->program));
     if (frame > 0)
         json_object_set_new(copy, "frame", json_integer((json_int_t)p->first_frame + frame));
-    json_dumpf(copy, out, JSON_COMPACT);
-    putc('\n', out);
-    json_decref(copy);
+    (void)iw_json_line(copy, out);
 }
 
 static void print_lines(const struct run_judge *judge, const struct run_findings *f, bool json,
