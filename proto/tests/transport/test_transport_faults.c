@@ -5,8 +5,8 @@
  * is placed or completed wrongly, every request completes or is flushed, memory and descriptors
  * return; what is only a delay delays only.
  *
- * IW_STRIDE=1 tries each of the points (tools/dev nightly), otherwise each tenth of the calls and
- * each 97th octet.
+ * IW_STRIDE=1 tries each of the points (tools/dev nightly), otherwise each 30th of the calls and
+ * each 293rd octet.
  */
 #include "faults_conversation.h"
 
@@ -338,7 +338,7 @@ static bool converse(enum style style)
 static size_t stride(void)
 {
     const char *text = getenv("IW_STRIDE");
-    size_t n = text != NULL ? strtoul(text, NULL, 10) : 97;
+    size_t n = text != NULL ? strtoul(text, NULL, 10) : 293;
     return n ? n : 1;
 }
 
