@@ -44,11 +44,6 @@ static char *line_of(const struct iw_self_check *s, const struct iw_case *c)
     return line;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    return strcmp(((const struct iw_proof_line *)a)->id, ((const struct iw_proof_line *)b)->id);
-}
-
 /* A case that this machine skips keeps what another one has recorded. */
 static void record(struct iw_proof_table *t, const struct iw_self_check *s,
                    const struct iw_suspect *one)
@@ -73,7 +68,6 @@ int iw_self_check_record(const struct iw_self_check *s, const struct iw_suite *s
         record(&t, s, &s->suspects[i]);
     FILE *f = iw_open_output(path);
     if (f != NULL) {
-        qsort(t.lines, t.count, sizeof(*t.lines), by_id);
         fputs("case,noticed\n", f);
         for (size_t i = 0; i < t.count; i++)
             if (iw_suite_find(suite, t.lines[i].id) != NULL)

@@ -11,33 +11,50 @@
 
 /* ---- tables ---- */
 
-static struct iw_proof_line *line_of(const struct iw_proof_table *t, const char *id)
+/* Returns the index of the first line whose id is not before `id`. */
+static size_t place_of(const struct iw_proof_table *t, const char *id)
 {
-    for (size_t i = 0; i < t->count; i++)
-        if (strcmp(t->lines[i].id, id) == 0)
-            return &t->lines[i];
-    return NULL;
+    size_t from = 0, to = t->count;
+    if (to > 0 && strcmp(t->lines[to - 1].id, id) < 0)
+        return to; // most tables are read in order
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (strcmp(t->lines[middle].id, id) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static bool is_at(const struct iw_proof_table *t, size_t place, const char *id)
+{
+    return place < t->count && strcmp(t->lines[place].id, id) == 0;
 }
 
 const char *iw_proof_find(const struct iw_proof_table *t, const char *id)
 {
-    const struct iw_proof_line *line = line_of(t, id);
-    return line != NULL ? line->text : NULL;
+    const size_t place = place_of(t, id);
+    return is_at(t, place, id) ? t->lines[place].text : NULL;
 }
-static void add(struct iw_proof_table *t, const char *id, const char *text, int line)
+
+static void insert(struct iw_proof_table *t, size_t place, const char *id, const char *text,
+                   int line)
 {
-    t->lines = iw_got(realloc(t->lines, ++t->count * sizeof(*t->lines)));
-    t->lines[t->count - 1] = (struct iw_proof_line){iw_text_copy(id), iw_text_copy(text), line};
+    t->lines = iw_got(realloc(t->lines, (t->count + 1) * sizeof(*t->lines)));
+    memmove(&t->lines[place + 1], &t->lines[place], (t->count - place) * sizeof(*t->lines));
+    t->lines[place] = (struct iw_proof_line){iw_text_copy(id), iw_text_copy(text), line};
+    t->count++;
 }
 
 void iw_proof_set(struct iw_proof_table *t, const char *id, const char *text)
 {
-    struct iw_proof_line *line = line_of(t, id);
-    if (line == NULL) {
-        add(t, id, text, 0);
+    const size_t place = place_of(t, id);
+    if (!is_at(t, place, id)) {
+        insert(t, place, id, text, 0);
     } else {
-        free(line->text);
-        line->text = iw_text_copy(text);
+        free(t->lines[place].text);
+        t->lines[place].text = iw_text_copy(text);
     }
 }
 
@@ -81,9 +98,10 @@ static const char *take_line(void *context, char *line, int number)
     const char *text = unquoted(comma + 1);
     if (text == NULL)
         return "the quotes do not match";
-    if (line_of(t, line) != NULL)
+    const size_t place = place_of(t, line);
+    if (is_at(t, place, line))
         return "this id stands in an earlier line";
-    add(t, line, text, number);
+    insert(t, place, line, text, number);
     return NULL;
 }
 int iw_proof_read_table(struct iw_proof_table *t, const char *path, char *error, size_t room)

@@ -19,7 +19,7 @@ struct iw_proof_line {
 };
 
 struct iw_proof_table {
-    struct iw_proof_line *lines;
+    struct iw_proof_line *lines; /* ordered by id */
     size_t count;
 };
 
