@@ -268,7 +268,7 @@ function Conn:reset() self.raw:reset() end
 
 -- ---- receiving ----
 
-local OPTIONS = strict.set("rule within ignoring dropped at_once silent open")
+local OPTIONS = strict.set("rule within ignoring dropped at_once silent open closed")
 
 -- The messages of a list, and the options that stand last in it.
 local function patterns_of(what, list)
@@ -358,11 +358,13 @@ end
 -- last: rule (broken if it does not), within (seconds), ignoring (a message that may come before),
 -- dropped (silence passes, too, if the target's TCP has not acknowledged the octets sent: RFC 5044 §8),
 -- at_once (an end that no timer may put off), silent (the rule broken by silence, if it is another), open (silence passes: the
--- target's ULP may leave the connection open). Returns the item.
+-- target's ULP may leave the connection open), closed (the rule broken by a close without a Terminate, where it may answer to any of
+-- several faults). Returns the item.
 function Conn:expect(...)
   local patterns, options = patterns_of("conn:expect", { ... })
   if #patterns == 0 then error("conn:expect needs something to expect", 0) end
   self.t:may_accuse(options.rule, self.t.odd and wrong_answer.only_ends(patterns))
+  if options.closed then self.t:may_accuse(options.closed) end
   local seconds, item = patience(self, patterns, options), nil
   repeat
     item = self:next(seconds)
@@ -386,6 +388,7 @@ function Conn:expect(...)
   if not item then unfinished(self, patterns) end
   local why = wrong_answer.why(self, patterns, item, not item and options.silent or options.rule)
   why.expected, why.actual = set_text(patterns), item and item.text or nothing_text(self, seconds)
+  if why.how == "closed" then why.instead = options.closed end -- as grave as the case says
   if not item and patterns[1].kind == "end" and wrong_answer.only_ends(patterns) and not (options.at_once or options.within) then
     instruments.check(self, nil, why)
     timers.check(self.t, why)
@@ -422,14 +425,14 @@ local function check_terminated(conn, item, sent, rule)
 end
 
 -- Expects a Terminate out of a set, the preferred one first: terminate{...}, "1/1/01" or lists of them. Named fields:
--- `of` (returned by conn:send; the Terminate must hold its headers), rule, within, ignoring.
+-- `of` (returned by conn:send; the Terminate must hold its headers), rule, within, ignoring, closed.
 function Conn:expect_terminate(set)
-  strict.check("conn:expect_terminate", set, setmetatable(strict.set("of rule within ignoring"), {
+  strict.check("conn:expect_terminate", set, setmetatable(strict.set("of rule within ignoring closed"), {
     __index = function(_, name) return math.type(name) == "integer" end,
   }))
   local list = message.flat(set)
   if #list == 0 then list[1] = message.terminate {} end
-  local item, which = self:expect(list, { rule = set.rule, within = set.within, ignoring = set.ignoring })
+  local item, which = self:expect(list, { rule = set.rule, within = set.within, ignoring = set.ignoring, closed = set.closed })
   if set.of then check_terminated(self, item, set.of, set.rule) end
   return item, which
 end

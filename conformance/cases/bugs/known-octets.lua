@@ -68,7 +68,7 @@ return family {
   known_bug {
     id = "bug-crc-not-checked",
     purpose = "One wrong bit in any octet of an FPDU, its pad and its CRC is found, and the FPDU has no effect",
-    rules = { "MPA-8-02", "MPA-4.4-17", "MPA-7.1.1-09" },
+    rules = { "MPA-4.4-17", "MPA-8-02", "MPA-7.1.1-09" },
     needs = { memory = "write", crc = "on", reconnect = true },
     run = function(t)
       local buf = t:memory { length = 16, remote = "write" }
@@ -105,7 +105,7 @@ return family {
   known_bug {
     id = "bug-placed-before-crc-check",
     purpose = "No octet of an FPDU with a wrong CRC is placed, whether the FPDU is long or short",
-    rules = { "MPA-8-02", "MPA-4.4-17" },
+    rules = { "MPA-4.4-17", "MPA-8-02" },
     needs = { memory = "write", crc = "on", reconnect = true },
     run = function(t)
       for _, size in ipairs { 1, 16, 1400, 60000 } do

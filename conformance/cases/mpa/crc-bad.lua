@@ -5,7 +5,7 @@ local mpa = use "mpa"
 return both_roles {
   id = "mpa-crc-bad",
   purpose = "An FPDU with a bad CRC ends the stream, or is dropped by TCP, and its payload is not delivered",
-  rules = { "MPA-8-02", "MPA-4.4-17", "MPA-4.4-16" },
+  rules = { "MPA-4.4-17", "MPA-8-02", "MPA-4.4-16" },
   needs = { agent = true },
   run = function(t)
     local conn = t:session { crc = true }

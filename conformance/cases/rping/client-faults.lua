@@ -161,7 +161,7 @@ return family {
   client {
     id = "rping-client-write-crc-bad",
     purpose = "A Write to the client's sink with a wrong CRC ends the stream",
-    rules = { "MPA-8-02", "MPA-4.4-17", "MPA-4.4-16" },
+    rules = { "MPA-4.4-17", "MPA-8-02", "MPA-4.4-16" },
     run = function(t)
       local r = t:rping { stage = "sink", start = { crc = true } }
       r.conn:send(write { to = r.sink, payload = bytes(8, 0xee) }, { crc = "bad" })

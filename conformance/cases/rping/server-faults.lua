@@ -185,7 +185,7 @@ return family {
     return server {
       id = "rping-server-response-crc-" .. one.name,
       purpose = ("A Read Response with %s does not complete the server's Read"):format(one.text),
-      rules = { "MPA-8-02", "MPA-4.4-17", "MPA-4.4-16" },
+      rules = { "MPA-4.4-17", "MPA-8-02", "MPA-4.4-16" },
       run = function(t)
         local r = t:rping { stage = "reading", start = { crc = true } }
         r:answer({}, { crc = one.crc })

@@ -147,7 +147,7 @@ return family {
       good = parts[1].octets:sub(1, -5) .. pack(">I4", unpack(">I4", parts[1].octets, -4) ~ 0xffffffff)
       parts:send(1)
       local item = conn:expect(fault.crc, closed(), { dropped = true, rule = "MPA-8-02" })
-      t:expect_unchanged(buf, { rule = "MPA-8-02" })
+      t:expect_unchanged(buf, { rule = "MPA-4.4-17" })
       parts[1].octets = good
       parts:send(1)
       if item then
@@ -164,7 +164,7 @@ return family {
   in_every_way {
     id = "tcp-crc-bad-behind-gap",
     purpose = "A wrong CRC after a gap leads to a Terminate in its turn, after the FPDUs before it are delivered",
-    rules = { "MPA-8-02", "MPA-8-11", "MPA-8-12" },
+    rules = { "MPA-4.4-17", "MPA-8-02", "MPA-8-11", "MPA-8-12" },
     crc = true,
     needs = { memory = "write" },
     run = function(t, way)

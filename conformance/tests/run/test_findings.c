@@ -99,6 +99,18 @@ static void one_check_on_the_wire_is_one_finding(void **state)
     assert_ptr_equal(iw_finding_deviation(&record.findings.list[0], &record), deviations[2]);
 }
 
+/* DV is one field, whichever segment has it; the opcode and what goes on constantly are not. */
+static void one_field_of_both_segments_is_one_finding(void **state)
+{
+    (void)state;
+    add(on_wire("DDP-4.1-11", "ddp-version-tagged"), 9);
+    add(on_wire("DDP-4.1-11", "ddp-version-untagged"), 7);
+    add(on_wire("DDP-4.2-04", "ddp-constant-tagged"), 7);
+    add(on_wire("DDP-4.3-04", "ddp-constant-untagged"), 7);
+    build(3);
+    is(0, "DDP-4.1-11", IW_VERDICT_FAIL, 2, 1);
+}
+
 /* Two rules of one check (ddp-stag), and most cases accuse the second. */
 static void rules_of_one_check_are_one_finding(void **state)
 {
@@ -310,6 +322,19 @@ static void an_error_is_missed_whatever_comes_of_it(void **state)
     build(2);
 }
 
+/* ddp-mo serves RDMAP-7.2-15, too, but a check of its own has that first. */
+static void any_error_is_that_of_the_check_with_the_rule(void **state)
+{
+    (void)state;
+    add(by_case("DDP-7.1-07", "missed", "1/2/04"), 4);
+    add(by_case("RDMAP-7.2-15", "missed", NULL), 4);
+    build(2);
+    iw_findings_free(&record.findings);
+    add(by_case("RDMAP-7.2-15", "missed", "1/2/04"), 4);
+    build(2);
+    is(0, "DDP-7.1-07", IW_VERDICT_FAIL, 2, 0);
+}
+
 static void a_kind_of_request_without_an_answer_is_one_finding(void **state)
 {
     (void)state;
@@ -433,6 +458,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(nothing_wrong),
         TEST(one_check_on_the_wire_is_one_finding),
+        TEST(one_field_of_both_segments_is_one_finding),
         TEST(rules_of_one_check_are_one_finding),
         TEST(a_refusal_is_one_finding),
         TEST(another_terminate_follows_from_a_refusal),
@@ -447,6 +473,7 @@ int main(void)
         TEST(another_answer_is_another_finding),
         TEST(what_is_due_after_an_error_follows_from_its_detection),
         TEST(an_error_is_missed_whatever_comes_of_it),
+        TEST(any_error_is_that_of_the_check_with_the_rule),
         TEST(a_kind_of_request_without_an_answer_is_one_finding),
         TEST(who_leaves_an_answer_out_is_early_with_the_next),
         TEST(values_follow_from_an_atomic_that_was_not_done),
