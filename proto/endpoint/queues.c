@@ -30,12 +30,17 @@ void iw_ep_answered(struct iw_endpoint *ep, struct iw_read_out *read)
 
 static void push(struct iw_endpoint *ep, const struct iw_completion *completion)
 {
+    if (ep->completion_head == ep->completion_tail) /* a queue that empties stays in the cache */
+        ep->completion_head = ep->completion_tail = 0;
     ep->completions[ep->completion_tail++ % ep->completion_room] = *completion;
 }
 
 void iw_ep_complete_recv(struct iw_endpoint *ep, const struct iw_completion *completion)
 {
     ep->recv_head++;
+    const size_t next = ep->recv_head % ep->config.recv_depth;
+    __builtin_prefetch(&ep->recvs[next]);
+    __builtin_prefetch(&ep->sges[(ep->config.send_depth + next) * ep->config.max_sge]);
     ep->recv_unpolled++;
     push(ep, completion);
 }
@@ -168,6 +173,8 @@ int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_
     if (!postable(ep, work->opcode) || (is_extension(work->opcode) && !ep->config.extensions) ||
         (iw_ep_is_read(work->opcode) && outbound_reads(ep) == 0))
         return IW_ERR_ARGUMENT;
+    if (ep->send_head == ep->send_tail) /* no Read names a position then */
+        ep->send_head = ep->send_next = ep->send_tail = 0;
     struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_tail);
     struct iw_iov *sge = ep->sges + (size_t)(entry - ep->sends) * ep->config.max_sge;
     uint64_t total = take_list(ep, sge, work->sge, work->sge_count);

@@ -2,9 +2,11 @@
 #include "rsocket_turns.h"
 
 #include "rsockets.h"
+#include "verbs_extra.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <time.h>
 
 /* A turn is that of all rsockets whose numbers are equal modulo TURNS; those who need several take
@@ -70,10 +72,32 @@ static uint64_t take_one(int rs)
     return turn_of(rs);
 }
 
+/* In a call that does not wait, and of the only thread that is in rsockets, those of verbs are a
+ * series. With more threads one might hold a lock of librdmacm's and wait for that of the verbs,
+ * while another has that and waits for the former. */
+static const struct iw_verbs_series *begin_series(int flags)
+{
+    const struct iw_verbs_series *series =
+        (flags & MSG_DONTWAIT) != 0 && !iw_turns_needed() ? iw_verbs_series() : NULL;
+    if (series != NULL)
+        series->begin();
+    return series;
+}
+
+static void end_series(const struct iw_verbs_series *series)
+{
+    const int saved = errno;
+    if (series != NULL)
+        series->end();
+    errno = saved;
+}
+
 ssize_t iw_turn_receive(int rs, void *octets, size_t length, int flags)
 {
     const uint64_t turn = take_one(rs);
+    const struct iw_verbs_series *series = begin_series(flags);
     const ssize_t result = iw_rsockets()->rrecv(rs, octets, length, flags);
+    end_series(series);
     iw_turns_give(turn);
     return result;
 }
@@ -81,7 +105,9 @@ ssize_t iw_turn_receive(int rs, void *octets, size_t length, int flags)
 ssize_t iw_turn_send(int rs, const void *octets, size_t length, int flags)
 {
     const uint64_t turn = take_one(rs);
+    const struct iw_verbs_series *series = begin_series(flags);
     const ssize_t result = iw_rsockets()->rsend(rs, octets, length, flags);
+    end_series(series);
     iw_turns_give(turn);
     return result;
 }

@@ -8,7 +8,8 @@
 
 static struct iw_verbs_fork fork_functions;
 static struct iw_verbs_mixed mixed_functions;
-static bool found, found_mixed;
+static struct iw_verbs_series series_functions;
+static bool found, found_mixed, found_series;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static bool find(void *function, size_t size, const char *name)
@@ -27,6 +28,9 @@ static void find_all(void)
     struct iw_verbs_mixed *m = &mixed_functions;
     found_mixed = find(&m->begin, sizeof(m->begin), "iwarp_mixed_begin") &&
                   find(&m->end, sizeof(m->end), "iwarp_mixed_end");
+    struct iw_verbs_series *s = &series_functions;
+    found_series = find(&s->begin, sizeof(s->begin), "iwarp_series_begin") &&
+                   find(&s->end, sizeof(s->end), "iwarp_series_end");
 }
 
 const struct iw_verbs_fork *iw_verbs_fork(void)
@@ -39,4 +43,10 @@ const struct iw_verbs_mixed *iw_verbs_mixed(void)
 {
     pthread_once(&once, find_all);
     return found_mixed ? &mixed_functions : NULL;
+}
+
+const struct iw_verbs_series *iw_verbs_series(void)
+{
+    pthread_once(&once, find_all);
+    return found_series ? &series_functions : NULL;
 }

@@ -2,7 +2,8 @@
 #ifndef IW_SOCKETS_VERBS_EXTRA_H
 #define IW_SOCKETS_VERBS_EXTRA_H
 
-/* What our libibverbs.so.1 can do and no other: verbs/fork_keep.h, verbs/mixed_listen.h. */
+/* What our libibverbs.so.1 can do and no other: verbs/fork_keep.h, verbs/mixed_listen.h,
+ * verbs/call_series.h. */
 
 #include <stddef.h>
 
@@ -17,8 +18,14 @@ struct iw_verbs_mixed {
     int (*end)(void);
 };
 
+struct iw_verbs_series {
+    void (*begin)(void);
+    void (*end)(void);
+};
+
 /* Return the functions, or NULL if the verbs are not ours. */
 const struct iw_verbs_fork *iw_verbs_fork(void);
 const struct iw_verbs_mixed *iw_verbs_mixed(void);
+const struct iw_verbs_series *iw_verbs_series(void);
 
 #endif

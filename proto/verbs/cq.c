@@ -246,6 +246,8 @@ void iw_verbs_cq_push(struct ibv_cq *base, const struct ibv_wc *wc, bool solicit
         return;
     }
     iw_verbs_cq_stir(base);
+    if (cq->count == 0) /* a queue that empties stays in the cache */
+        cq->first = 0;
     cq->entries[(cq->first + cq->count++) % cq->room] = *wc;
     if (cq->armed == IW_VERBS_NEXT ||
         (cq->armed == IW_VERBS_SOLICITED && (solicited || wc->status != IBV_WC_SUCCESS)))

@@ -382,7 +382,7 @@ bool iw_verbs_lock_running(void)
 void iw_verbs_unlock(void)
 {
     struct engine *e = &engine;
-    if (e->leader || e->covering) {
+    if ((e->leader || e->covering) && !iw_verbs_mutex_kept()) {
         uint64_t known = e->wait_until;
         int ms = due(e);
         if (e->wait_until < known && (ms == 0 || known - e->wait_until > 1000000))

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/link.h"
 
+#include "verbs/call_series.h"
+#include "verbs/mutex.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,6 +17,7 @@ enum { GATHERED = 65536, EACH = 1024, LEAST = 4 };
 #define SPEAK_FIRST UINT64_C(10000000)
 
 static LIST_HEAD(, iw_verbs_link) links = LIST_HEAD_INITIALIZER(links);
+static struct iw_verbs_link *in_series; /* that has gathered in the series of calls under way */
 
 /* The connections are the parent's, but for those that outlive the fork. */
 static void forked(void)
@@ -47,6 +51,8 @@ static struct iw_verbs_link *make(const struct iw_verbs_link_ops *ops, void *own
 
 static void discard(struct iw_verbs_link *link)
 {
+    if (in_series == link)
+        in_series = NULL;
     LIST_REMOVE(link, entry);
     free(link);
 }
@@ -56,8 +62,10 @@ static void take_completions(struct iw_verbs_link *link, struct iw_endpoint *ep)
     struct iw_completion done[16];
     size_t count;
     while ((count = iw_endpoint_poll(ep, done, sizeof(done) / sizeof(done[0]))) > 0)
-        for (size_t i = 0; i < count && link->qp != NULL; i++)
+        for (size_t i = 0; i < count && link->qp != NULL; i++) {
+            link->asked |= done[i].opcode == IW_WORK_RECV;
             iw_verbs_complete(link->qp, &done[i]);
+        }
     if (link->qp != NULL)
         iw_verbs_give_receives(link->qp);
 }
@@ -228,10 +236,13 @@ void iw_verbs_link_gather(struct iw_verbs_link *link, uint64_t octets)
 {
     const uint64_t counted = octets + EACH;
     const uint64_t most = LEAST * counted > GATHERED ? LEAST * counted : GATHERED;
-    if (!iw_verbs_polled() || octets > GATHERED || link->gathered + counted > most) {
+    const bool series = iw_verbs_mutex_kept();
+    if ((!series && !iw_verbs_polled()) || octets > GATHERED || link->gathered + counted > most) {
         iw_verbs_link_flush(link);
         return;
     }
+    if (series)
+        in_series = link;
     link->gathered += (uint32_t)counted;
     if (link->qp != NULL) { /* its next poll sends */
         iw_verbs_cq_stir(link->qp->init.send_cq);
@@ -245,6 +256,26 @@ void iw_verbs_link_flush(struct iw_verbs_link *link)
 {
     if (link->connection != NULL)
         iw_connection_flush(link->connection);
+}
+
+IW_VERBS_EXPORT void iwarp_series_begin(void)
+{
+    iw_verbs_lock();
+    iw_verbs_mutex_keep(true);
+    iw_verbs_unlock();
+}
+
+IW_VERBS_EXPORT void iwarp_series_end(void)
+{
+    iw_verbs_lock();
+    iw_verbs_mutex_keep(false);
+    struct iw_verbs_link *link = in_series;
+    in_series = NULL;
+    if (link != NULL && link->gathered > 0 && (link->asked || !iw_verbs_polled())) {
+        link->asked = false;
+        iw_verbs_link_flush(link);
+    }
+    iw_verbs_unlock();
 }
 
 /* ---- both ends ---- */

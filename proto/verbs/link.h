@@ -29,6 +29,7 @@ struct iw_verbs_link {
     void *owner;
     const struct iw_verbs_link_ops *ops;
     uint32_t gathered; /* octets, and some for each request, that wait for the next poll */
+    bool asked;        /* a message has come since the link last sent at the end of a series */
     bool established;
     bool parked;     /* over a fork, until one of the processes goes on */
     bool terminated; /* terminate is the peer's */

@@ -13,5 +13,9 @@ void iw_verbs_mutex_take(void);
 /* Gives up after a second. Returns whether it has the mutex. */
 bool iw_verbs_mutex_try(void);
 void iw_verbs_mutex_release(void);
+/* The holder keeps the mutex from here on, whatever it releases, until it no longer does; then it
+ * holds it as before. */
+void iw_verbs_mutex_keep(bool keep);
+bool iw_verbs_mutex_kept(void);
 
 #endif

@@ -123,50 +123,50 @@ static int take_payload(struct iw_verbs_qp *qp, struct iw_verbs_request *r,
     return 0;
 }
 
-static struct iw_work work_of(const struct iw_verbs_request *r, const struct ibv_send_wr *wr,
-                              const struct operation *o, uint64_t id)
+/* Fills in what `wr` asks the endpoint for. */
+static void describe(struct iw_work *work, const struct iw_verbs_request *r,
+                     const struct ibv_send_wr *wr, const struct operation *o, uint64_t id)
 {
     const bool solicited = (wr->send_flags & IBV_SEND_SOLICITED) != 0;
-    struct iw_work work = {
+    *work = (struct iw_work){
         .id = id,
         .opcode = solicited ? o->solicited : o->work,
         .flags = (wr->send_flags & IBV_SEND_FENCE) != 0 ? IW_WORK_FENCE : 0,
     };
     if (r->bad)
-        work.opcode = IW_WORK_LOCAL;
-    if (work.opcode == IW_WORK_LOCAL)
-        return work;
+        work->opcode = IW_WORK_LOCAL;
+    if (work->opcode == IW_WORK_LOCAL)
+        return;
     switch (wr->opcode) {
     case IBV_WR_RDMA_READ:
-        work.length = r->length;
-        work.remote_stag = wr->wr.rdma.rkey;
-        work.remote_to = wr->wr.rdma.remote_addr;
+        work->length = r->length;
+        work->remote_stag = wr->wr.rdma.rkey;
+        work->remote_to = wr->wr.rdma.remote_addr;
         if (wr->num_sge > 0) {
-            work.sink_stag = wr->sg_list[0].lkey;
-            work.sink_to = wr->sg_list[0].addr;
+            work->sink_stag = wr->sg_list[0].lkey;
+            work->sink_to = wr->sg_list[0].addr;
         }
-        return work;
+        return;
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
     case IBV_WR_ATOMIC_CMP_AND_SWP:
-        work.remote_stag = wr->wr.atomic.rkey;
-        work.remote_to = wr->wr.atomic.remote_addr;
-        work.add_swap = wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? wr->wr.atomic.compare_add
-                                                                  : wr->wr.atomic.swap;
-        work.compare = wr->wr.atomic.compare_add;
+        work->remote_stag = wr->wr.atomic.rkey;
+        work->remote_to = wr->wr.atomic.remote_addr;
+        work->add_swap = wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? wr->wr.atomic.compare_add
+                                                                   : wr->wr.atomic.swap;
+        work->compare = wr->wr.atomic.compare_add;
         if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
-            work.add_swap_mask = work.compare_mask = UINT64_MAX;
-        return work;
+            work->add_swap_mask = work->compare_mask = UINT64_MAX;
+        return;
     case IBV_WR_SEND_WITH_INV:
-        work.invalidate_stag = wr->invalidate_rkey;
+        work->invalidate_stag = wr->invalidate_rkey;
         break;
     default:
-        work.remote_stag = wr->wr.rdma.rkey;
-        work.remote_to = wr->wr.rdma.remote_addr;
+        work->remote_stag = wr->wr.rdma.rkey;
+        work->remote_to = wr->wr.rdma.remote_addr;
         break;
     }
-    work.sge = r->iov;
-    work.sge_count = r->sge_count > 0 ? r->sge_count : r->length > 0;
-    return work;
+    work->sge = r->iov;
+    work->sge_count = r->sge_count > 0 ? r->sge_count : r->length > 0;
 }
 
 /* RFC 7306 §6: the Immediate Data that follows a Write. */
@@ -186,7 +186,8 @@ static int give(struct iw_verbs_qp *qp, struct iw_verbs_request *r, const struct
 {
     struct iw_endpoint *ep = qp->link != NULL ? iw_verbs_link_endpoint(qp->link) : NULL;
     uint64_t id = qp->sends.tail, now = 0;
-    struct iw_work work = work_of(r, wr, o, id);
+    struct iw_work work;
+    describe(&work, r, wr, o, id);
     int result = ep != NULL && qp->base.qp_base.state != IBV_QPS_ERR
                      ? iw_endpoint_post(ep, &work, now)
                      : IW_ERR_STATE;
@@ -213,6 +214,8 @@ static int post(struct iw_verbs_qp *qp, const struct ibv_send_wr *wr)
         iw_verbs_link_flush(qp->link); /* what has been gathered may be what fills it */
     if (iw_verbs_ring_full(&qp->sends))
         return ENOMEM;
+    if (qp->sends.head == qp->sends.tail) /* a ring that empties stays in the cache */
+        qp->sends.head = qp->sends.tail = 0;
     struct iw_verbs_request *r = iw_verbs_ring_at(&qp->sends, qp->sends.tail);
     iw_verbs_request_begin(r, wr->wr_id, o.completion,
                            qp->init.sq_sig_all != 0 || (wr->send_flags & IBV_SEND_SIGNALED) != 0);

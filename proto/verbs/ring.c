@@ -15,10 +15,16 @@ bool iw_verbs_ring_make(struct iw_verbs_ring *ring, uint32_t depth)
 void iw_verbs_request_begin(struct iw_verbs_request *r, uint64_t wr_id, enum ibv_wc_opcode opcode,
                             bool signaled)
 {
-    memset(r, 0, offsetof(struct iw_verbs_request, mrs));
+    /* One by one: gcc would clear them with `rep stos`, and what is read next would wait for it. */
     r->wr_id = wr_id;
     r->opcode = opcode;
     r->signaled = signaled;
+    r->unposted = r->bad = false;
+    r->parts = r->sge_count = 0;
+    r->status = IBV_WC_SUCCESS;
+    r->length = 0;
+    r->atomic_result = NULL;
+    r->binding.mw = NULL;
 }
 
 void iw_verbs_ring_free(struct iw_verbs_ring *ring)

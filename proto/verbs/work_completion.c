@@ -29,6 +29,10 @@ static void finish_recv(struct iw_verbs_qp *qp, struct iw_verbs_request *r, stru
 {
     iw_verbs_drop_list(r);
     qp->recvs.head++;
+    const struct iw_verbs_request *next = iw_verbs_ring_at(&qp->recvs, qp->recvs.head);
+    __builtin_prefetch(next);
+    __builtin_prefetch(&next->mrs[0]);
+    __builtin_prefetch(&next->iov[0]);
     iw_verbs_cq_push(qp->init.recv_cq, wc, solicited);
 }
 
