@@ -182,6 +182,8 @@ enum iwk_cm_state {
 	IWK_CM_NONE,	   /* nothing, or no more */
 	IWK_CM_CONNECTING, /* awaits CONNECT_REPLY */
 	IWK_CM_REQUESTED,  /* has been handed a CONNECT_REQUEST */
+	bool local_due;	 /* the endpoint has local work: nothing after it is taken */
+	bool local_done; /* something may be taken again */
 	IWK_CM_ACCEPTED,   /* awaits ESTABLISHED */
 	IWK_CM_UP	   /* awaits CLOSE */
 };

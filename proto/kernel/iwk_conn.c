@@ -309,6 +309,10 @@ static bool turn(struct iwk_conn *conn)
 	tick(conn, now);
 	more |= take_all(conn, now);
 	more |= iwk_socket_send(conn);
+	if (conn->qp && conn->qp->local_done) {
+		conn->qp->local_done = false;
+		more = true;
+	}
 	return more;
 }
 
