@@ -42,11 +42,30 @@ enum {
 	IWK_PRIVATE = 255     /* octets that iw_cm's events have room for */
 };
 
+struct iwk_dev;
+
+/* What is counted, beside the faults of each check. */
+enum iwk_count {
+	IWK_COUNT_CONNS,
+	IWK_COUNT_TERMINATES_IN,
+	IWK_COUNT_TERMINATES_OUT,
+	IWK_COUNT_FAULTS_MPA,
+	IWK_COUNT_FAULTS_DDP,
+	IWK_COUNT_FAULTS_RDMAP,
+	IWK_COUNTS
+};
+
+/* A file of debugfs, with the switches of one kind. */
+struct iwk_switch_file {
+	struct iwk_dev *dev;
+	enum iw_switch kind;
+};
+
 struct iwk_dev {
 	struct ib_device base;
 	struct net_device *netdev;
 	struct iw_domain *domain;
-	struct mutex domain_lock;
+	struct mutex domain_lock; /* the core's */
 	struct workqueue_struct *wq;
 	struct xarray qps;   /* by number */
 	struct xarray mrs;   /* by the upper 24 bits of the STag */
@@ -57,6 +76,12 @@ struct iwk_dev {
 	u8 gid[ETH_ALEN];
 	bool netdev_gone;
 	struct list_head entry;
+	struct mutex switches_lock;  /* switches */
+	struct iw_switches switches; /* of connections that are made from now on */
+	struct iwk_switch_file switch_files[IW_SWITCH_BOTCH + 1];
+	struct dentry *debug;
+	atomic64_t counts[IWK_COUNTS];
+	atomic64_t faults[IW_CHECK_COUNT]; /* of peers */
 };
 
 /* Memory that stays pinned and mapped as long as somebody uses it. */
@@ -103,7 +128,7 @@ struct iwk_cq {
 
 struct iwk_srq {
 	struct ib_srq base;
-	spinlock_t lock;
+	spinlock_t lock; /* get, limit, armed; put of the kernel */
 	struct siw_rqe *queue;
 	u32 num_rqe, put, get;
 	u32 max_wr, max_sge, limit;
@@ -157,6 +182,8 @@ struct iwk_qp {
 	u32 num_sqe, num_rqe;
 	u32 sq_put, rq_put, sq_get, rq_get;
 	struct iwk_reqs sends, recvs;
+	bool local_due;	 /* the endpoint has local work: nothing after it is taken */
+	bool local_done; /* something may be taken again */
 	struct rdma_user_mmap_entry *sq_entry, *rq_entry;
 	spinlock_t conn_lock; /* conn, also for posts in atomic context */
 	struct iwk_conn *conn;
@@ -198,6 +225,7 @@ struct iwk_conn {
 	struct iwk_qp *qp;
 	struct iw_cm_id *cm_id;
 	struct iwk_listener *listener; /* of a connection that nobody has answered */
+	struct iw_switches switches;
 	enum iwk_cm_state cm_state;
 	bool connecting, read_done, write_broken, lost, fin_sent, stalled;
 	bool over;	 /* the socket is closed */
@@ -251,6 +279,19 @@ static inline bool iwk_reqs_full(const struct iwk_reqs *r)
 
 /* iwk_env.c: what the core asks of its surroundings. */
 int iwk_env_make_domain(struct iwk_dev *dev);
+
+/* iwk_switches.c */
+void iwk_debug_init(void);
+void iwk_debug_exit(void);
+/* Makes the device's files, once it has a name. */
+int iwk_enable_driver(struct ib_device *base);
+void iwk_switches_copy(struct iwk_dev *dev, struct iw_switches *out);
+
+/* iwk_counters.c */
+struct rdma_hw_stats *iwk_alloc_hw_port_stats(struct ib_device *base, u32 port);
+int iwk_get_hw_stats(struct ib_device *base, struct rdma_hw_stats *stats, u32 port, int index);
+/* Gives the endpoint the connection's switches, and has it report what is counted and traced. */
+void iwk_conn_report(struct iw_endpoint_config *config, struct iwk_conn *conn);
 
 /* iwk_memory.c */
 u32 iwk_rights(int access);

@@ -195,6 +195,7 @@ static int accept_qp(struct iwk_conn *conn, struct iwk_qp *qp, const struct iw_c
 		return -EINVAL;
 	iwk_conn_config(&config, conn, qp, param->ird, param->ord);
 	config.role = IW_MPA_RESPONDER;
+	iwk_conn_report(&config, conn);
 	result = iw_endpoint_remake(&conn->ep, &config, now);
 	if (result != IW_OK)
 		return result == IW_ERR_MEMORY	? -ENOMEM

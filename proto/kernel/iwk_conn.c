@@ -156,11 +156,14 @@ struct iwk_conn *iwk_conn_create(struct iwk_dev *dev, const struct iw_endpoint_c
 	INIT_WORK(&conn->reap, conn_reap);
 	conn->dev = dev;
 	mine.context = conn;
+	iwk_switches_copy(dev, &conn->switches);
+	iwk_conn_report(&mine, conn);
 	if (iw_endpoint_create(dev->domain, &mine, ktime_get_ns(), &conn->ep) != IW_OK)
 		goto free;
 	if (xa_alloc_cyclic_irq(&dev->conns, &conn->id, conn, XA_LIMIT(1, INT_MAX), &dev->next_conn,
 				GFP_KERNEL) < 0)
 		goto destroy;
+	atomic64_inc(&dev->counts[IWK_COUNT_CONNS]);
 	return conn;
 destroy:
 	iw_endpoint_destroy(conn->ep);
@@ -309,6 +312,10 @@ static bool turn(struct iwk_conn *conn)
 	tick(conn, now);
 	more |= take_all(conn, now);
 	more |= iwk_socket_send(conn);
+	if (conn->qp && conn->qp->local_done) {
+		conn->qp->local_done = false;
+		more = true;
+	}
 	return more;
 }
 

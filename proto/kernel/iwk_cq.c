@@ -153,6 +153,7 @@ static void cq_fill(struct iwk_cq *cq, struct siw_cqe *cqe, struct iwk_qp *qp,
 		cqe->qp_id = qp->base.qp_num;
 	else
 		cqe->base_qp = &qp->base;
+	/* The entry is whole before it is valid. */
 	smp_store_release(&cqe->flags, flags);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* The device: made on a network device by `rdma link add NAME type iwarp netdev DEV`. */
+#include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -109,6 +110,7 @@ static void dealloc_driver(struct ib_device *base)
 
 	/* Queue pairs are gone; what their connections still had to say is not waited for. */
 	iwk_conns_end(dev);
+	debugfs_remove_recursive(dev->debug);
 	destroy_workqueue(dev->wq);
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mrs);
@@ -125,6 +127,7 @@ static const struct ib_device_ops ops = {
 	.driver_id = RDMA_DRIVER_SIW,
 	.uverbs_abi_ver = SIW_ABI_VERSION,
 
+	.alloc_hw_port_stats = iwk_alloc_hw_port_stats,
 	.alloc_mr = iwk_alloc_mr,
 	.alloc_pd = iwk_alloc_pd,
 	.alloc_ucontext = iwk_alloc_ucontext,
@@ -138,7 +141,9 @@ static const struct ib_device_ops ops = {
 	.destroy_cq = iwk_destroy_cq,
 	.destroy_qp = iwk_destroy_qp,
 	.destroy_srq = iwk_destroy_srq,
+	.enable_driver = iwk_enable_driver,
 	.get_dma_mr = iwk_get_dma_mr,
+	.get_hw_stats = iwk_get_hw_stats,
 	.get_netdev = get_netdev,
 	.get_port_immutable = get_port_immutable,
 	.iw_accept = iwk_accept,
@@ -204,6 +209,7 @@ static struct iwk_dev *dev_make(struct net_device *netdev)
 	xa_init(&dev->mrs);
 	xa_init_flags(&dev->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	init_waitqueue_head(&dev->conns_gone);
+	mutex_init(&dev->switches_lock);
 	set_gid(dev);
 	dev->wq = alloc_workqueue("iwarp", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
 	if (!dev->wq)
@@ -294,9 +300,13 @@ static struct notifier_block netdev_block = { .notifier_call = netdev_event };
 
 static int __init iwarp_init(void)
 {
-	int error = register_netdevice_notifier(&netdev_block);
+	int error;
 
-	if (!error)
+	iwk_debug_init();
+	error = register_netdevice_notifier(&netdev_block);
+	if (error)
+		iwk_debug_exit();
+	else
 		rdma_link_register(&link_ops);
 	return error;
 }
@@ -322,6 +332,7 @@ static void __exit iwarp_exit(void)
 	/* Others may be about to unregister one. */
 	while (!all_gone())
 		msleep(20);
+	iwk_debug_exit();
 }
 
 module_init(iwarp_init);

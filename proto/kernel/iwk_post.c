@@ -87,6 +87,7 @@ static int fill_sqe(struct siw_sqe *sqe, const struct ib_send_wr *wr, struct iwk
 		flags |= SIW_WQE_INLINE;
 	if (wr->send_flags & IB_SEND_FENCE)
 		flags |= SIW_WQE_READ_FENCE;
+	/* The entry is whole before it is valid. */
 	smp_store_release(&sqe->flags, flags);
 	return 0;
 }
@@ -141,6 +142,7 @@ int iwk_fill_rqe(struct siw_rqe *rqe, const struct ib_recv_wr *wr, u32 max_sge)
 	for (i = 0; i < wr->num_sge; i++)
 		rqe->sge[i] = (struct siw_sge){ wr->sg_list[i].addr, wr->sg_list[i].length,
 						wr->sg_list[i].lkey };
+	/* The entry is whole before it is valid. */
 	smp_store_release(&rqe->flags, SIW_WQE_VALID);
 	return 0;
 }

@@ -10,6 +10,7 @@ bool iwk_sq_take(struct iwk_qp *qp, struct siw_sqe *out)
 {
 	struct siw_sqe *sqe = &qp->sq[qp->sq_get & (qp->num_sqe - 1)];
 
+	/* It is valid before it is read. */
 	if (!(smp_load_acquire(&sqe->flags) & SIW_WQE_VALID))
 		return false;
 	memcpy(out, sqe, sizeof(*out));
@@ -31,10 +32,12 @@ bool iwk_rq_take(struct iwk_qp *qp, struct siw_rqe *out)
 	if (!qp->num_rqe)
 		return false;
 	rqe = &qp->rq[qp->rq_get & (qp->num_rqe - 1)];
+	/* It is valid before it is read. */
 	if (!(smp_load_acquire(&rqe->flags) & SIW_WQE_VALID))
 		return false;
 	memcpy(out, rqe, sizeof(*out));
 	qp->rq_get++;
+	/* It was read before it is free. */
 	smp_store_mb(rqe->flags, 0);
 	return true;
 }
@@ -156,6 +159,11 @@ static bool make_work(struct iwk_qp *qp, struct iwk_req *r, const struct siw_sqe
 	}
 }
 
+static bool is_local(const struct iwk_req *r)
+{
+	return r->opcode == SIW_OP_REG_MR || r->opcode == SIW_OP_INVAL_STAG;
+}
+
 static void give_send(struct iwk_qp *qp, struct iw_endpoint *ep, const struct siw_sqe *sqe, u64 now)
 {
 	struct iwk_req *r = iwk_req_at(&qp->sends, qp->sends.tail);
@@ -182,6 +190,7 @@ static void give_send(struct iwk_qp *qp, struct iw_endpoint *ep, const struct si
 		result = iw_endpoint_post(ep, &work, now);
 	}
 	r->unposted = result != IW_OK;
+	qp->local_due = !r->unposted && is_local(r);
 }
 
 bool iwk_take_sends(struct iwk_qp *qp, struct iw_endpoint *ep, u64 now)
@@ -189,7 +198,8 @@ bool iwk_take_sends(struct iwk_qp *qp, struct iw_endpoint *ep, u64 now)
 	struct siw_sqe sqe;
 	bool any = false;
 
-	while (!iwk_reqs_full(&qp->sends) && iwk_sq_take(qp, &sqe)) {
+	/* What follows local work may name what that registers, or invalidates. */
+	while (!qp->local_due && !iwk_reqs_full(&qp->sends) && iwk_sq_take(qp, &sqe)) {
 		give_send(qp, ep, &sqe, now);
 		any = true;
 	}
@@ -200,6 +210,8 @@ bool iwk_do_local(struct iwk_qp *qp, struct iw_endpoint *ep, u64 id)
 {
 	struct iwk_req *r = iwk_req_at(&qp->sends, id);
 
+	qp->local_done |= qp->local_due;
+	qp->local_due = false;
 	if (r->status != IB_WC_SUCCESS)
 		return false;
 	if (r->opcode == SIW_OP_REG_MR) {

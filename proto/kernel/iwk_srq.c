@@ -147,9 +147,11 @@ bool iwk_srq_take(struct iwk_srq *srq, struct siw_rqe *out)
 
 	spin_lock_irqsave(&srq->lock, flags);
 	rqe = &srq->queue[srq->get & (srq->num_rqe - 1)];
+	/* It is valid before it is read. */
 	taken = smp_load_acquire(&rqe->flags) & SIW_WQE_VALID;
 	if (taken) {
 		memcpy(out, rqe, sizeof(*out));
+		/* It was read before it is free. */
 		smp_store_release(&rqe->flags, 0);
 		srq->get++;
 		low = srq_low(srq);

@@ -33,6 +33,9 @@ add_device() {
 }
 
 if [ "${siw_driver:-siw}" = iwarp ]; then
+    mount -t debugfs none /sys/kernel/debug || give_up "no debugfs"
+    mount -t tracefs none /sys/kernel/tracing || give_up "no tracefs"
+    mount -t configfs none /sys/kernel/config || give_up "no configfs"
     add_device iw0 iwarp dummy0 "$siw_address" "$siw_address6"
     ip link add dummy1 type dummy || give_up "no dummy1"
     add_device siw0 siw dummy1 10.7.1.1 fd07:0:0:1::1
