@@ -18,7 +18,7 @@ trap 'iwarp-siw down; rm -rf "$TMPDIR"' EXIT
 
 cat >"$TMPDIR/inside.sh" <<'END'
 set -euo pipefail
-disk=/dev/nvme0n1 nvmet=/sys/kernel/config/nvmet host=nqn.2014-08.org.nvmexpress:uuid:11111111-1111-1111-1111-111111111111
+disk=/dev/nvme0n1 nvmet=/sys/kernel/config/nvmet host=11111111-1111-1111-1111-111111111111
 
 # wait_for COMMAND...: until it succeeds, for 30 s.
 wait_for() {
@@ -49,7 +49,7 @@ echo 4420 >addr_trsvcid
 ln -s $nvmet/subsystems/iw subsystems/iw
 cd /dev/shm
 for round in 1 2 3; do
-    echo "transport=rdma,traddr=10.7.0.1,trsvcid=4420,nqn=iw,nr_io_queues=1,hostnqn=$host" >/dev/nvme-fabrics
+    echo "transport=rdma,traddr=10.7.0.1,trsvcid=4420,nqn=iw,nr_io_queues=1,hostnqn=nqn.2014-08.org.nvmexpress:uuid:$host,hostid=$host" >/dev/nvme-fabrics
     wait_for test -b $disk
     head -c 8M /dev/urandom >written
     dd if=written of=$disk bs=64k oflag=direct status=none
