@@ -46,6 +46,7 @@ IW_SIW_KERNEL=/bin/true "$bin/iwarp-siw" up 2>err || status=$?
 IW_SIW_DRIVER=iwarp "$bin/iwarp-siw" exec true 2>err && fail "this kernel has no such driver"
 grep -q '^siw: another kernel is up, .* tools/siw up --driver iwarp starts the right one$' err || fail "it says so: $(cat err)"
 "$bin/iwarp-siw" status
+! grep -q '^cpu MHz' /proc/cpuinfo || "$bin/iwarp-siw" exec grep -q '^cpu MHz' /proc/cpuinfo || fail "perftest learns the clock's rate"
 
 status=0
 "$bin/iwarp-siw" exec sh -c 'echo to out; echo to err >&2; exit 7' >out 2>err || status=$?
