@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- This project's driver (proto/kernel/) under `iwarp-agent --backend verbs`, inside the kernel of `tools/siw --driver iwarp up`; the
+-- This project's driver (proto/kernel/) under `iwarp-agent --backend verbs`, inside the kernel of `tools/siw up --driver iwarp`; the
 -- station runs inside, too. CRCs are used if the station asks for them.
 
 return {
   class = "agent",
-  inside = "exec iwarp-siw exec -w {writable} {command}",
+  inside = "exec env IW_SIW_DRIVER=iwarp iwarp-siw exec -w {writable} {command}",
   restart = "iwarp-siw down; exec iwarp-siw up --driver iwarp",
   console = "iwarp-siw console",
   address = "10.7.0.1",

@@ -34,6 +34,8 @@ fail() {
 
 "$bin/iwarp-siw" status && fail "down at first"
 "$bin/iwarp-siw" exec true && fail "no command without a kernel"
+IW_SIW_DRIVER=iwarp "$bin/iwarp-siw" exec true 2>err && fail "nor one for another driver"
+grep -q '^siw: is not up; tools/siw up --driver iwarp starts it$' err || fail "it says how this driver's kernel is started: $(cat err)"
 or_skip "$bin/iwarp-siw" up
 read -r pid _ <"$state/pid"
 read -r kernel _ <"$state/kernel"
@@ -41,7 +43,10 @@ read -r kernel _ <"$state/kernel"
 status=0
 IW_SIW_KERNEL=/bin/true "$bin/iwarp-siw" up 2>err || status=$?
 { [ $status = 3 ] && grep -q '^siw: another kernel is up, .*: tools/siw down ends it$' err; } || fail "it is not the one asked for"
+IW_SIW_DRIVER=iwarp "$bin/iwarp-siw" exec true 2>err && fail "this kernel has no such driver"
+grep -q '^siw: another kernel is up, .* tools/siw up --driver iwarp starts the right one$' err || fail "it says so: $(cat err)"
 "$bin/iwarp-siw" status
+! grep -q '^cpu MHz' /proc/cpuinfo || "$bin/iwarp-siw" exec grep -q '^cpu MHz' /proc/cpuinfo || fail "perftest learns the clock's rate"
 
 status=0
 "$bin/iwarp-siw" exec sh -c 'echo to out; echo to err >&2; exit 7' >out 2>err || status=$?
