@@ -110,7 +110,7 @@ def main(conform, peer):
               "what is written to is writable inside", seen)
 
         write(os.path.join(folder, "target.lua"), TARGET % dict(names, how="hang"))
-        done, verdicts = run(conform, folder, 1, "--time-scale", "0.02")
+        done, verdicts = run(conform, folder, 1, "--time-scale", "0.2")  # z-good answers in time, on a busy machine, too
         check(verdicts["m-ends"][0] == "FAIL" and "stuck" in verdicts["m-ends"][1] and verdicts["z-good"][0] == "PASS",
               "one that hangs is brought back as well", verdicts)
 
