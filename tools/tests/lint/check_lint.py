@@ -164,6 +164,7 @@ def accused(program, pcaps):
     found = golden(1, "violations/ddp-version-untagged-broken", "--level", "must")
     check(b"DDP-4.1-11 (MUST): the DDP version of an untagged segment is not the agreed one [ddp-version-untagged; initiator" in found,
           "a wrong DV is a MUST of its sender", found)
+    check(b": 0x0, expected 0x1]\n" in found, "DV 0", found)
     found = golden(1, "violations/mpa-rev-request-0-broken", "--level", "must")
     check(b"MPA-7.1.1-16 (MUST): the revision of a start-up frame is not one that this end supports [mpa-rev; initiator" in found and
           found.count(b"\n") == 1, "a Request of revision 0 before segments of version 1", found)
