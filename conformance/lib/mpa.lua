@@ -45,6 +45,11 @@ mpa.rtr = {
   read = message.read_request { size = 0, qn = 1, msn = 1 },
 }
 
+-- The ORD of a Reply: no more than the Request's IRD (RFC 6581 section 9.1), which may be less than a Reply's usual 16.
+function mpa.ord(asked)
+  return asked.ird and math.min(16, asked.ird)
+end
+
 -- Sends an RTR indication; the caller expects the answer to a Read Request.
 function mpa.send_rtr(conn, form)
   if form == "send" then return conn:send(message.send {}) end

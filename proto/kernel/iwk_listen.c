@@ -177,7 +177,8 @@ int iwk_create_listen(struct iw_cm_id *cm_id, int backlog)
 	INIT_WORK(&l->work, listener_work);
 	l->dev = iwk_dev_of(cm_id->device);
 	l->cm_id = cm_id;
-	l->backlog = backlog <= 0 ? IWK_BACKLOG : min_t(int, backlog, IWK_BACKLOG_MOST);
+	/* A program's few are Requests, which ucma counts; strangers send none. */
+	l->backlog = clamp(backlog, IWK_BACKLOG, IWK_BACKLOG_MOST);
 	error = listener_open(l, l->backlog);
 	if (error) {
 		listener_close(l);

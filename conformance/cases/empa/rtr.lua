@@ -294,7 +294,7 @@ return family {
         local conn, asked = mpa.called(t, with(P2P, { rtr = { "send", "write", "read" } }))
         t:check(asked.a, "the target's Request does not ask for peer-to-peer",
           { rule = "EMPA-9.2-01", actual = asked.text })
-        conn:send(reply { peer_to_peer = true, rtr = one.forms })
+        conn:send(reply { peer_to_peer = true, rtr = one.forms, ord = mpa.ord(asked) })
         local first = conn:expect(indications(one.forms))
         t:observe("form", first.op)
         mpa.answer_rtr(conn, first)

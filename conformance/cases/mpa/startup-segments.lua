@@ -41,7 +41,7 @@ return family {
         needs = { enhanced = true },
         run = function(t)
           local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-          conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d },
+          conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d, ord = mpa.ord(asked) },
             { writes = { one.at } })
           mpa.opens(conn, asked)
           mpa.serves(conn)
@@ -71,7 +71,7 @@ return family {
     needs = { enhanced = true },
     run = function(t)
       local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-      conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d }, { writes = 1 })
+      conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d, ord = mpa.ord(asked) }, { writes = 1 })
       mpa.opens(conn, asked)
       mpa.serves(conn)
     end,
@@ -87,7 +87,7 @@ return family {
     tags = {},
     run = function(t)
       local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-      conn:hold(function() conn:send(reply { a = asked.a, b = asked.b, c = asked.c, d = asked.d }) end)
+      conn:hold(function() conn:send(reply { a = asked.a, b = asked.b, c = asked.c, d = asked.d, ord = mpa.ord(asked) }) end)
       conn:release(23)
       conn:expect_silence {}
       conn:release()
@@ -177,7 +177,7 @@ return family {
     needs = { peer_to_peer = true },
     run = function(t)
       local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-      local fields = { revision = 2, a = asked.a, b = asked.b, c = asked.c, d = asked.d }
+      local fields = { revision = 2, a = asked.a, b = asked.b, c = asked.c, d = asked.d, ord = mpa.ord(asked) }
       local length = #octets(reply(fields))
       conn:together(function()
         conn:send(reply(fields))

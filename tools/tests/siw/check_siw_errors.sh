@@ -82,6 +82,8 @@ tools=$(dirname "$(readlink -f "$siw")")
 expected=1
 fails "no perftest" '^bench_siw.py: there is no ib_write_bw, .*tools/dev setup record' \
     env PATH=/nowhere /usr/bin/python3 "$tools/bench_siw.py" "$1" work
+fails "no perftest for the driver" '^bench_kernel.py: there is no ib_write_bw, .*tools/dev setup record' \
+    env PATH=/nowhere /usr/bin/python3 "$tools/bench_kernel.py" "$1" work
 # rate PROGRAM
 rate() {
     # shellcheck disable=SC2016

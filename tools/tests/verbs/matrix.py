@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs rows of stock programs, a server and a client of each, on the verbs library.
 
-usage: matrix.py IWARP-RUN [--quick] [--keep FOLDER] [--env NAME=VALUE] [--under COMMAND] [--table FILE] [--siw server|client] [PATTERN...]
+usage: matrix.py IWARP-RUN [--quick] [--keep FOLDER] [--env NAME=VALUE] [--under COMMAND] [--table FILE] [--siw server|client] [--drivers SERVER,CLIENT] [PATTERN...]
 
 The rows are those of a table, matrix.csv beside this script if no other is named: an identifier; `quick` for the few that each build runs, `stays` if the
 server goes on after its client; and the two command lines, in which {a} is an IPv4 address, {a6} an IPv6 address, {p} a free port, {file} a file to copy and {copy}
@@ -10,7 +10,8 @@ its copy, {sockets} the preloaded library of sockets. Options before the program
 per row. A row passes if both ends end with status 0, or if the server stays until it is ended; the time that they take decides nothing but is limited (LIMIT).
 Ends with status 0 if no row has failed, 77 if no row could be run for want of programs. --keep leaves the output of each
 end in FOLDER. --env sets a variable for both ends. --under has COMMAND run both programs (`valgrind -q`). --siw has that end run on Linux's siw and the other one beside it in the
-kernel that tools/siw has up.
+kernel that tools/siw has up. --drivers has the server run on one driver and the client on another, `siw` or `iwarp` (proto/kernel/), each in a network namespace
+of its own in the kernel that `tools/siw up --driver iwarp` has; iwarp-run has no part in it.
 """
 import argparse
 import csv
@@ -31,7 +32,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT = 120  # s, for one row; only a failing one takes as long
 SKIPPED = 77
 LEAST_PORT = 10000
-SIW = os.path.join(HERE, "..", "..", "siw")
+SIW = os.path.realpath(os.path.join(HERE, "..", "..", "siw"))
+HOSTS = os.path.realpath(os.path.join(HERE, "..", "..", "siw.d", "hosts.sh"))
 TCP_LISTEN = "0A"
 FLAGS = ("--sockets",)  # options of iwarp-run without a value
 
@@ -105,6 +107,25 @@ class BesideSiw:
     def listens(self, port):
         shown = subprocess.run([SIW, "exec", "cat", "/proc/net/tcp", "/proc/net/tcp6"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True, check=False).stdout
+        return listens(port, shown.splitlines())
+
+
+class BetweenDrivers:
+    """Each end on a driver, in a network namespace of its own in the kernel of tools/siw."""
+    addresses = {"a": "10.8.0.1", "a6": "fd08::1"}
+    sockets = ""
+
+    def __init__(self, drivers):
+        made = subprocess.run([SIW, "exec", HOSTS, "make", *drivers], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        if made.returncode:
+            raise SystemExit(f"matrix.py: hosts.sh make: {made.stderr.strip()}")
+
+    def words(self, side, words, folder):
+        return [SIW, "exec", "-w", folder, HOSTS, "run", side, *split_options(words)[1]]
+
+    def listens(self, port):
+        shown = subprocess.run([SIW, "exec", HOSTS, "run", "server", "cat", "/proc/net/tcp", "/proc/net/tcp6"], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
         return listens(port, shown.splitlines())
 
 
@@ -212,9 +233,10 @@ def main():
     parser.add_argument("--under", type=shlex.split, default=[])
     parser.add_argument("--table", default=os.path.join(HERE, "matrix.csv"))
     parser.add_argument("--siw", choices=("server", "client"))
+    parser.add_argument("--drivers", type=lambda text: text.split(","))
     words = parser.parse_intermixed_args()
     run = os.path.abspath(words.run)
-    where = BesideSiw(run, words.siw) if words.siw else Here(run)
+    where = BetweenDrivers(words.drivers) if words.drivers else BesideSiw(run, words.siw) if words.siw else Here(run)
     environment = dict(os.environ, **dict(e.split("=", 1) for e in words.env))
     counts = {"pass": 0, "FAIL": 0, "skip": 0}
     with tempfile.TemporaryDirectory() as scratch, open(words.table, newline="", encoding="ascii") as f:
