@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "option_rows.h"
 
+#include <stdint.h>
 #include <string.h>
 
 const struct iw_option iw_option_standard[IW_OPTION_STANDARD] = {
@@ -38,6 +39,21 @@ bool iw_option_is_meant(const struct iw_command_line *line, const struct iw_opti
         if (other != o && strcmp(other->name, o->name) == 0 && iw_option_belongs(line, other))
             return false;
     return true;
+}
+
+size_t iw_option_of_letter(const struct iw_command_line *line, int letter)
+{
+    size_t found = SIZE_MAX;
+    const struct iw_option *o;
+    for (size_t i = 0; (o = iw_option_row(line, i, NULL)) != NULL; i++) {
+        if (o->letter != letter || !iw_option_is_meant(line, o))
+            continue;
+        if (iw_option_belongs(line, o))
+            return i;
+        if (found == SIZE_MAX)
+            found = i;
+    }
+    return found;
 }
 
 bool iw_option_has_optional(const struct iw_option *o)

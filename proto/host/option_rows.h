@@ -19,6 +19,9 @@ bool iw_option_belongs(const struct iw_command_line *line, const struct iw_optio
 /* Returns true if this row is what its name stands for here: some names mean one thing to one
  * command and another to the next. */
 bool iw_option_is_meant(const struct iw_command_line *line, const struct iw_option *o);
+/* Returns the index of the row that a letter stands for here, one of the command's own before one
+ * of another command; SIZE_MAX if there is none. */
+size_t iw_option_of_letter(const struct iw_command_line *line, int letter);
 /* Returns true if the option's value may be left out. */
 bool iw_option_has_optional(const struct iw_option *o);
 

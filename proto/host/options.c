@@ -251,17 +251,6 @@ static int carry_out(const struct iw_command_line *line, size_t index)
     }
 }
 
-static size_t index_of(const struct iw_command_line *line, int got)
-{
-    if (got >= FIRST)
-        return (size_t)got - FIRST;
-    const struct iw_option *o;
-    size_t i = 0;
-    while (((o = iw_option_row(line, i, NULL)) != NULL) && o->letter != got)
-        i++;
-    return i;
-}
-
 int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *first)
 {
     *first = argc;
@@ -285,19 +274,22 @@ int iw_options_read(const struct iw_command_line *line, int argc, char **argv, i
                                                 : o->argument != NULL     ? required_argument
                                                                           : no_argument,
                                      .val = FIRST + (int)i};
-        if (o->letter)
-            letters[at++] = o->letter;
-        if (o->letter && o->argument != NULL)
+        if (!o->letter || iw_option_of_letter(line, o->letter) != i)
+            continue;
+        letters[at++] = o->letter;
+        if (o->argument != NULL)
             letters[at++] = ':';
-        if (o->letter && iw_option_has_optional(o))
+        if (iw_option_has_optional(o))
             letters[at++] = ':';
     }
     opterr = 0;
     optind = 0; /* start afresh */
     int got, status = -1;
     while (status < 0 && (got = getopt_long(argc, argv, letters, names, NULL)) != -1)
-        status = got == ':' || got == '?' ? unreadable(line, got, argv)
-                                          : carry_out(line, index_of(line, got));
+        status = got == ':' || got == '?'
+                     ? unreadable(line, got, argv)
+                     : carry_out(line, got >= FIRST ? (size_t)got - FIRST
+                                                    : iw_option_of_letter(line, got));
     *first = optind;
     if (status < 0 && line->most_operands >= 0 && argc - optind > line->most_operands)
         status = iw_complain_exit(IW_EXIT_USAGE, "%s: unexpected argument; see --help",

@@ -43,6 +43,11 @@ static const struct iw_option own[] = {
     {"on", 0, "on|off", "a switch", 0, IW_OPTION_SWITCHES(struct values, on)},
     {"text", 't', "WORD", "a word\nof two lines", RUN, IW_OPTION_KEEPS(struct values, text)},
     {"text", 0, NULL, "a flag of the same name", LIST, IW_OPTION_SETS(struct values, flag)},
+    {"count", 'n', "N", "how many", RUN, IW_OPTION_COUNTS(struct values, n8, 1, 255)},
+    {"count", 'n', "N", "how many of another", LIST,
+     IW_OPTION_COUNTS(struct values, n16, 1, 65535)},
+    {"quick", 'q', "N", "a word of one", RUN, IW_OPTION_COUNTS(struct values, n8, 1, 255)},
+    {"quiet", 'q', NULL, "a flag of the other", LIST, IW_OPTION_SETS(struct values, flag)},
     {"hidden", 0, NULL, NULL, 0, IW_OPTION_SETS(struct values, flag)},
     {"call", 0, "X", "a call", 0, IW_OPTION_CALLS(call)},
 };
@@ -189,6 +194,20 @@ static void one_name_for_two_commands(void **state)
     complains(LIST, "-t x", "prog: -t: unknown option; see --help\n");
 }
 
+static void one_letter_for_two_commands(void **state)
+{
+    (void)state;
+    assert_int_equal(read_line(LIST, 2, "-n 300 -q x"), -1);
+    assert_int_equal(v.n16, 300);
+    assert_true(v.flag);
+    assert_int_equal(n_operands, 1);
+    assert_int_equal(read_line(RUN, 2, "-n 200"), -1);
+    assert_int_equal(v.n8, 200);
+    assert_int_equal(read_line(RUN, 2, "-q 9"), -1);
+    assert_int_equal(v.n8, 9);
+    complains(RUN, "--quiet", "prog: --quiet: of no use with 'run'\n");
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -271,6 +290,8 @@ static void help(void **state)
                                    "      --on on|off          a switch\n"
                                    "  -t, --text WORD          a word\n"
                                    "                           of two lines\n"
+                                   "  -n, --count N            how many\n"
+                                   "  -q, --quick N            a word of one\n"
                                    "      --call X             a call\n"
                                    "      --n8 N               octet\n"
                                    "      --n16 N              two\n"
@@ -323,6 +344,7 @@ int main(void)
         cmocka_unit_test(neighbours_stay),
         cmocka_unit_test(refused),
         cmocka_unit_test(one_name_for_two_commands),
+        cmocka_unit_test(one_letter_for_two_commands),
         cmocka_unit_test(too_many_words),
         cmocka_unit_test(words_after_the_first_are_no_options),
         cmocka_unit_test(a_value_may_be_left_out),

@@ -27,7 +27,7 @@ def beside_tcp(folder, files, client, tcp):
     for words in (("ping", "--size", "1"), ("ping", "--size", "50"), ("ping", "--size", "3000000"), ("get", "below/long", "--output", out),
                   ("get", "below/empty", "--output", out)):
         size = len(files[words[1][6:]]) if words[0] == "get" else int(words[2])
-        seen = [json.loads(line) for line in client(*words, "--count", "3", "--json", "--tcp", tcp).stdout.splitlines()]
+        seen = [json.loads(line) for line in client(*words, "-n", "3", "--json", "--tcp", tcp).stdout.splitlines()]
         check([one["type"] for one in seen] == [words[0], words[0] + "-tcp"], f"{words} is measured both ways", seen)
         for one in seen:
             check(one["octets"] == size and one["round_trips"] == 3 and 0 < one["us_p50"] <= one["us_most"], f"{words}: all came back", one)
