@@ -85,6 +85,7 @@ static inline bool fails(const char *call)
 FAILING(void *, malloc, "memory", NULL, (size_t size), (size))
 FAILING(void *, calloc, "memory", NULL, (size_t count, size_t size), (count, size))
 FAILING(void *, realloc, "memory", NULL, (void *old, size_t size), (old, size))
+FAILING(void *, aligned_alloc, "memory", NULL, (size_t alignment, size_t size), (alignment, size))
 FAILING(char *, strdup, "memory", NULL, (const char *text), (text))
 
 FAILING(int, socket, "socket", -1, (int domain, int type, int protocol), (domain, type, protocol))

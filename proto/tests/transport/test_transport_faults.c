@@ -272,6 +272,11 @@ static bool no_memory(void)
     return none;
 }
 
+WRAPPED(void *, aligned_alloc, (size_t alignment, size_t size))
+{
+    return no_memory() ? NULL : counted(__real_aligned_alloc(alignment, size));
+}
+
 WRAPPED(void *, malloc, (size_t size))
 {
     return no_memory() ? NULL : counted(__real_malloc(size));
