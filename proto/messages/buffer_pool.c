@@ -284,6 +284,14 @@ bool iw_pool_has_share(struct iw_pool *p, enum iw_pool_use use, size_t length)
     return has;
 }
 
+size_t iw_pool_offered(struct iw_pool *p, enum iw_pool_use use)
+{
+    pthread_mutex_lock(&p->mutex);
+    const size_t octets = p->offered[use];
+    pthread_mutex_unlock(&p->mutex);
+    return octets;
+}
+
 /* iWARP places Read Responses by the rights of a peer's Write (RFC 5040 §5.2). */
 static const unsigned rights[IW_POOL_USES] = {
     [IW_POOL_ANNOUNCED] = IBV_ACCESS_REMOTE_READ,

@@ -76,6 +76,8 @@ int iw_pool_open(struct iw_pool *p, struct ibv_pd *pd, size_t most, size_t locka
 size_t iw_pool_longest(const struct iw_pool *p);
 /* Whether so many more octets may be offered for this. */
 bool iw_pool_has_share(struct iw_pool *p, enum iw_pool_use use, size_t length);
+/* Returns how many octets are offered for this. */
+size_t iw_pool_offered(struct iw_pool *p, enum iw_pool_use use);
 /* Frees it and all of its buffers. */
 void iw_pool_close(struct iw_pool *p);
 

@@ -37,8 +37,11 @@ enum {
     IW_PEERS_MOST = 4096,
     IW_PEER_KEEP_S = 600, /* an idle peer's sequence numbers are known for so long */
     IW_CHUNK_LEAST = 4 << 20,
-    IW_CHUNKS_MOST = 32, /* Writes or Reads of one piece */
-    IW_TABLE = 1024,     /* lists of a table of services, routes or peers */
+    IW_AHEAD_LEAST = 64 << 10, /* a buffer that is lent before it is asked for: 64 KiB, 256 KiB, */
+    IW_AHEAD_MOST = 4 << 20,   /* 1 MiB or 4 MiB */
+    IW_AHEAD_SHARE = 8,        /* that much of the pool, at most, is lent when one is */
+    IW_CHUNKS_MOST = 32,       /* Writes or Reads of one piece */
+    IW_TABLE = 1024,           /* lists of a table of services, routes or peers */
     IW_TICK_MS = 5,
     IW_SERVICES_MOST = 65536,
     IW_TIMEOUT_MOST_MS = 300000 /* well below IW_PEER_KEEP_S */
@@ -307,6 +310,9 @@ const char *iw_long_loan(struct iw_link *link, const struct iw_message_header *h
                          const uint8_t *octets);
 struct iw_buffer *iw_long_written(struct iw_link *link, const struct iw_message_header *h);
 void iw_long_lend(struct iw_messages *m, struct iw_buffer *b);
+/* Lends a fresh buffer for a message of `length` octets, if the peer has none that is as long.
+ * Returns true if it did: the peer has been sent the state. */
+bool iw_long_lend_ahead(struct iw_link *link, size_t length);
 void iw_long_end(struct iw_link *link);
 
 #endif

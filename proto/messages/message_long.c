@@ -203,26 +203,57 @@ struct iw_buffer *iw_long_written(struct iw_link *link, const struct iw_message_
     return NULL;
 }
 
+/* Lends the buffer. Returns false, and leaves it to the caller, if that cannot be done now. */
+static bool lend(struct iw_link *link, struct iw_buffer *b)
+{
+    struct iw_pool *pool = &link->m->pool;
+    struct iw_loan *place = NULL;
+    for (unsigned i = 0; i < IW_LINK_LOANS; i++)
+        if (link->lent[i].buffer == NULL)
+            place = &link->lent[i];
+    if (place == NULL || !iw_pool_has_share(pool, IW_POOL_LENT, b->room) ||
+        iw_pool_offer(pool, b, b->room, IW_POOL_LENT) != 0)
+        return false;
+    *place = (struct iw_loan){.buffer = b, .id = ++link->next_loan};
+    if (iw_link_control(
+            link, IW_MESSAGE_LOAN, 0, &(struct iw_message_header){.loan = place->id},
+            &(struct iw_message_piece){(uintptr_t)b->data, b->offered->rkey, (uint32_t)b->room}))
+        return true;
+    *place = (struct iw_loan){0};
+    return false;
+}
+
 void iw_long_lend(struct iw_messages *m, struct iw_buffer *b)
 {
     struct iw_peer *p = iw_peer_find(m, b->origin);
     struct iw_link *link = p != NULL && !p->dead ? p->link : NULL;
-    struct iw_loan *place = NULL;
-    for (unsigned i = 0; link != NULL && i < IW_LINK_LOANS; i++)
-        if (link->lent[i].buffer == NULL)
-            place = &link->lent[i];
-    if (place == NULL || !iw_pool_has_share(&m->pool, IW_POOL_LENT, b->room) ||
-        iw_pool_offer(&m->pool, b, b->room, IW_POOL_LENT) != 0) {
+    if (link == NULL || !lend(link, b))
         iw_pool_put(&m->pool, b);
-        return;
-    }
-    *place = (struct iw_loan){.buffer = b, .id = ++link->next_loan};
-    if (!iw_link_control(
-            link, IW_MESSAGE_LOAN, 0, &(struct iw_message_header){.loan = place->id},
-            &(struct iw_message_piece){(uintptr_t)b->data, b->offered->rkey, (uint32_t)b->room})) {
-        *place = (struct iw_loan){0};
-        iw_pool_put(&m->pool, b);
-    }
+}
+
+/* Few sizes, so that four loans are enough for messages of every length. */
+static size_t room_ahead(size_t length)
+{
+    size_t room = IW_AHEAD_LEAST;
+    while (room < length)
+        room *= 4;
+    return room;
+}
+
+bool iw_long_lend_ahead(struct iw_link *link, size_t length)
+{
+    struct iw_pool *pool = &link->m->pool;
+    if (length > IW_AHEAD_MOST ||
+        iw_pool_offered(pool, IW_POOL_LENT) + room_ahead(length) > pool->most / IW_AHEAD_SHARE)
+        return false;
+    for (unsigned i = 0; i < IW_LINK_LOANS; i++)
+        if (link->lent[i].buffer != NULL && link->lent[i].buffer->room >= length)
+            return false;
+    struct iw_buffer *b = iw_pool_get(pool, room_ahead(length));
+    if (b != NULL && lend(link, b))
+        return true;
+    iw_pool_put(pool, b);
+    return false;
 }
 
 void iw_long_end(struct iw_link *link)

@@ -206,7 +206,9 @@ void iw_peer_done(struct iw_messages *m, struct iw_incoming *in, bool was_refuse
     p->used = iw_progress_now();
     struct iw_link *link = p->link;
     if (link != NULL && link->state == IW_LINK_UP && !link->ending) {
-        if (in->ask || was_refused || p->owed >= IW_PEER_STATE)
+        const bool lent =
+            in->length > IW_MESSAGES_SHORT && !was_refused && iw_long_lend_ahead(link, in->length);
+        if (!lent && (in->ask || was_refused || p->owed >= IW_PEER_STATE))
             iw_link_control(link, IW_MESSAGE_STATE, 0, NULL, NULL);
         if (p->owed > 0)
             iw_progress_due(m);

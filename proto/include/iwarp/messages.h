@@ -11,8 +11,9 @@
  * A process opens its end once (iw_messages_open), and services at it, each by a number of 1 or
  * more. A message goes from a service to a number. Up to IW_MESSAGES_SHORT octets travel in one
  * RDMA Send (RFC 5040 §5.3). A longer message is written (RDMA Write, §5.1) into a buffer that the
- * receiver has returned, if it has a fitting one, and else announced by a Send and fetched by RDMA
- * Read (§5.2).
+ * receiver has lent, if there is a fitting one, and else announced by a Send and fetched by RDMA
+ * Read (§5.2). Whoever takes a long message lends its sender a buffer for another one as long, of
+ * up to 4 MiB, while such buffers take no more than an eighth of the pool.
  *
  * Delivery. A message is delivered when the program at the other end has taken it by
  * iw_messages_receive(). Messages from one process to one service come in the order in which they

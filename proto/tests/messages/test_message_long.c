@@ -11,6 +11,14 @@ static int begin_large(void **unused)
     return 0;
 }
 
+/* As if the share of the pool that is lent ahead were used up. */
+static int begin_lent(void **unused)
+{
+    begin_large(unused);
+    b.m.pool.offered[IW_POOL_LENT] = b.m.pool.most / IW_AHEAD_SHARE;
+    return 0;
+}
+
 /* An announcement of number 9 to our number 2. Regions are in the order of their pieces. */
 static void announce(struct iw_link *link, uint64_t sequence, const uint32_t *lengths,
                      uint8_t count)
@@ -437,6 +445,104 @@ static void not_to_lend(void **unused)
     expect_silence();
 }
 
+/* Expects that a buffer of `room` octets is lent, and returns its number. */
+static uint32_t expect_loan(uint32_t room)
+{
+    const struct bench_request *r = expect_send(IW_MESSAGE_LOAN);
+    struct iw_message_piece piece;
+    iw_message_get_piece(octets_of(r) + 64, &piece);
+    assert_int_equal(piece.length, room);
+    return r->h.loan;
+}
+
+static void comes_written(struct iw_link *link, uint64_t sequence, uint32_t loan, uint32_t length)
+{
+    struct iw_message_header h = says(IW_MESSAGE_WRITTEN, 90, 0);
+    h.flags = IW_MESSAGE_ASK;
+    h.sequence = sequence;
+    h.from = 9;
+    h.to = 2;
+    h.loan = loan;
+    h.length = length;
+    arrives(&b, link, &h, NULL, 0);
+}
+
+/* A peer whose long message was taken gets a buffer for the next one, in place of a STATE. */
+static void lent_ahead(void **unused)
+{
+    (void)unused;
+    struct iw_link *link = synced(&b, PEER, 90);
+    struct iw_service *s = service(&b, 2);
+    static const struct {
+        uint32_t length, room;
+    } rows[] = {{4097, 64 << 10}, {65537, 256 << 10}, {MIB, MIB}, {MIB + 1, CHUNK}};
+    for (uint32_t i = 0; i < 4; i++) {
+        announce(link, i + 1, &rows[i].length, 1);
+        while (next_send() != NULL)
+            ;
+        complete_sends(&b);
+        iw_messages_free(&b.m, taken(s).data);
+        assert_int_equal(expect_loan(rows[i].room), i + 1);
+        assert_int_equal(link->peer->owed, 0);
+        expect_silence();
+    }
+    assert_int_equal(iw_pool_offered(&b.m.pool, IW_POOL_LENT),
+                     (64 << 10) + (256 << 10) + MIB + CHUNK);
+    // One that is written takes its buffer, and another is lent; one that has a buffer gets none.
+    comes_written(link, 5, 3, MIB);
+    const struct iw_message got = taken(s);
+    assert_int_equal(got.length, MIB);
+    expect_send(IW_MESSAGE_STATE);
+    iw_messages_free(&b.m, got.data);
+    comes_written(link, 6, 4, CHUNK);
+    iw_messages_free(&b.m, taken(s).data);
+    assert_int_equal(expect_loan(CHUNK), 5);
+    expect_silence();
+    assert_false(link->ending);
+    flush(&b, link);
+    assert_int_equal(iw_pool_offered(&b.m.pool, IW_POOL_LENT), 0);
+}
+
+/* Nothing is lent ahead for more than 4 MiB, beyond an eighth of the pool, without memory, or to
+ * who was refused. */
+static void not_lent_ahead(void **unused)
+{
+    (void)unused;
+    struct iw_link *link = synced(&b, PEER, 90);
+    struct iw_service *s = service(&b, 2);
+    static const uint32_t more = CHUNK + 1, most = CHUNK;
+    announce(link, 1, &more, 1);
+    while (next_send() != NULL)
+        ;
+    complete_sends(&b);
+    iw_messages_free(&b.m, taken(s).data);
+    iw_peer_tick(&b.m, bench_ns);
+    expect_send(IW_MESSAGE_STATE);
+    const size_t pool = b.m.pool.most;
+    for (uint64_t i = 2; i < 4; i++) {
+        b.m.pool.most = 8u * CHUNK - 1 + (i == 3);
+        announce(link, i, &most, 1);
+        while (next_send() != NULL)
+            ;
+        complete_sends(&b);
+        bench_fails = i == 3 ? REG_MR : NONE;
+        iw_messages_free(&b.m, taken(s).data);
+        bench_fails = NONE;
+        iw_peer_tick(&b.m, bench_ns);
+        expect_send(IW_MESSAGE_STATE);
+        expect_silence();
+        assert_int_equal(iw_pool_offered(&b.m.pool, IW_POOL_LENT), 0);
+    }
+    b.m.pool.most = pool;
+    iw_messages_shut(s);
+    announce(link, 4, &most, 1);
+    while (next_send() != NULL)
+        ;
+    complete_sends(&b);
+    expect_send(IW_MESSAGE_STATE);
+    expect_silence();
+}
+
 /* ---- out ---- */
 
 static void lends(struct iw_link *link, uint32_t id, uint64_t address, uint32_t length)
@@ -571,21 +677,24 @@ static void lent_wrongly(void **unused)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_large, end)
+#define LENT(name) cmocka_unit_test_setup_teardown(name, begin_lent, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(fetched),
         TEST(in_chunks),
-        TEST(bounded),
+        LENT(bounded),
         TEST(in_order),
         TEST(a_fetch_is_cut),
         TEST(a_fetch_is_cut_and_another_link),
         TEST(one_after_the_other),
         TEST(a_fetch_by_another_link),
-        TEST(lent),
-        TEST(not_lent),
-        TEST(not_to_lend),
+        LENT(lent),
+        LENT(not_lent),
+        TEST(lent_ahead),
+        TEST(not_lent_ahead),
+        LENT(not_to_lend),
         TEST(announced),
         TEST(written),
         TEST(lent_wrongly),
