@@ -10,6 +10,7 @@
 #include "rsocket_wait.h"
 #include "rsockets.h"
 #include "stream_state.h"
+#include "verbs_extra.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +84,14 @@ static int open_rsocket(int family)
     return rs;
 }
 
-/* Only what the program has asked for: rsockets has defaults of its own. */
+/* The size of a buffer that the program has not asked for: 0 leaves it to rsockets, which takes 128
+ * KiB. A fast connection empties that sooner than its credits come back. On a device these octets
+ * are locked. */
+static int usual_buffer(void)
+{
+    return iw_verbs_series() != NULL ? 512 * 1024 : 0;
+}
+
 static void copy_options(int fd, int rs)
 {
     static const struct {
@@ -98,11 +106,12 @@ static void copy_options(int fd, int rs)
 #endif
     for (unsigned i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++) {
         length = sizeof(value);
-        if ((set & buffers[i].bit) == 0 ||
-            c->getsockopt(fd, SOL_SOCKET, buffers[i].name, &value, &length) != 0)
-            continue;
-        value /= 2; /* both double what is asked for */
-        (void)iw_rsockets()->rsetsockopt(rs, SOL_SOCKET, buffers[i].name, &value, sizeof(value));
+        const bool asked = (set & buffers[i].bit) != 0 &&
+                           c->getsockopt(fd, SOL_SOCKET, buffers[i].name, &value, &length) == 0;
+        value = asked ? value / 2 : usual_buffer(); /* both double what is asked for */
+        if (value > 0)
+            (void)iw_rsockets()->rsetsockopt(rs, SOL_SOCKET, buffers[i].name, &value,
+                                             sizeof(value));
     }
     length = sizeof(value);
     if (c->getsockopt(fd, IPPROTO_IP, IP_TOS, &value, &length) == 0 && value != 0)

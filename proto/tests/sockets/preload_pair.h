@@ -42,16 +42,25 @@ static inline struct sockaddr *address(struct pair *p)
     return (struct sockaddr *)&p->at;
 }
 
-static inline void open_listener(struct pair *p)
+/* Listens with a receive buffer of `octets`, 0: as it is. */
+static inline void open_listener_of(struct pair *p, int octets)
 {
     socklen_t length = sizeof(p->at);
     p->at = (struct sockaddr_in){.sin_family = AF_INET};
     p->at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     p->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(p->listener >= 0);
+    if (octets > 0)
+        assert_int_equal(setsockopt(p->listener, SOL_SOCKET, SO_RCVBUF, &octets, sizeof(octets)),
+                         0);
     assert_int_equal(bind(p->listener, address(p), sizeof(p->at)), 0);
     assert_int_equal(listen(p->listener, 16), 0);
     assert_int_equal(getsockname(p->listener, address(p), &length), 0);
+}
+
+static inline void open_listener(struct pair *p)
+{
+    open_listener_of(p, 0);
 }
 
 static inline void connect_client(struct pair *p)

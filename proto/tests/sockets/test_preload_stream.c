@@ -146,23 +146,31 @@ static void test_without_waiting(void **state)
     close_pair(&p);
 }
 
-/* A peer that does not read takes so much and no more; nothing is lost or comes twice. */
-static void test_a_peer_that_does_not_read(void **state)
+/* Writes until nothing goes any more. Returns how many octets went. */
+static size_t fill_up_unread(struct pair *p)
 {
-    struct pair p;
     size_t sent = 0;
-    (void)state;
-    open_pair(&p);
-    assert_int_equal(fcntl(p.client, F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(fcntl(p->client, F_SETFL, O_NONBLOCK), 0);
     for (;;) {
         fill(out, LENGTH, (unsigned)(sent / LENGTH));
-        const ssize_t n = write(p.client, out + sent % LENGTH, LENGTH - sent % LENGTH);
+        const ssize_t n = write(p->client, out + sent % LENGTH, LENGTH - sent % LENGTH);
         if (n < 0)
             break;
         sent += (size_t)n;
         assert_true(sent < 100u * LENGTH);
     }
     assert_int_equal(errno, EAGAIN);
+    return sent;
+}
+
+/* A peer that does not read takes so much and no more; nothing is lost or comes twice. */
+static void test_a_peer_that_does_not_read(void **state)
+{
+    struct pair p;
+    (void)state;
+    open_pair(&p);
+    const size_t sent = fill_up_unread(&p);
+    assert_in_range(sent, 512 * 1024, 1024 * 1024);
     for (size_t got = 0; got < sent;) {
         fill(out, LENGTH, (unsigned)(got / LENGTH));
         const ssize_t n = read(p.server, in, LENGTH - got % LENGTH);
@@ -171,6 +179,21 @@ static void test_a_peer_that_does_not_read(void **state)
         got += (size_t)n;
     }
     assert_true(await(p.client, POLLOUT) & POLLOUT);
+    close_pair(&p);
+}
+
+static void test_buffers_as_asked_for(void **state)
+{
+    struct pair p;
+    const int asked = 64 * 1024;
+    (void)state;
+    open_listener_of(&p, asked);
+    p.client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(setsockopt(p.client, SOL_SOCKET, SO_SNDBUF, &asked, sizeof(asked)), 0);
+    assert_int_equal(connect(p.client, address(&p), sizeof(p.at)), 0);
+    p.server = accept4(p.listener, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(p.server >= 0);
+    assert_in_range(fill_up_unread(&p), 32 * 1024, 128 * 1024);
     close_pair(&p);
 }
 
@@ -497,6 +520,7 @@ int main(void)
         cmocka_unit_test(test_more_that_comes),
         cmocka_unit_test(test_without_waiting),
         cmocka_unit_test(test_a_peer_that_does_not_read),
+        cmocka_unit_test(test_buffers_as_asked_for),
         cmocka_unit_test(test_time_outs),
         cmocka_unit_test(test_names_and_options),
         cmocka_unit_test(test_half_closed),
