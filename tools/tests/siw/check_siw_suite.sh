@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: check_siw_suite.sh FOLDER-OF-PROGRAMS TARGET BASELINE RESULTS [DECODER...]
-# The suite against siw: what differs from the baseline, and differs again when only that is played, is a failure, and so is
-# what the second decoder finds in the captures. The results stay in RESULTS, those of the second time in RESULTS/again. Skipped (77) where no kernel has been built yet or it does not
-# start. Has a TMPDIR, and so a kernel, of its own.
+# The suite against siw: what differs from the baseline, and differs three times when only that is played, is a failure, and so is
+# what the second decoder finds in the captures. The results stay in RESULTS, the last of those times in RESULTS/again. Skipped (77)
+# where no kernel has been built yet or it does not start. Has a TMPDIR, and so a kernel, of its own.
 set -euo pipefail
 
 bin=$1 target=$2 baseline=$3 results=$4
@@ -35,9 +35,9 @@ play() {
     return $status
 }
 
-# The ids of the cases that differ from the baseline.
+# differ RESULTS: the ids of the cases that differ from the baseline.
 differ() {
-    /usr/bin/python3 - "$results/run.json" <<'EOF'
+    /usr/bin/python3 - "$1/run.json" <<'EOF'
 import json
 import sys
 
@@ -54,11 +54,22 @@ case $status in
 *) exit $status ;;
 esac
 
-# The kernel and rping's server have lives of their own: in one run of some, on a loaded machine, either is lost.
-read -ra again < <(differ)
+# The kernel and rping's server have lives of their own: in one run of some, on a loaded machine, either is lost. And siw has races:
+# a Reply of 44 segments in 3 ms left it standing in two runs of some hundred.
+read -ra again < <(differ "$results")
 [ ${#decoder[@]} = 0 ] || "${decoder[@]}" "$results/pcaps"
 [ ${#again[@]} -gt 0 ] || exit $status
-echo "once more what differs: ${again[*]}"
-"$bin/iwarp-siw" down
-or_skip "$bin/iwarp-siw" up
-play 200 "$results/again" "${again[@]}"
+for _ in 1 2 3; do
+    echo "once more what differs: ${again[*]}"
+    "$bin/iwarp-siw" down
+    or_skip "$bin/iwarp-siw" up
+    rm -rf "$results/again"
+    status=0
+    play 200 "$results/again" "${again[@]}" || status=$?
+    case $status in
+    1 | 2 | 3) read -ra again < <(differ "$results/again") ;;
+    *) break ;;
+    esac
+    [ ${#again[@]} -gt 0 ] || break
+done
+exit $status
