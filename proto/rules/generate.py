@@ -197,7 +197,8 @@ def table(rules, checks):
             symbol("IW_RULE_SIDE_", rule["side"]), symbol("IW_TESTABLE_", rule["testable"]),
             "true" if rule["implied"] else "false", c_string(rule["text"]),
             c_string(rule["how_to_test"]), c_string(rule["expected_observation"]), served]) + "},")
-    lines += ["};", ""]
+    by_id = sorted(range(len(rules)), key=lambda number: rules[number]["id"])
+    lines += ["};", "", f"const uint16_t iw_rules_by_id[IW_RULE_COUNT] = {{{', '.join(map(str, by_id))}}};", ""]
     for number, check in enumerate(checks):
         if len(check["rules"]) > 1:
             others = ", ".join(str(index) for index in check["rules"][1:])

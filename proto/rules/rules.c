@@ -12,9 +12,18 @@ const struct iw_rule *iw_rule_at(size_t index)
 
 const struct iw_rule *iw_rule_find(const char *id)
 {
-    for (size_t i = 0; i < IW_RULE_COUNT; i++)
-        if (strcmp(iw_rules_table[i].id, id) == 0)
-            return &iw_rules_table[i];
+    size_t first = 0, end = IW_RULE_COUNT;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        const struct iw_rule *rule = &iw_rules_table[iw_rules_by_id[middle]];
+        int order = strcmp(id, rule->id);
+        if (order == 0)
+            return rule;
+        if (order < 0)
+            end = middle;
+        else
+            first = middle + 1;
+    }
     return NULL;
 }
 

@@ -49,7 +49,7 @@ void iw_result_free(struct iw_result *r)
     free(r->observed);
     free(r->notes);
     free(r->blocked);
-    free(r->exchange);
+    json_decref(r->exchange);
     *r = (struct iw_result){0};
 }
 
@@ -114,7 +114,7 @@ json_t *iw_result_to_json(const struct iw_result *r)
     if (r->frames)
         json_object_set_new(object, "frames", json_integer((json_int_t)r->frames));
     if (r->exchange != NULL)
-        json_object_set_new(object, "exchange", iw_got(json_loads(r->exchange, 0, NULL)));
+        json_object_set(object, "exchange", r->exchange);
     if (r->n_deviations) {
         json_t *list = iw_got(json_array());
         for (size_t i = 0; i < r->n_deviations; i++)
@@ -183,7 +183,6 @@ bool iw_result_from_json(const json_t *object, struct iw_result *out)
 {
     enum iw_verdict verdict;
     const char *rule = json_string_value(json_object_get(object, "rule"));
-    const json_t *exchange = json_object_get(object, "exchange");
     if (!iw_verdict_find(json_string_value(json_object_get(object, "verdict")), &verdict))
         return false;
     *out = (struct iw_result){
@@ -200,7 +199,7 @@ bool iw_result_from_json(const json_t *object, struct iw_result *out)
         .where = text_of(object, "where"),
         .pcap = text_of(object, "pcap"),
         .log = text_of(object, "log"),
-        .exchange = exchange != NULL ? iw_got(json_dumps(exchange, JSON_COMPACT)) : NULL,
+        .exchange = json_incref(json_object_get(object, "exchange")),
         .frames = (uint64_t)json_integer_value(json_object_get(object, "frames")),
     };
     take_deviations(json_object_get(object, "deviations"), out);

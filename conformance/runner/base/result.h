@@ -47,7 +47,7 @@ struct iw_result {
     char *notes;    /* remarks, one a line; not compared */
     char *blocked;  /* the instrument without which the case cannot ask its question */
     unsigned blocked_by; /* the number of the finding that is about it; 0: none is */
-    char *exchange;      /* JSON: what was exchanged, see script/sequence.h; not compared */
+    json_t *exchange;    /* what was exchanged, see script/sequence.h; NULL: not told */
     /* The gravest first; what follows from another one is not among them. */
     struct iw_deviation *deviations;
     size_t n_deviations;

@@ -69,7 +69,8 @@ static json_t *layouts(json_t *report)
     size_t i, k;
     json_array_foreach(json_object_get(report, "cases"), i, c)
     {
-        json_array_foreach(json_object_get(c, "exchange"), k, line)
+        json_t *exchange = json_copy(json_object_get(c, "exchange"));
+        json_array_foreach(exchange, k, line)
         {
             json_t *fields = json_object_get(line, "fields");
             const char *text = json_string_value(fields);
@@ -79,9 +80,13 @@ static json_t *layouts(json_t *report)
                 json_object_set_new(known, text, json_integer((json_int_t)json_array_size(list)));
                 json_array_append(list, fields);
             }
+            line = iw_got(json_copy(line)); /* the record's stays as it is */
             json_object_set(line, "layout", json_object_get(known, text));
             json_object_del(line, "fields");
+            json_array_set_new(exchange, k, line);
         }
+        if (exchange != NULL)
+            json_object_set_new(c, "exchange", exchange);
     }
     json_decref(known);
     return list;

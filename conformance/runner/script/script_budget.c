@@ -8,6 +8,7 @@
 
 #include "iwarp/transport.h"
 #include "script_error.h"
+#include "script_memory.h"
 
 enum {
     CASE_SECONDS = 20,
@@ -18,6 +19,16 @@ enum {
 
 /* ---- memory ---- */
 
+static void *resize(const struct iw_script *s, void *block, size_t old, size_t size)
+{
+    if (s->stretched)
+        return iw_script_stretch_allocate(block, old, size);
+    if (size)
+        return realloc(block, size);
+    free(block);
+    return NULL;
+}
+
 void *iw_script_allocate(void *context, void *block, size_t old, size_t size)
 {
     struct iw_script *s = context;
@@ -25,7 +36,7 @@ void *iw_script_allocate(void *context, void *block, size_t old, size_t size)
     if (block == NULL)
         old = 0;
     if (!size) {
-        free(block);
+        resize(s, block, old, 0);
         s->used -= old;
         return NULL;
     }
@@ -34,7 +45,7 @@ void *iw_script_allocate(void *context, void *block, size_t old, size_t size)
             iw_script_where(s->L, s->where);
         return NULL;
     }
-    void *more = realloc(block, size);
+    void *more = resize(s, block, old, size);
     if (more != NULL)
         s->used = s->used - old + size;
     return more;

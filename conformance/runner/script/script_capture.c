@@ -29,7 +29,7 @@ struct thing {
 };
 
 struct recorded {
-    struct recording *recording;
+    struct iw_script_recording *recording;
     struct iw_observer *observer;
     unsigned initiator; /* direction of the first octets: the responder never speaks first */
     bool spoken;
@@ -41,7 +41,7 @@ struct recorded {
     bool found[2][IW_CHECK_COUNT]; /* checks that failed, by side */
 };
 
-struct recording {
+struct iw_script_recording {
     const char *name;
     const struct iw_script *script;
     struct iw_capture_connections *table;
@@ -52,8 +52,12 @@ struct recording {
     char error[IW_CAPTURE_ERROR + 64];
 };
 
-static void close_recording(struct recording *r)
+void iw_script_end_recording(struct iw_script *s)
 {
+    struct iw_script_recording *r = s->recording;
+
+    if (r == NULL)
+        return;
     for (size_t i = 0; i < CONNECTIONS; i++) {
         struct recorded *c = &r->connection[i];
 
@@ -67,21 +71,15 @@ static void close_recording(struct recording *r)
         iw_item_free(c->partial[0]);
         iw_item_free(c->partial[1]);
         iw_observer_free(c->observer);
-        memset(c, 0, sizeof(*c));
     }
     iw_capture_connections_free(r->table);
-    r->table = NULL;
-}
-
-static int l_collect(lua_State *L)
-{
-    close_recording(lua_touserdata(L, 1));
-    return 0;
+    free(r);
+    s->recording = NULL;
 }
 
 /* ---- from observations to items ---- */
 
-static void stop(struct recording *r, const char *why)
+static void stop(struct iw_script_recording *r, const char *why)
 {
     if (!*r->error)
         snprintf(r->error, sizeof(r->error), "%s: frame %llu: %s", r->name,
@@ -92,7 +90,7 @@ static void stop(struct recording *r, const char *why)
 static void add(struct recorded *c, enum iw_side side, struct iw_item *item, uint64_t frame,
                 uint64_t time)
 {
-    struct recording *r = c->recording;
+    struct iw_script_recording *r = c->recording;
     struct thing **at = c->last;
 
     r->things++;
@@ -207,7 +205,7 @@ static void seen(void *context, const struct iw_observation *o)
 
 /* ---- from frames to observations ---- */
 
-static void open_connection(struct recording *r, struct recorded *c)
+static void open_connection(struct iw_script_recording *r, struct recorded *c)
 {
     struct iw_observer_config config = {.crc32c = iw_crc32c_portable,
                                         .context = c,
@@ -241,7 +239,7 @@ static void take_data(struct recorded *c, const struct iw_segment *s)
 
 static int on_segment(void *context, const struct iw_segment *s)
 {
-    struct recording *r = context;
+    struct iw_script_recording *r = context;
     uint64_t number = s->connection->number;
     bool late = r->script->deadline && iw_transport_now() >= r->script->deadline;
 
@@ -259,7 +257,7 @@ static int on_segment(void *context, const struct iw_segment *s)
     return *r->error || late;
 }
 
-static void walk(struct recording *r, const char *path)
+static void walk(struct iw_script_recording *r, const char *path)
 {
     r->table = iw_got(iw_capture_connections_new(TABLE, on_segment, r));
     struct iw_capture_counts counts = {0};
@@ -298,7 +296,7 @@ static void push_findings(lua_State *L, const struct recorded *c)
     }
 }
 
-static void push_connection(lua_State *L, const struct recording *r, size_t number)
+static void push_connection(lua_State *L, const struct iw_script_recording *r, size_t number)
 {
     const struct iw_capture_connection *tcp =
         iw_capture_connections_get(r->table, r->first + number);
@@ -364,16 +362,18 @@ static int l_capture(lua_State *L)
     luaL_argcheck(L, last >= first && last - first < CONNECTIONS, 3, "too many connections");
     char path[PATH_MAX];
     resolve(L, name, path);
-    struct recording *r = iw_script_push_owned(L, "iw.recording", sizeof(*r), l_collect);
+    struct iw_script *s = iw_script_asks(L);
+    iw_script_end_recording(s);
+    struct iw_script_recording *r = s->recording = iw_got(calloc(1, sizeof(*r)));
     r->name = name;
     r->first = (size_t)first - 1;
     r->count = (size_t)(last - first) + 1;
-    r->script = iw_script_of(L);
-    iw_script_pause(iw_script_of(L));
+    r->script = s;
+    iw_script_pause(s);
     walk(r, path);
     iw_script_check_time(L);
     if (*r->error)
-        return luaL_error(L, "%s", r->error);
+        return luaL_error(L, "%s", r->error); /* the script ends, and the recording with it */
     size_t total = iw_capture_connections_count(r->table);
     if (all && total > r->count)
         return luaL_error(L, "%s: more than %d TCP connections", name, CONNECTIONS);
@@ -384,8 +384,8 @@ static int l_capture(lua_State *L)
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     lua_pushinteger(L, (lua_Integer)total);
-    close_recording(r);
-    iw_script_resume(iw_script_of(L));
+    iw_script_end_recording(s);
+    iw_script_resume(s);
     return 2;
 }
 

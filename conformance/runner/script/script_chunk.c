@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compiled scripts, kept for the life of the process: every case has a Lua state of its own, and a
- * worker runs many cases of the same files. A file that has changed is read again.
+ * Compiled scripts, kept for the life of the process: a worker loads the vocabulary, and files that
+ * its parent has read. A file that has changed is read again.
  */
-#include "script_host.h"
+#include "script_chunk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,12 +57,56 @@ static void keep(lua_State *L, const char *path, const struct stat *now, struct 
     iw_got(place->code);
 }
 
+/* ---- what was loaded ---- */
+
+static struct iw_script_files loaded;
+
+void iw_script_files_clear(struct iw_script_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        free(files->list[i].path);
+    free(files->list);
+    *files = (struct iw_script_files){0};
+}
+
+static void add(struct iw_script_files *files, const char *path, const struct stat *now)
+{
+    files->list = iw_got(realloc(files->list, (files->count + 1) * sizeof(*files->list)));
+    files->list[files->count++] = (struct iw_script_file){.path = iw_text_copy(path), .stat = *now};
+}
+
+void iw_script_files_begin(const struct iw_script_files *files)
+{
+    iw_script_files_clear(&loaded);
+    for (size_t i = 0; i < files->count; i++)
+        add(&loaded, files->list[i].path, &files->list[i].stat);
+}
+
+struct iw_script_files iw_script_files_end(void)
+{
+    struct iw_script_files files = loaded;
+    loaded = (struct iw_script_files){0};
+    return files;
+}
+
+bool iw_script_files_same(const struct iw_script_files *files)
+{
+    struct stat now;
+    for (size_t i = 0; i < files->count; i++)
+        if (stat(files->list[i].path, &now) || !same(&files->list[i].stat, &now))
+            return false;
+    return true;
+}
+
+/* ---- loading ---- */
+
 int iw_script_load_file(lua_State *L, const char *path)
 {
     struct chunk *known = NULL;
     struct stat now;
     if (stat(path, &now))
         return luaL_loadfilex(L, path, "t"); /* for its message */
+    add(&loaded, path, &now);
     for (size_t i = 0; i < chunk_count && known == NULL; i++)
         if (strcmp(chunks[i].path, path) == 0)
             known = &chunks[i];

@@ -131,19 +131,14 @@ static void push_json(lua_State *L, json_t *value)
     }
 }
 
-/* The JSON value is kept by a userdata with a finaliser, so that a Lua error does not leak it. */
-static int keep_gc(lua_State *L)
+/* Where the script keeps a JSON value, so that a Lua error does not leak it. */
+static json_t **keep(lua_State *L)
 {
-    json_t **kept = lua_touserdata(L, 1);
+    json_t **kept = &iw_script_of(L)->kept;
 
     json_decref(*kept);
     *kept = NULL;
-    return 0;
-}
-
-static json_t **keep(lua_State *L)
-{
-    return iw_script_push_owned(L, "iw.json", sizeof(json_t *), keep_gc);
+    return kept;
 }
 
 static int push_kept(lua_State *L, json_t **kept)
@@ -244,7 +239,7 @@ static int l_can(lua_State *L)
  * if nobody knows. */
 static int l_instrument(lua_State *L)
 {
-    const struct iw_script *s = iw_script_of(L);
+    const struct iw_script *s = iw_script_asks(L);
     const char *name = luaL_checkstring(L, 1);
     enum iw_instrument instrument;
 
@@ -264,7 +259,7 @@ static int l_instrument(lua_State *L)
 /* iw.about(name): whether the case judges this instrument. */
 static int l_about(lua_State *L)
 {
-    const struct iw_case *c = iw_script_of(L)->playing;
+    const struct iw_case *c = iw_script_asks(L)->playing;
     const char *name = luaL_checkstring(L, 1);
     enum iw_instrument instrument;
 

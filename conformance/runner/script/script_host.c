@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "script_host.h"
 #include "script_budget.h"
+#include "script_chunk.h"
 #include "script_error.h"
+#include "script_image.h"
 #include "script_primitives.h"
 #include "script_value.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <lualib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,13 @@ enum { INSTRUCTIONS = 10000 /* between two looks at the clock */ };
 struct iw_script *iw_script_of(lua_State *L)
 {
     return *(struct iw_script **)lua_getextraspace(L);
+}
+
+struct iw_script *iw_script_asks(lua_State *L)
+{
+    struct iw_script *s = iw_script_of(L);
+    s->asked = true;
+    return s;
 }
 
 /* ---- errors ---- */
@@ -263,6 +273,9 @@ static void say(lua_State *L, char *error, size_t room)
 int iw_script_open(struct iw_script *s, char *error, size_t room)
 {
     s->limit = s->options->memory ? s->options->memory : 64u * 1024 * 1024;
+    if (iw_script_image_take(s))
+        return 0;
+    iw_script_image_begin(s);
     s->L = lua_newstate(iw_script_allocate, s);
     if (s->L == NULL) {
         snprintf(error, room, "no memory for a Lua state");
@@ -272,16 +285,21 @@ int iw_script_open(struct iw_script *s, char *error, size_t room)
     /* Lines are followed too, because a tail call ("return case{...}") leaves no frame behind. */
     lua_sethook(s->L, iw_script_hook, LUA_MASKCOUNT | LUA_MASKLINE, INSTRUCTIONS);
     lua_pushcfunction(s->L, open_protected);
-    if (iw_script_call(s, 0, 1))
+    if (iw_script_call(s, 0, 1)) {
+        iw_script_image_keep(s);
         return 0;
+    }
     say(s->L, error, room);
     return -1;
 }
 
 void iw_script_close(struct iw_script *s)
 {
-    if (s->L != NULL)
-        lua_close(s->L);
+    json_decref(s->kept);
+    s->kept = NULL;
+    iw_script_end_recording(s);
+    if (s->L != NULL || s->stretched)
+        iw_script_image_end(s);
     s->L = NULL;
 }
 
@@ -315,13 +333,18 @@ static int load_protected(lua_State *L)
 
 int iw_script_load(struct iw_script *s, char *error, size_t room)
 {
+    if (s->loaded)
+        return 0;
     lua_pushcfunction(s->L, load_protected);
     lua_pushvalue(s->L, -2);
     s->loading = true;
     bool done = iw_script_call(s, 1, 1);
     s->loading = false;
-    if (done)
+    if (done) {
+        s->loaded = true;
+        iw_script_image_keep(s);
         return 0;
+    }
     say(s->L, error, room);
     return -1;
 }

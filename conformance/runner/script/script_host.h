@@ -21,6 +21,9 @@
 
 enum { IW_SCRIPT_WHERE = 512 };
 
+struct json_t;
+struct iw_script_recording;
+
 struct iw_script {
     lua_State *L;
     const struct iw_run_options *options;
@@ -40,6 +43,12 @@ struct iw_script {
     bool taking;                 /* something of it is being made */
     size_t before;               /* memory in use before that */
     char where[IW_SCRIPT_WHERE]; /* where memory ran out */
+    bool stretched;              /* the state has its memory in the stretch (script_memory.h) */
+    bool loaded;                 /* s->file was run, its cases are on the stack */
+    bool asked;                  /* what was loaded may depend on more than files */
+    /* What C is making a value of; NULL: nothing. An error that ends the script leaves it here. */
+    struct json_t *kept;
+    struct iw_script_recording *recording;
     /* While a case is played; else NULL. */
     const struct iw_case *playing;
     struct iw_target *target;
@@ -58,12 +67,12 @@ void iw_script_close(struct iw_script *s);
  * Returns 0, or -1 with one line in `error`. */
 int iw_script_load(struct iw_script *s, char *error, size_t room);
 
+/* For what tells a script of its run, its case or its target. Returns the script whose state this
+ * is: what it loads from now on may be another thing for another case. */
+struct iw_script *iw_script_asks(lua_State *L);
+
 /* Calls lua_pcall with a handler that turns every error into a table {verdict=, reason=, where=};
  * the results, or that table, are on the stack. Returns whether there was no error. */
 bool iw_script_call(struct iw_script *s, int arguments, int results);
-
-/* Loads a text as luaL_loadfilex does, but does not read a file again that this process has
- * compiled before, unless it has changed. Returns as luaL_loadfilex. */
-int iw_script_load_file(lua_State *L, const char *path);
 
 #endif

@@ -9,6 +9,8 @@
 #include "base/conform_case.h"
 #include "station/conform_station.h"
 
+struct iw_script;
+
 /* Each adds its functions to the table on top of the stack. */
 void iw_script_add_wire(lua_State *L);
 void iw_script_add_station(lua_State *L);
@@ -20,6 +22,9 @@ void iw_script_add_replay(lua_State *L);
 void iw_script_push_item(lua_State *L, const struct iw_item *item);
 void iw_script_push_startup(lua_State *L, const struct iw_mpa_startup_header *header,
                             const struct iw_mpa_enhanced *enhanced);
+
+/* script_capture.c: frees what is left of reading a recording. */
+void iw_script_end_recording(struct iw_script *s);
 
 /* script_station.c */
 /* Returns how the table at `index` bends an FPDU: length, pad, crc, markers, marker. Its pad is

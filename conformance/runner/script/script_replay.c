@@ -6,6 +6,7 @@
 
 #include "host/text.h"
 #include "script_budget.h"
+#include "script_chunk.h"
 #include "script_host.h"
 #include "script_primitives.h"
 #include "script_replay.h"
@@ -33,7 +34,7 @@ static void push_map(lua_State *L, const char *path)
  * is a table. */
 static int l_replay(lua_State *L)
 {
-    const struct iw_replay *replay = iw_script_of(L)->options->replay;
+    const struct iw_replay *replay = iw_script_asks(L)->options->replay;
 
     if (replay == NULL)
         return luaL_error(L, "this is no run of `iwarp-conform replay`");

@@ -555,14 +555,14 @@ static int l_flooded(lua_State *L)
 /* iw.timer(): seconds for which the target may wait by right; 0 if nobody has said. */
 static int l_timer(lua_State *L)
 {
-    lua_pushnumber(L, iw_script_timer(iw_script_of(L)));
+    lua_pushnumber(L, iw_script_timer(iw_script_asks(L)));
     return 1;
 }
 
 /* iw.patience(): seconds that an expectation waits. */
 static int l_patience(lua_State *L)
 {
-    lua_pushnumber(L, iw_script_patience(iw_script_of(L)));
+    lua_pushnumber(L, iw_script_patience(iw_script_asks(L)));
     return 1;
 }
 

@@ -72,14 +72,3 @@ int iw_script_push_failure(lua_State *L, const char *error)
     lua_pushstring(L, error);
     return 2;
 }
-
-void *iw_script_push_owned(lua_State *L, const char *type, size_t size, lua_CFunction collect)
-{
-    void *block = memset(lua_newuserdata(L, size), 0, size);
-    if (luaL_newmetatable(L, type)) {
-        lua_pushcfunction(L, collect);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
-    return block;
-}

@@ -26,8 +26,5 @@ void iw_script_set_integer(lua_State *L, const char *field, uint64_t value);
 void iw_script_set_boolean(lua_State *L, const char *field, bool value);
 /* Pushes nil and the error. Returns 2, their number. */
 int iw_script_push_failure(lua_State *L, const char *error);
-/* Pushes a block of `size` zeros that `collect` clears when it is no longer used, a Lua error
- * included. `type` names the kind. Returns the block. */
-void *iw_script_push_owned(lua_State *L, const char *type, size_t size, lua_CFunction collect);
 
 #endif

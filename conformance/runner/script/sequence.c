@@ -205,13 +205,11 @@ static json_t *line_json(const struct iw_exchange *x, const struct iw_exchange_l
     return object;
 }
 
-char *iw_sequence_json(const struct iw_exchange *x)
+json_t *iw_sequence_json(const struct iw_exchange *x)
 {
     json_t *list = iw_got(json_array());
 
     for (const struct iw_exchange_line *l = iw_exchange_lines(x); l != NULL; l = l->next)
         json_array_append_new(list, line_json(x, l));
-    char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    json_decref(list);
-    return text;
+    return list;
 }

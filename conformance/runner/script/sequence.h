@@ -4,6 +4,8 @@
 
 /* The exchange of one case in JSON, for reports. */
 
+#include <jansson.h>
+
 #include "station/conform_station.h"
 
 /* Returns a list in order of happening; each member is an object:
@@ -15,8 +17,8 @@
  *   length  of all octets
  *   fields  of the octets shown: "OFFSET+LENGTH NAME", separated by '|'
  *   remarks list of [offset, text]: what the case says of this line
- * Members without content are left out. The caller frees the text; NULL without memory. */
-char *iw_sequence_json(const struct iw_exchange *x);
+ * Members without content are left out. The caller owns the list. */
+json_t *iw_sequence_json(const struct iw_exchange *x);
 
 enum { IW_SEQUENCE_OCTETS = 256 };
 

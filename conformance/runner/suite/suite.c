@@ -53,13 +53,24 @@ static int find(struct paths *found, const char *place)
 }
 
 /* FNV-1a, 64 bits. */
+static const uint64_t nothing = 0xcbf29ce484222325u;
+
+static uint64_t hash(uint64_t h, const void *octets, size_t length)
+{
+    const uint8_t *c = octets;
+    for (size_t i = 0; i < length; i++)
+        h = (h ^ c[i]) * 0x100000001b3u;
+    return h;
+}
+
 static uint64_t digest(uint64_t h, const struct paths *p)
 {
     for (size_t i = 0; i < p->count; i++) {
         FILE *f = fopen(p->list[i], "re");
-        int c;
-        while (f != NULL && (c = getc(f)) != EOF)
-            h = (h ^ (uint64_t)c) * 0x100000001b3u;
+        char some[4096];
+        size_t n;
+        while (f != NULL && (n = fread(some, 1, sizeof(some), f)) > 0)
+            h = hash(h, some, n);
         if (f != NULL)
             fclose(f);
     }
@@ -76,8 +87,21 @@ const struct iw_case *iw_suite_find(const struct iw_suite *suite, const char *id
     return NULL;
 }
 
+/* The case of the suite that has the id of `c`; NULL: none. hashes[i] is that of the suite's i-th
+ * id. */
+static const struct iw_case *namesake(const struct iw_suite *suite, const uint64_t *hashes,
+                                      const struct iw_case *c)
+{
+    uint64_t h = hash(nothing, c->id, strlen(c->id));
+    for (size_t i = 0; i < suite->n_cases; i++)
+        if (hashes[i] == h && strcmp(suite->cases[i]->id, c->id) == 0)
+            return suite->cases[i];
+    return NULL;
+}
+
 /* Takes over `path`. */
-static void load_file(struct iw_suite *suite, char *path, const struct iw_run_options *options)
+static void load_file(struct iw_suite *suite, char *path, const struct iw_run_options *options,
+                      uint64_t **hashes)
 {
     struct iw_suite_file *file = &suite->files[suite->n_files++];
     char error[1024];
@@ -85,7 +109,7 @@ static void load_file(struct iw_suite *suite, char *path, const struct iw_run_op
     if (iw_case_load(path, options, &file->cases, &file->n_cases, error, sizeof(error)))
         file->error = iw_text_clean(error);
     for (size_t i = 0; i < file->n_cases && file->error == NULL; i++) {
-        const struct iw_case *c = &file->cases[i], *other = iw_suite_find(suite, c->id);
+        const struct iw_case *c = &file->cases[i], *other = namesake(suite, *hashes, c);
         if (other != NULL)
             file->error = iw_text_format("%s:%d: the id '%s' is taken by %s:%d", path, c->line,
                                          c->id, other->file, other->line);
@@ -96,10 +120,15 @@ static void load_file(struct iw_suite *suite, char *path, const struct iw_run_op
         file->cases = NULL;
         file->n_cases = 0;
     }
+    if (file->n_cases == 0)
+        return;
+    size_t n = suite->n_cases + file->n_cases;
+    suite->cases = iw_got(realloc(suite->cases, n * sizeof(*suite->cases)));
+    *hashes = iw_got(realloc(*hashes, n * sizeof(**hashes)));
     for (size_t i = 0; i < file->n_cases; i++) {
-        suite->cases =
-            iw_got(realloc(suite->cases, ++suite->n_cases * sizeof(const struct iw_case *)));
-        suite->cases[suite->n_cases - 1] = &file->cases[i];
+        const char *id = file->cases[i].id;
+        (*hashes)[suite->n_cases] = hash(nothing, id, strlen(id));
+        suite->cases[suite->n_cases++] = &file->cases[i];
     }
 }
 int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_run_options *options,
@@ -114,11 +143,13 @@ int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_ru
     }
     find(&library, options->library);
     snprintf(suite->digest, sizeof(suite->digest), "%016" PRIx64,
-             digest(digest(0xcbf29ce484222325u, &library), &found));
+             digest(digest(nothing, &library), &found));
     /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): glibc has blocks of 0 octets */
     suite->files = iw_got(calloc(found.count, sizeof(*suite->files)));
+    uint64_t *hashes = NULL;
     for (size_t i = 0; i < found.count; i++)
-        load_file(suite, found.list[i], options);
+        load_file(suite, found.list[i], options, &hashes);
+    free(hashes);
     free(found.list); /* the paths live on in the files */
     for (size_t i = 0; i < library.count; i++)
         free(library.list[i]);

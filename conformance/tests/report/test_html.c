@@ -48,8 +48,8 @@ static void fill(const struct folder *s)
     cases[0].n_needs = 2;
     for (size_t i = 0; i < 3; i++)
         entries[i].result = (struct iw_result){.id = cases[i].id, .verdict = IW_VERDICT_PASS};
-    entries[1].result.exchange = both;
-    entries[2].result.exchange = single;
+    entries[1].result.exchange = iw_got(json_loads(both, 0, NULL));
+    entries[2].result.exchange = iw_got(json_loads(single, 0, NULL));
     entries[3] = (struct iw_entry){
         .file = "bad.lua", .done = true, .result = {.id = ids[3], .verdict = IW_VERDICT_ERROR}};
     record = (struct iw_record){.version = "1",
@@ -63,8 +63,21 @@ static void fill(const struct folder *s)
                                 .count = 4};
 }
 
+/* The record's own messages stay as they are. */
+static void unchanged(const json_t *exchange, const char *text)
+{
+    json_t *before = iw_got(json_loads(text, 0, NULL));
+
+    assert_true(json_equal(exchange, before));
+    json_decref(before);
+}
+
 static void finish(void)
 {
+    unchanged(entries[1].result.exchange, both);
+    unchanged(entries[2].result.exchange, single);
+    json_decref(entries[1].result.exchange);
+    json_decref(entries[2].result.exchange);
     free((void *)(uintptr_t)cases[0].file);
     free((void *)(uintptr_t)cases[2].file);
 }

@@ -17,6 +17,7 @@
 #include "host/text.h"
 #include "primitives.h"
 #include "recording.h"
+#include "script/script_chunk.h"
 
 static const struct timespec then = {.tv_sec = 1000000000, .tv_nsec = 500};
 static char *path;

@@ -102,34 +102,6 @@ static void fields_leave_nothing_behind(void **state)
     lua_settop(L, 0);
 }
 
-static int collected;
-
-static int collect(lua_State *L)
-{
-    collected += *(int *)lua_touserdata(L, 1);
-    return 0;
-}
-
-static void what_is_owned_is_collected(void **state)
-{
-    lua_State *L = script.L;
-
-    (void)state;
-    collected = 0;
-    for (int i = 0; i < 2; i++) {
-        int *owned = iw_script_push_owned(L, "a kind", 4 * sizeof(int), collect);
-
-        assert_memory_equal(owned, ((int[4]){0}), sizeof(int[4]));
-        assert_int_equal(lua_gettop(L), 1);
-        *owned = 5 + i;
-        lua_settop(L, 0);
-        memset(lua_newuserdata(L, 4 * sizeof(int)), 0xff, 4 * sizeof(int));
-        lua_settop(L, 0);
-        lua_gc(L, LUA_GCCOLLECT);
-    }
-    assert_int_equal(collected, 11);
-}
-
 /* ---- bends ---- */
 
 static void bent(const char *table, const struct iw_frame_bend *expected, const char *pad)
@@ -449,7 +421,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(numbers, open_script, close_script),
         cmocka_unit_test_setup_teardown(booleans, open_script, close_script),
         cmocka_unit_test_setup_teardown(fields_leave_nothing_behind, open_script, close_script),
-        cmocka_unit_test_setup_teardown(what_is_owned_is_collected, open_script, close_script),
         cmocka_unit_test_setup_teardown(a_bend_is_straight_where_nothing_is_said, open_script,
                                         close_script),
         cmocka_unit_test_setup_teardown(a_bend_has_bounds, open_script, close_script),

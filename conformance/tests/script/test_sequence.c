@@ -14,6 +14,16 @@
 #include "iwarp/transport.h"
 #include "script/sequence.h"
 
+/* The caller frees it. */
+static char *printed(const struct iw_exchange *x)
+{
+    json_t *list = iw_sequence_json(x);
+    char *text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(9));
+
+    json_decref(list);
+    return text;
+}
+
 static struct iw_exchange *an_exchange(uint64_t *now)
 {
     struct iw_exchange *x = iw_exchange_create();
@@ -46,7 +56,7 @@ static void test_startup(void **state)
     assert_true(iw_exchange_data(x, 0, false, request, 26, now));
     iw_exchange_tell(x, &line, "mpa request", now);
     iw_exchange_comment(x, 0, false, 17, "stimulus: \"rev\"");
-    text = iw_sequence_json(x);
+    text = printed(x);
     assert_part(text, "\"conn\"", "\"conn\":0,\"from\":\"station\",\"at\":");
     assert_part(text, "\"text\"",
                 "\"text\":\"mpa request\","
@@ -82,7 +92,7 @@ static void test_markers(void **state)
     assert_true(iw_exchange_data(x, 0, true, fpdu, 10, now)); /* as two reads found it */
     assert_true(iw_exchange_data(x, 0, true, fpdu + 10, sizeof(fpdu) - 10, now));
     iw_exchange_tell(x, &line, "send", now);
-    text = iw_sequence_json(x);
+    text = printed(x);
     assert_part(text, "\"octets\"",
                 "\"octets\":\"002a4143000000000000000000000002000000000000001400000000000000000000"
                 "000000000000000000000000000084925898\",\"length\":52,"
@@ -111,7 +121,7 @@ static void test_cut(void **state)
     line.position = line.end = 600;
     line.kind = IW_LINE_END;
     iw_exchange_tell(x, &line, "fin", now);
-    text = iw_sequence_json(x);
+    text = printed(x);
     assert_part(text, "\"length\"",
                 "\"length\":600,\"fields\":\"0+2 ULPDU_Length|2+1 DDP control: T L DV|"
                 "3+1 RDMAP control: RV opcode|4+4 STag|8+8 TO|16+240 Payload\"}");
@@ -156,7 +166,7 @@ static void fields(struct iw_exchange_line line, const char *hex, const char *ex
     assert_true(iw_exchange_data(x, 0, false, octets, length, now));
     line.end = line.position + length;
     iw_exchange_tell(x, &line, "line", now);
-    text = iw_sequence_json(x);
+    text = printed(x);
     list = json_loads(text, 0, NULL);
     assert_int_equal(json_array_size(list), 1);
     assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "length")),
@@ -347,7 +357,7 @@ static void test_times(void **state)
         char *text;
 
         ((struct iw_exchange_line *)(uintptr_t)iw_exchange_lines(x))->time = times[i].ns;
-        text = iw_sequence_json(x);
+        text = printed(x);
         assert_part(text, "\"at\"", times[i].at);
         assert_part(text, "\"conn\"", "\"conn\":3,\"from\":\"target\",");
         free(text);
@@ -359,7 +369,7 @@ static void test_nothing(void **state)
 {
     uint64_t now;
     struct iw_exchange *x = an_exchange(&now);
-    char *text = iw_sequence_json(x);
+    char *text = printed(x);
 
     (void)state;
     assert_string_equal(text, "[]");
