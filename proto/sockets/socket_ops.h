@@ -96,7 +96,7 @@ struct iw_socket {
     bool relayed;             /* the parent has the connection */
     bool inherited;           /* made by a parent of this process */
     unsigned user_timeout;    /* TCP_USER_TIMEOUT, which marks the TCP socket (exec_lost.h) */
-    bool visited;             /* by a walk over all sockets */
+    _Atomic unsigned visited; /* by which walk over all sockets */
     int family;               /* AF_INET or AF_INET6 */
     struct iw_socket *next_free;
 };
