@@ -362,7 +362,7 @@ static short stream_prepare(struct iw_socket *s, short events, struct pollfd *wa
         wanted |= POLLIN;
     if ((events & OUT) != 0 && atomic_load(&st->state) != LISTENING)
         wanted |= POLLOUT;
-    *wait = (struct pollfd){.fd = wanted != 0 ? st->waiting : -1, .events = wanted};
+    *wait = (struct pollfd){.fd = st->waiting, .events = wanted};
     return 0;
 }
 
