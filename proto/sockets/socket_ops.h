@@ -26,7 +26,7 @@ struct iw_socket_ops {
     int (*connect)(struct iw_socket *s, int fd, const struct sockaddr *to, socklen_t length);
     int (*listen)(struct iw_socket *s, int fd, int backlog);
     /* `flags` are accept4's. Returns a new number of the program's. */
-    int (*accept)(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags);
+    int (*accept)(struct iw_socket *s, int fd, struct sockaddr *from, socklen_t *length, int flags);
     int (*shutdown)(struct iw_socket *s, int how);
     /* Called once, when the last number is closed and no call is under way. Frees the state. */
     void (*close)(struct iw_socket *s);

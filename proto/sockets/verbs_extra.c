@@ -50,3 +50,10 @@ const struct iw_verbs_series *iw_verbs_series(void)
     pthread_once(&once, find_all);
     return found_series ? &series_functions : NULL;
 }
+
+void iw_verbs_release_ports(void)
+{
+    void (*at_once)(void);
+    if (find(&at_once, sizeof(at_once), "iwarp_ports_release_at_once"))
+        at_once();
+}
