@@ -23,12 +23,11 @@ void iw_options_inherit(int listener, int fd)
 {
     static const struct {
         int level, name;
-    } options[] = {{SOL_SOCKET, SO_REUSEADDR},      {SOL_SOCKET, SO_KEEPALIVE},
-                   {SOL_SOCKET, SO_LINGER},         {SOL_SOCKET, SO_OOBINLINE},
-                   {SOL_SOCKET, SO_RCVTIMEO},       {SOL_SOCKET, SO_SNDTIMEO},
-                   {IPPROTO_TCP, TCP_NODELAY},      {IPPROTO_TCP, TCP_KEEPIDLE},
-                   {IPPROTO_TCP, TCP_KEEPINTVL},    {IPPROTO_TCP, TCP_KEEPCNT},
-                   {IPPROTO_IP, IP_TOS}};
+    } options[] = {
+        {SOL_SOCKET, SO_REUSEADDR}, {SOL_SOCKET, SO_KEEPALIVE},  {SOL_SOCKET, SO_LINGER},
+        {SOL_SOCKET, SO_OOBINLINE}, {SOL_SOCKET, SO_RCVTIMEO},   {SOL_SOCKET, SO_SNDTIMEO},
+        {IPPROTO_TCP, TCP_NODELAY}, {IPPROTO_TCP, TCP_KEEPIDLE}, {IPPROTO_TCP, TCP_KEEPINTVL},
+        {IPPROTO_TCP, TCP_KEEPCNT}, {IPPROTO_IP, IP_TOS}};
     for (unsigned i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         inherit(listener, fd, options[i].level, options[i].name);
 }
