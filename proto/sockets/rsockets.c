@@ -38,7 +38,7 @@ static void load(void)
     else
         found = find(library);
     if (found)
-        iw_verbs_release_ports();
+        iw_verbs_be_gentle();
 }
 
 const struct iw_rsockets *iw_rsockets(void)

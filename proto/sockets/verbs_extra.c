@@ -51,9 +51,11 @@ const struct iw_verbs_series *iw_verbs_series(void)
     return found_series ? &series_functions : NULL;
 }
 
-void iw_verbs_release_ports(void)
+void iw_verbs_be_gentle(void)
 {
-    void (*at_once)(void);
-    if (find(&at_once, sizeof(at_once), "iwarp_ports_release_at_once"))
-        at_once();
+    void (*ask)(void);
+    if (find(&ask, sizeof(ask), "iwarp_ports_release_at_once"))
+        ask();
+    if (find(&ask, sizeof(ask), "iwarp_receives_spare"))
+        ask();
 }
