@@ -244,7 +244,12 @@ static int stream_shutdown(struct iw_socket *s, int how)
     struct stream *st = stream_of(s);
     if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
         return fail(EINVAL);
-    if (atomic_load(&st->state) != CONNECTED)
+    const int state = atomic_load(&st->state);
+    if (state == LISTENING && how != SHUT_WR)
+        iw_stream_shut_listener(st);
+    if (state == LISTENING)
+        return 0;
+    if (state != CONNECTED)
         return fail(ENOTCONN);
     if (how != SHUT_WR)
         atomic_store(&st->read_shut, true);
@@ -266,6 +271,8 @@ static void stream_close(struct iw_socket *s)
         iw_libc()->close(st->plain);
     if (st->both >= 0)
         iw_libc()->close(st->both);
+    if (st->over >= 0)
+        iw_libc()->close(st->over);
     free(st);
 }
 
@@ -362,7 +369,7 @@ static short stream_prepare(struct iw_socket *s, short events, struct pollfd *wa
         wanted |= POLLIN;
     if ((events & OUT) != 0 && atomic_load(&st->state) != LISTENING)
         wanted |= POLLOUT;
-    *wait = (struct pollfd){.fd = wanted != 0 ? st->waiting : -1, .events = wanted};
+    *wait = (struct pollfd){.fd = st->waiting, .events = wanted};
     return 0;
 }
 
@@ -381,6 +388,8 @@ static short stream_finish(struct iw_socket *s, short events, const struct pollf
     short found = 0;
     if (wait->revents == 0)
         return 0;
+    if (atomic_load(&st->state) == LISTENING && atomic_load(&st->read_shut))
+        return (short)(POLLHUP | (events & OUT));
     if (atomic_load(&st->state) == LISTENING)
         return (short)((wait->revents & (POLLERR | POLLHUP)) |
                        ((wait->revents & POLLIN) != 0 ? events & IN : 0));
@@ -425,7 +434,7 @@ static void stream_in_child(struct iw_socket *s)
     const struct stream *st = stream_of(s);
     iw_made_own_pair(st->queue);
     if (st->both >= 0)
-        iw_mixed_wait_again(st->both, st->queue[0], st->plain);
+        iw_mixed_wait_again(st->both, st->queue[0], st->plain, st->over);
 }
 
 static void stream_take(struct iw_socket *s)

@@ -117,6 +117,15 @@ static int control(struct iw_socket *s, int fd, int command, void *argument)
     return result;
 }
 
+/* A set of epoll is copied so, too. */
+static int control_plain(int (*next)(int, int, ...), int fd, int command, void *argument)
+{
+    const int result = next(fd, command, argument);
+    if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+        iw_epoll_copied(fd, result);
+    return result;
+}
+
 /* As the C library itself: whatever the argument is, it has the room of a pointer. */
 #define DEFINE_FCNTL(name)                                                                         \
     IW_INTERPOSED int name(int fd, int command, ...)                                               \
@@ -126,7 +135,7 @@ static int control(struct iw_socket *s, int fd, int command, void *argument)
         void *argument = va_arg(arguments, void *);                                                \
         va_end(arguments);                                                                         \
         struct iw_socket *s = iw_socket_get(fd);                                                   \
-        return s == NULL ? iw_libc()->name(fd, command, argument)                                  \
+        return s == NULL ? control_plain(iw_libc()->name, fd, command, argument)                   \
                          : control(s, fd, command, argument);                                      \
     }
 

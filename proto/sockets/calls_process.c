@@ -18,11 +18,15 @@ enum { FEW = 16 }; /* descriptors that a sandbox leaves */
 static pid_t process; /* a child of vfork has its parent's memory, but is another process */
 static atomic_bool ended;
 
+/* Other threads go on using sockets, and closing them. */
 static void end(struct iw_socket *s)
 {
+    if (!iw_socket_hold(s))
+        return;
     iw_claim_before_close(s);
     if (atomic_load(&s->hold) == IW_HOLD_OURS && s->ops->end != NULL)
         s->ops->end(s);
+    iw_socket_put(s);
 }
 
 static void end_all(void)

@@ -48,9 +48,10 @@ IW_INTERPOSED int listen(int fd, int backlog)
     return result;
 }
 
-static int accept_from(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags)
+static int accept_from(struct iw_socket *s, int fd, struct sockaddr *from, socklen_t *length,
+                       int flags)
 {
-    const int result = iw_claim(s) ? s->ops->accept(s, from, length, flags) : -1;
+    const int result = iw_claim(s) ? s->ops->accept(s, fd, from, length, flags) : -1;
     atomic_fetch_add(&s->received, 1);
     if (atomic_load_explicit(&s->edges, memory_order_relaxed))
         iw_epoll_stir(s);
@@ -66,7 +67,7 @@ IW_INTERPOSED int accept4(int fd, struct sockaddr *from, socklen_t *length, int 
     if ((flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0)
         errno = EINVAL;
     else
-        result = accept_from(s, from, length, flags);
+        result = accept_from(s, fd, from, length, flags);
     iw_socket_put(s);
     return result;
 }
@@ -76,7 +77,7 @@ IW_INTERPOSED int accept(int fd, struct sockaddr *from, socklen_t *length)
     struct iw_socket *s = iw_socket_get(fd);
     if (s == NULL)
         return iw_libc()->accept(fd, from, length);
-    const int result = accept_from(s, from, length, 0);
+    const int result = accept_from(s, fd, from, length, 0);
     iw_socket_put(s);
     return result;
 }

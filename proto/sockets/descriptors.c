@@ -34,19 +34,22 @@ void iw_sockets_unlock(void)
 
 void iw_sockets_each(void (*visit)(struct iw_socket *s))
 {
+    static _Atomic unsigned walks;
     const int last = atomic_load(&highest);
+    const unsigned walk = atomic_fetch_add(&walks, 1) + 1;
     for (int fd = 0; fd <= last; fd++) {
         struct iw_socket *s = atomic_load(&iw_socket_numbers[fd]);
-        if (s != NULL)
-            s->visited = false;
-    }
-    for (int fd = 0; fd <= last; fd++) {
-        struct iw_socket *s = atomic_load(&iw_socket_numbers[fd]);
-        if (s != NULL && !s->visited) {
-            s->visited = true;
+        if (s != NULL && atomic_exchange(&s->visited, walk) != walk)
             visit(s);
-        }
     }
+}
+
+bool iw_socket_hold(struct iw_socket *s)
+{
+    unsigned uses = atomic_load(&s->uses);
+    while (uses != 0 && !atomic_compare_exchange_weak(&s->uses, &uses, uses + 1))
+        ;
+    return uses != 0;
 }
 
 struct iw_socket *iw_socket_create(const struct iw_socket_ops *ops, void *state, int family)
@@ -93,10 +96,7 @@ struct iw_socket *iw_socket_use(int fd)
         struct iw_socket *s = atomic_load(&iw_socket_numbers[fd]);
         if (s == NULL)
             return NULL;
-        unsigned uses = atomic_load(&s->uses);
-        while (uses != 0 && !atomic_compare_exchange_weak(&s->uses, &uses, uses + 1))
-            ;
-        if (uses == 0) /* closed since, so the number has changed */
+        if (!iw_socket_hold(s)) /* closed since, so the number has changed */
             continue;
         if (atomic_load(&iw_socket_numbers[fd]) == s)
             return s;

@@ -24,6 +24,8 @@ static inline struct iw_socket *iw_socket_get(int fd)
 
 /* Returns a new socket with one use, the caller's, or NULL with errno ENOMEM. */
 struct iw_socket *iw_socket_create(const struct iw_socket_ops *ops, void *state, int family);
+/* Begins a use, unless the last one has ended. Returns whether it has. */
+bool iw_socket_hold(struct iw_socket *s);
 /* Ends a use; the last one closes the socket. */
 void iw_socket_put(struct iw_socket *s);
 /* Makes `fd` a number of the socket, with a use of its own. Returns 0, or -1 with errno EMFILE. */
@@ -36,8 +38,9 @@ struct iw_socket *iw_socket_detach(int fd);
 void iw_socket_make_plain(int fd);
 /* Returns the highest number that has been iWARP, or -1. */
 int iw_sockets_highest(void);
-/* Calls `visit` for each socket once. Between iw_sockets_lock and iw_sockets_unlock, or
- * while the process has one thread. */
+/* Calls `visit` for each socket: once, between iw_sockets_lock and iw_sockets_unlock. Without them
+ * a walk of another thread may have it called for one socket again, and one may be closed that
+ * `visit` does not hold. */
 void iw_sockets_each(void (*visit)(struct iw_socket *s));
 /* Keeps sockets from being made and freed, over a fork. */
 void iw_sockets_lock(void);

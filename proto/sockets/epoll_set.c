@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "epoll_set.h"
 
+#include "epoll_asked.h"
 #include "fork_claim.h"
 #include "libc_next.h"
 #include "rsocket_wait.h"
@@ -204,32 +205,10 @@ void iw_epoll_copied(int from, int to)
     pthread_mutex_unlock(&mutex);
 }
 
-/* Reads from the system what a set says about a descriptor. Returns false if it does not hold it.
- */
-static bool ask_system(int set, int fd, struct epoll_event *event)
-{
-    char path[64], line[256];
-    bool found = false;
-    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", set);
-    FILE *f = fopen(path, "re");
-    while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL) {
-        int number;
-        unsigned events;
-        unsigned long long data;
-        found = sscanf(line, "tfd: %d events: %x data: %llx", &number, &events, &data) == 3 &&
-                number == fd;
-        if (found)
-            *event = (struct epoll_event){.events = events, .data.u64 = data};
-    }
-    if (f != NULL)
-        fclose(f);
-    return found;
-}
-
 static void take_from(int number, int fd, struct iw_socket *s)
 {
     struct epoll_event event;
-    if (!ask_system(number, fd, &event) ||
+    if (!iw_epoll_asked(number, fd, &event) ||
         iw_libc()->epoll_ctl(number, EPOLL_CTL_DEL, fd, NULL) != 0)
         return;
     (void)iw_epoll_control(number, EPOLL_CTL_ADD, fd, s, &event);
@@ -299,6 +278,10 @@ int iw_epoll_control(int number, int operation, int fd, struct iw_socket *s,
         errno = EBADF;
         return -1;
     }
+    if (atomic_load(&is_set[number]) == 0 && !iw_epoll_is_set(number, fd)) {
+        errno = EINVAL;
+        return -1;
+    }
     iw_epoll_made(number);
     pthread_mutex_lock(&mutex);
     struct iw_epoll_set *set = make(number);
@@ -332,6 +315,7 @@ struct look {
     int fd;
     struct iw_socket *socket; /* with a use */
     uint32_t events;          /* that are not reported yet */
+    bool spent;               /* all that it asks for has been reported: an edge comes by a call */
     short found;
     unsigned received, held;
 };
@@ -383,6 +367,7 @@ static bool look_at(struct entry *e, struct look *look)
     if (edge)
         atomic_store(&s->edges, true);
     look->events = edge ? unreported(e, look->received, look->held) : e->events;
+    look->spent = edge && (look->events & 0xffff) == 0;
     look->fd = e->fd;
     look->socket = s;
     look->found = 0;
@@ -442,6 +427,10 @@ static void prepare(struct look *looks, struct pollfd *polls, size_t count, bool
 {
     for (size_t i = 0; i < count; i++) {
         struct iw_socket *s = looks[i].socket;
+        if (looks[i].spent && s->ops->rsocket) {
+            polls[i] = (struct pollfd){.fd = -1};
+            continue;
+        }
         if (!iw_claim(s)) {
             polls[i] = (struct pollfd){.fd = -1};
             looks[i].found =

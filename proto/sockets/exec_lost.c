@@ -56,9 +56,10 @@ static int lost_number(struct iw_socket *s, int fd, int number)
     return lost();
 }
 
-static int lost_accept(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags)
+static int lost_accept(struct iw_socket *s, int fd, struct sockaddr *from, socklen_t *length,
+                       int flags)
 {
-    (void)s, (void)from, (void)length, (void)flags;
+    (void)s, (void)fd, (void)from, (void)length, (void)flags;
     return lost();
 }
 

@@ -200,15 +200,13 @@ struct iw_socket *iw_claim_named(const void *name)
     named = NULL;
     iw_sockets_each(match);
     struct iw_socket *s = named;
-    unsigned uses = s != NULL ? atomic_load(&s->uses) : 0;
-    while (uses != 0 && !atomic_compare_exchange_weak(&s->uses, &uses, uses + 1))
-        ;
-    if (uses != 0 && atomic_load(&s->hold) == IW_HOLD_PARKED)
+    const bool held = s != NULL && iw_socket_hold(s);
+    if (held && atomic_load(&s->hold) == IW_HOLD_PARKED)
         settle(s, win(s));
-    const bool ours = uses != 0 && atomic_load(&s->hold) == IW_HOLD_OURS;
+    const bool ours = held && atomic_load(&s->hold) == IW_HOLD_OURS;
     pthread_mutex_unlock(&mutex);
     iw_sockets_unlock();
-    if (uses != 0 && !ours)
+    if (held && !ours)
         iw_socket_put(s);
     return ours ? s : NULL;
 }

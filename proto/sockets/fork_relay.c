@@ -252,9 +252,10 @@ static int relay_listen(struct iw_socket *s, int fd, int backlog)
     return fail(EINVAL);
 }
 
-static int relay_accept(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags)
+static int relay_accept(struct iw_socket *s, int fd, struct sockaddr *from, socklen_t *length,
+                        int flags)
 {
-    (void)s, (void)from, (void)length, (void)flags;
+    (void)s, (void)fd, (void)from, (void)length, (void)flags;
     return fail(EINVAL);
 }
 

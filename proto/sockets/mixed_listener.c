@@ -27,15 +27,15 @@ int iw_mixed_end(void)
     return plain;
 }
 
-int iw_mixed_wait(int queue, int plain)
+int iw_mixed_wait(int queue, int plain, int over)
 {
     struct epoll_event readable = {.events = EPOLLIN};
     const struct iw_libc *c = iw_libc();
-    const int wait = c->epoll_create1(EPOLL_CLOEXEC);
-    if (wait < 0)
-        return -1;
-    if (c->epoll_ctl(wait, EPOLL_CTL_ADD, queue, &readable) == 0 &&
-        c->epoll_ctl(wait, EPOLL_CTL_ADD, plain, &readable) == 0)
+    const int wait = c->epoll_create1(EPOLL_CLOEXEC), all[] = {queue, plain, over};
+    bool good = wait >= 0;
+    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]) && good; i++)
+        good = all[i] < 0 || c->epoll_ctl(wait, EPOLL_CTL_ADD, all[i], &readable) == 0;
+    if (good || wait < 0)
         return wait;
     const int saved = errno;
     c->close(wait);
@@ -43,9 +43,9 @@ int iw_mixed_wait(int queue, int plain)
     return -1;
 }
 
-void iw_mixed_wait_again(int wait, int queue, int plain)
+void iw_mixed_wait_again(int wait, int queue, int plain, int over)
 {
-    const int made = iw_mixed_wait(queue, plain);
+    const int made = iw_mixed_wait(queue, plain, over);
     if (made < 0)
         return;
     (void)iw_libc()->dup3(made, wait, O_CLOEXEC);

@@ -11,12 +11,13 @@
 int iw_mixed_begin(unsigned wait_ms);
 /* After rlisten. Returns a descriptor that gives what is plain TCP, or -1 with errno set. */
 int iw_mixed_end(void);
-/* Returns a descriptor that is readable if one of the two is: the queue of iWARP connections, and
- * what iw_mixed_end returned; or -1 with errno set. */
-int iw_mixed_wait(int queue, int plain);
-/* In a child of fork that has a queue of its own, under the same number: makes `wait`, one of
- * iw_mixed_wait's, anew under its number. */
-void iw_mixed_wait_again(int wait, int queue, int plain);
+/* Returns a descriptor that is readable if one of these is: the queue of iWARP connections, what
+ * iw_mixed_end returned, and what says that the listener is shut down (the last two -1: there is
+ * none); or -1 with errno set. */
+int iw_mixed_wait(int queue, int plain, int over);
+/* Makes `wait`, one of iw_mixed_wait's, anew under its number: in a child of fork that has a queue
+ * of its own, or with one more. */
+void iw_mixed_wait_again(int wait, int queue, int plain, int over);
 /* Takes a connection of plain TCP: accept4 with its arguments, but never waits. */
 int iw_mixed_accept(int plain, struct sockaddr *from, socklen_t *length, int flags);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rsockets.h"
 
+#include "verbs_extra.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -35,6 +37,8 @@ static void load(void)
         fprintf(stderr, "iwarp-sockets: %s\n", dlerror());
     else
         found = find(library);
+    if (found)
+        iw_verbs_be_gentle();
 }
 
 const struct iw_rsockets *iw_rsockets(void)

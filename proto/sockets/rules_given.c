@@ -30,16 +30,19 @@ static const struct iw_socket_rules *given(void)
     return rules.count > 0 ? &rules : NULL;
 }
 
-static bool is_tcp(int fd)
+static bool is_tcp(int fd, int family)
 {
-    int type = 0, protocol = 0;
+    int type = 0, protocol = 0, domain = 0;
     socklen_t length = sizeof(type);
     const struct iw_libc *c = iw_libc();
     if (c->getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM)
         return false;
     length = sizeof(protocol);
-    return c->getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 &&
-           protocol == IPPROTO_TCP;
+    if (c->getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) != 0 ||
+        protocol != IPPROTO_TCP)
+        return false;
+    length = sizeof(domain);
+    return c->getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == family;
 }
 
 bool iw_is_of_stack(const void *code)
@@ -61,7 +64,7 @@ static const struct iw_socket_rule *find(int fd, bool listens, const struct sock
 {
     const int saved = errno;
     const struct iw_socket_rule *rule = iw_socket_rules_find(&rules, listens, address);
-    if (rule != NULL && (iw_is_of_stack(caller) || !is_tcp(fd)))
+    if (rule != NULL && (iw_is_of_stack(caller) || !is_tcp(fd, address->sa_family)))
         rule = NULL;
     errno = saved;
     return rule;
@@ -77,6 +80,25 @@ const struct iw_socket_rule *iw_rule_of_connect(int fd, const struct sockaddr *t
     return find(fd, false, to, caller);
 }
 
+static bool has_no_port(const struct sockaddr_storage *at)
+{
+    return (at->ss_family == AF_INET && ((const struct sockaddr_in *)at)->sin_port == 0) ||
+           (at->ss_family == AF_INET6 && ((const struct sockaddr_in6 *)at)->sin6_port == 0);
+}
+
+/* The system chooses the port of a listener that has none; a rule wants to know it. */
+static void choose_port(int fd, struct sockaddr_storage *at, socklen_t *length, const void *caller)
+{
+    bool listens = false;
+    for (size_t i = 0; i < rules.count; i++)
+        listens = listens || rules.rules[i].listens;
+    if (!listens || !has_no_port(at) || iw_is_of_stack(caller) || !is_tcp(fd, at->ss_family) ||
+        iw_libc()->bind(fd, (const struct sockaddr *)at, *length) != 0)
+        return;
+    *length = sizeof(*at);
+    (void)iw_libc()->getsockname(fd, (struct sockaddr *)at, length);
+}
+
 const struct iw_socket_rule *iw_rule_of_listen(int fd, const void *caller)
 {
     struct sockaddr_storage at;
@@ -89,5 +111,7 @@ const struct iw_socket_rule *iw_rule_of_listen(int fd, const void *caller)
         errno = saved;
         return NULL;
     }
+    choose_port(fd, &at, &length, caller);
+    errno = saved;
     return find(fd, true, (struct sockaddr *)&at, caller);
 }

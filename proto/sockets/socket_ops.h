@@ -26,7 +26,7 @@ struct iw_socket_ops {
     int (*connect)(struct iw_socket *s, int fd, const struct sockaddr *to, socklen_t length);
     int (*listen)(struct iw_socket *s, int fd, int backlog);
     /* `flags` are accept4's. Returns a new number of the program's. */
-    int (*accept)(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags);
+    int (*accept)(struct iw_socket *s, int fd, struct sockaddr *from, socklen_t *length, int flags);
     int (*shutdown)(struct iw_socket *s, int how);
     /* Called once, when the last number is closed and no call is under way. Frees the state. */
     void (*close)(struct iw_socket *s);
@@ -96,7 +96,7 @@ struct iw_socket {
     bool relayed;             /* the parent has the connection */
     bool inherited;           /* made by a parent of this process */
     unsigned user_timeout;    /* TCP_USER_TIMEOUT, which marks the TCP socket (exec_lost.h) */
-    bool visited;             /* by a walk over all sockets */
+    _Atomic unsigned visited; /* by which walk over all sockets */
     int family;               /* AF_INET or AF_INET6 */
     struct iw_socket *next_free;
 };

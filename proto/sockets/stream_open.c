@@ -6,9 +6,11 @@
 #include "fork_claim.h"
 #include "libc_next.h"
 #include "mixed_listener.h"
+#include "options_inherited.h"
 #include "rsocket_made.h"
 #include "rsocket_wait.h"
 #include "rsockets.h"
+#include "rules_given.h"
 #include "stream_state.h"
 #include "verbs_extra.h"
 
@@ -17,6 +19,8 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 enum { FALL_BACK = 3000 }; /* ms */
@@ -175,7 +179,7 @@ static struct iw_socket *make_stream(int fd, int rs, enum stream_state state)
         return NULL;
     }
     st->rs = st->waiting = rs;
-    st->queue[0] = st->queue[1] = st->plain = st->both = -1;
+    st->queue[0] = st->queue[1] = st->plain = st->both = st->over = -1;
     atomic_store(&st->state, state);
     iw_stream_copy_timeouts(fd, st);
     const int flags = iw_libc()->fcntl(fd, F_GETFL);
@@ -241,11 +245,21 @@ int iw_stream_connect(struct iw_socket *s, int fd, const struct sockaddr *to, so
 {
     struct stream *st = stream_of(s);
     const int state = atomic_load(&st->state);
+    if (to == NULL)
+        return fail(EFAULT);
+    if (length < sizeof(to->sa_family))
+        return fail(EINVAL);
+    if (to->sa_family == AF_UNSPEC) { /* it is to be unconnected */
+        iw_socket_make_plain(fd);
+        return iw_libc()->connect(fd, to, length);
+    }
     if (state == CONNECTED || state == LISTENING)
         return fail(EISCONN);
     if (state == FAILED && atomic_load(&st->error) == 0) { /* which is known: another attempt */
+        const struct iw_socket_rule *rule = iw_rule_of_connect(fd, to, length, NULL);
         iw_socket_make_plain(fd);
-        return iw_byte_stream_connect(fd, to, length, false);
+        return rule != NULL ? iw_byte_stream_connect(fd, to, length, rule->fallback)
+                            : iw_libc()->connect(fd, to, length);
     }
     if (iw_stream_go_on(s, atomic_load(&s->nonblocking) ? 0 : limit(&st->send_time)) == 0)
         return 0;
@@ -254,14 +268,28 @@ int iw_stream_connect(struct iw_socket *s, int fd, const struct sockaddr *to, so
 
 /* ---- listening ---- */
 
-/* Waits for plain TCP, too. Returns 0, or -1 with errno set. */
-static int mix(struct stream *st, int plain)
+/* What is waited for; `mixed`: plain TCP, too. Returns 0, or -1 with errno set. */
+static int make_wait(struct stream *st, bool mixed, int plain)
 {
-    if (plain < 0 || st->queue[0] < 0)
+    if (mixed && (plain < 0 || st->queue[0] < 0))
         return -1;
     st->plain = plain;
-    st->waiting = st->both = iw_mixed_wait(st->queue[0], plain);
-    return st->both >= 0 ? 0 : -1;
+    st->waiting = st->queue[0] >= 0 ? st->queue[0] : st->rs;
+    st->both = st->queue[0] >= 0 ? iw_mixed_wait(st->queue[0], plain, -1) : -1;
+    if (st->both >= 0)
+        st->waiting = st->both;
+    return st->both >= 0 || !mixed ? 0 : -1;
+}
+
+/* The port stays taken until the listener is closed: rsockets has nothing to end it before. */
+void iw_stream_shut_listener(struct stream *st)
+{
+    if (atomic_exchange(&st->read_shut, true) || st->both < 0)
+        return;
+    struct epoll_event readable = {.events = EPOLLIN};
+    st->over = iw_libc()->eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (st->over >= 0)
+        (void)iw_libc()->epoll_ctl(st->both, EPOLL_CTL_ADD, st->over, &readable);
 }
 
 int iw_byte_stream_listen(int fd, int backlog, unsigned mixed)
@@ -270,9 +298,6 @@ int iw_byte_stream_listen(int fd, int backlog, unsigned mixed)
     socklen_t length = sizeof(at);
     const struct iw_libc *c = iw_libc();
     if (c->getsockname(fd, (struct sockaddr *)&at, &length) != 0)
-        return -1;
-    /* As listen does: without a port the system chooses one. */
-    if (!has_port(&at) && c->bind(fd, (struct sockaddr *)&at, length) != 0)
         return -1;
     const int rs = open_rsocket(at.ss_family);
     if (rs < 0)
@@ -298,9 +323,8 @@ int iw_byte_stream_listen(int fd, int backlog, unsigned mixed)
             iw_libc()->close(plain);
         return listens ? -1 : fail(error);
     }
-    stream_of(s)->waiting = queue[0] >= 0 ? queue[0] : rs;
     memcpy(stream_of(s)->queue, queue, sizeof(queue));
-    const int result = mixed != 0 ? mix(stream_of(s), plain) : 0;
+    const int result = make_wait(stream_of(s), mixed != 0, plain);
     if (result == 0)
         iw_epoll_take(fd);
     else
@@ -317,42 +341,49 @@ int iw_stream_listen(struct iw_socket *s, int fd, int backlog)
 }
 
 /* The number of the program's that stands for a connection that has come. */
-static int accept_as(int rs, int family, int flags)
+static int accept_as(const struct iw_socket *listener, int of, int rs, int flags)
 {
     (void)iw_rsockets()->rfcntl(rs, F_SETFL, O_NONBLOCK);
-    const int fd = socket(family, SOCK_STREAM | flags, 0);
+    const int fd = socket(listener->family, SOCK_STREAM | flags, 0);
     if (fd < 0) {
         iw_stream_close_rsocket(rs);
         return -1;
     }
+    iw_options_inherit(of, fd);
     struct iw_socket *s = make_stream(fd, rs, CONNECTED);
     if (s == NULL) {
         iw_libc()->close(fd);
         return -1;
     }
+    s->user_timeout = listener->user_timeout;
     iw_socket_put(s);
     return fd;
 }
 
-int iw_stream_accept(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags)
+int iw_stream_accept(struct iw_socket *s, int fd, struct sockaddr *from, socklen_t *length,
+                     int flags)
 {
     struct stream *st = stream_of(s);
     if (atomic_load(&st->state) != LISTENING)
         return fail(EINVAL);
     const uint64_t until = waits(s, 0) ? limit(&st->receive_time) : 0;
     for (;;) {
+        if (atomic_load(&st->read_shut))
+            return fail(EINVAL);
         const int plain = st->plain >= 0 ? iw_mixed_accept(st->plain, from, length, flags) : -1;
-        if (plain >= 0)
+        if (plain >= 0) {
+            iw_options_inherit(fd, plain);
             return plain;
+        }
         int pair[2];
         iw_made_begin();
         const int rs = iw_rsockets()->raccept(st->rs, NULL, NULL);
         iw_made_end(pair);
         if (rs >= 0) {
-            const int fd = accept_as(rs, s->family, flags);
-            if (fd >= 0 && from != NULL && length != NULL)
+            const int made = accept_as(s, fd, rs, flags);
+            if (made >= 0 && from != NULL && length != NULL)
                 (void)iw_rsockets()->rgetpeername(rs, from, length);
-            return fd;
+            return made;
         }
         if (errno != EAGAIN || until == 0)
             return -1;

@@ -13,8 +13,10 @@ enum stream_state { CONNECTING, CONNECTED, LISTENING, FAILED };
 
 struct stream {
     int rs;            /* the rsocket, which never waits */
-    int plain, both;   /* of a mixed listener: its TCP connections; wakes for these or the queue */
+    int plain;         /* of a mixed listener: its TCP connections */
     int queue[2];      /* of a listener; -1: not known */
+    int both;          /* of a listener: wakes for the queue, for `plain` and for `over` */
+    int over;          /* of a listener that was shut down: always readable */
     int waiting;       /* what a wait waits for: of a listener its queue, else the rsocket */
     _Atomic int state; /* enum stream_state */
     _Atomic int error; /* what SO_ERROR is to report */
@@ -63,6 +65,9 @@ void iw_stream_close_rsocket(int rs);
 /* Operations. */
 int iw_stream_connect(struct iw_socket *s, int fd, const struct sockaddr *to, socklen_t length);
 int iw_stream_listen(struct iw_socket *s, int fd, int backlog);
-int iw_stream_accept(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags);
+int iw_stream_accept(struct iw_socket *s, int fd, struct sockaddr *from, socklen_t *length,
+                     int flags);
+/* Ends a listener's waits, and lets it accept no more. */
+void iw_stream_shut_listener(struct stream *st);
 
 #endif

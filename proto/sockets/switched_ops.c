@@ -44,9 +44,10 @@ static int do_listen(struct iw_socket *s, int fd, int backlog)
     return -1;
 }
 
-static int do_accept(struct iw_socket *s, struct sockaddr *from, socklen_t *length, int flags)
+static int do_accept(struct iw_socket *s, int fd, struct sockaddr *from, socklen_t *length,
+                     int flags)
 {
-    (void)s, (void)from, (void)length, (void)flags;
+    (void)s, (void)fd, (void)from, (void)length, (void)flags;
     errno = EINVAL;
     return -1;
 }

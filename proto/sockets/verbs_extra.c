@@ -50,3 +50,12 @@ const struct iw_verbs_series *iw_verbs_series(void)
     pthread_once(&once, find_all);
     return found_series ? &series_functions : NULL;
 }
+
+void iw_verbs_be_gentle(void)
+{
+    void (*ask)(void);
+    if (find(&ask, sizeof(ask), "iwarp_ports_release_at_once"))
+        ask();
+    if (find(&ask, sizeof(ask), "iwarp_receives_spare"))
+        ask();
+}

@@ -23,6 +23,9 @@ struct iw_verbs_series {
     void (*end)(void);
 };
 
+/* Has our verbs, if they are these, be as rsockets and programs of sockets expect
+ * (verbs/port_release.h, verbs/spare_receives.h). */
+void iw_verbs_be_gentle(void);
 /* Return the functions, or NULL if the verbs are not ours. */
 const struct iw_verbs_fork *iw_verbs_fork(void);
 const struct iw_verbs_mixed *iw_verbs_mixed(void);

@@ -2,9 +2,13 @@
 /* A port that has just been given up. Some programs (perftest) end a listener and make another one
  * for the same port while their peer connects already; over InfiniBand and in a kernel that takes
  * longer to connect nobody notices. So the socket listens on for KEEP ms, for the next identifier
- * that is bound to the same address. If none is, those who have connected are reset. */
+ * that is bound to the same address. If none is, those who have connected are reset. Programs of
+ * sockets expect the port to be free at once. */
 #include "ucma/ucma.h"
 
+#include "verbs/port_release.h"
+
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -17,6 +21,13 @@ static struct {
     int timer;
     struct iw_watch *watch;
 } kept;
+
+static atomic_bool at_once;
+
+IW_VERBS_EXPORT void iwarp_ports_release_at_once(void)
+{
+    atomic_store(&at_once, true);
+}
 
 void iw_ucma_kept_drop(void)
 {
@@ -47,6 +58,10 @@ void iw_ucma_keep(int fd, const union iw_ucma_address *address)
 {
     const struct itimerspec when = {.it_value = {KEEP / 1000, KEEP % 1000 * 1000000L}};
     iw_ucma_kept_drop();
+    if (atomic_load(&at_once)) {
+        iw_ucma_real_close(fd);
+        return;
+    }
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     struct iw_watch *watch = NULL;
     if (timer >= 0 && timerfd_settime(timer, 0, &when, NULL) == 0)

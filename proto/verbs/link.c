@@ -64,7 +64,8 @@ static void take_completions(struct iw_verbs_link *link, struct iw_endpoint *ep)
     while ((count = iw_endpoint_poll(ep, done, sizeof(done) / sizeof(done[0]))) > 0)
         for (size_t i = 0; i < count && link->qp != NULL; i++) {
             link->asked |= done[i].opcode == IW_WORK_RECV;
-            iw_verbs_complete(link->qp, &done[i]);
+            if (!iw_verbs_spare_take(link->qp, &done[i]))
+                iw_verbs_complete(link->qp, &done[i]);
         }
     if (link->qp != NULL)
         iw_verbs_give_receives(link->qp);
@@ -165,6 +166,12 @@ static void want_recv(void *context)
     if (qp != NULL && qp->init.srq != NULL &&
         iw_verbs_srq_take((struct iw_verbs_srq *)qp->init.srq, qp))
         iw_verbs_give_receives(qp);
+    if (qp == NULL || qp->spares == NULL)
+        return;
+    const uint64_t given = qp->recvs.given;
+    take_completions(link, iw_verbs_link_endpoint(link));
+    if (link->qp == qp && qp->recvs.given == given)
+        iw_verbs_spare_give(qp, iw_verbs_link_endpoint(link));
 }
 
 /* Work that sends nothing: windows, and requests that failed the check of their local memory. */
@@ -215,7 +222,7 @@ static void configure_for(struct iw_endpoint_config *config, struct iw_verbs_lin
     config->pd = iw_verbs_pd_number(qp->base.qp_base.pd);
     config->withheld = iw_verbs_withheld(qp);
     config->send_depth = 2 * qp->sends.depth; /* Write with Immediate is two requests */
-    config->recv_depth = qp->recvs.depth;
+    config->recv_depth = qp->recvs.depth + iw_verbs_spares_depth(qp);
     config->mpa.ird = p->ird;
     config->mpa.ord = p->ord;
 }
@@ -224,6 +231,7 @@ static void join(struct iw_verbs_link *link, struct iw_verbs_qp *qp)
 {
     link->qp = qp;
     qp->link = link;
+    iw_verbs_spares_reset(qp);
     iw_verbs_give_receives(qp);
 }
 

@@ -84,4 +84,16 @@ void iw_verbs_link_flush(struct iw_verbs_link *link);
  * little waits: several posts then share a system call. */
 void iw_verbs_link_gather(struct iw_verbs_link *link, uint64_t octets);
 
+/* spare.c: messages that come before a receive is posted for them (spare_receives.h). */
+bool iw_verbs_spares_make(struct iw_verbs_qp *qp);
+uint32_t iw_verbs_spares_depth(const struct iw_verbs_qp *qp);
+void iw_verbs_spares_reset(struct iw_verbs_qp *qp);
+/* The endpoint has a message and no receive: gives it a spare one, if there is one left. */
+void iw_verbs_spare_give(struct iw_verbs_qp *qp, struct iw_endpoint *ep);
+/* Returns whether a completion is that of a spare one, and was taken. */
+bool iw_verbs_spare_take(struct iw_verbs_qp *qp, const struct iw_completion *done);
+/* Passes messages on to receives that are posted. Returns whether no spare one is in use: if one
+ * is, the next receives are for what it has, and not for the endpoint. */
+bool iw_verbs_spares_settle(struct iw_verbs_qp *qp);
+
 #endif

@@ -126,6 +126,7 @@ struct iw_verbs_srq {
 };
 
 struct iw_verbs_link;
+struct iw_verbs_spares;
 
 struct iw_verbs_qp {
     struct ibv_qp_ex base; /* base.qp_base is the public one */
@@ -133,8 +134,9 @@ struct iw_verbs_qp {
     unsigned access; /* the program's flags: what the peer may do */
     uint8_t max_rd_atomic, max_dest_rd_atomic;
     struct iw_verbs_ring sends, recvs;
-    uint8_t *inline_space;      /* of the requests in `sends` */
-    struct iw_verbs_link *link; /* its connection, if it has one */
+    struct iw_verbs_spares *spares; /* NULL: none (spare_receives.h) */
+    uint8_t *inline_space;          /* of the requests in `sends` */
+    struct iw_verbs_link *link;     /* its connection, if it has one */
     unsigned async_reported;
     LIST_ENTRY(iw_verbs_qp) entry;
     struct iw_verbs_built *built; /* requests being built by ibv_wr_*; NULL: not asked for */

@@ -26,7 +26,8 @@ void iw_verbs_give_receives(struct iw_verbs_qp *qp)
 {
     struct iw_endpoint *ep = qp->link != NULL ? iw_verbs_link_endpoint(qp->link) : NULL;
     struct iw_verbs_ring *ring = &qp->recvs;
-    while (ep != NULL && ring->given != ring->tail) {
+    const bool settled = iw_verbs_spares_settle(qp);
+    while (ep != NULL && settled && ring->given != ring->tail) {
         const struct iw_verbs_request *r = iw_verbs_ring_at(ring, ring->given);
         if (iw_endpoint_post_recv(ep, ring->given, r->iov, r->sge_count) != IW_OK)
             break;

@@ -47,6 +47,7 @@ static void free_memory(struct iw_verbs_qp *qp)
     iw_verbs_ring_free(&qp->sends);
     iw_verbs_ring_free(&qp->recvs);
     free(qp->inline_space);
+    free(qp->spares);
     iw_verbs_free_built(qp);
     free(qp);
 }
@@ -55,7 +56,8 @@ static bool allocate(struct iw_verbs_qp *qp, bool built)
 {
     const struct ibv_qp_cap *c = &qp->init.cap;
     if (!iw_verbs_ring_make(&qp->sends, c->max_send_wr) ||
-        !iw_verbs_ring_make(&qp->recvs, qp->init.srq != NULL ? SRQ_STAGE : c->max_recv_wr))
+        !iw_verbs_ring_make(&qp->recvs, qp->init.srq != NULL ? SRQ_STAGE : c->max_recv_wr) ||
+        !iw_verbs_spares_make(qp))
         return false;
     qp->inline_space = malloc((size_t)qp->sends.depth * c->max_inline_data + 1);
     return qp->inline_space != NULL && (!built || iw_verbs_make_built(qp));

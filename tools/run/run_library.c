@@ -26,16 +26,34 @@ static char *find_library(const char *name)
     return found;
 }
 
-/* Puts the library before what is preloaded already, but after AddressSanitizer's, which has to be
- * the first. ThreadSanitizer's comes after it: beneath its poll() it would not see our locks. */
+/* Returns the length of what is preloaded up to AddressSanitizer's library, 0 without it: that one
+ * wants to be the first, unless it is told not to mind. */
+static size_t sanitizer_in(const char *list)
+{
+    const char *options = getenv("ASAN_OPTIONS");
+    if (options != NULL && strstr(options, "verify_asan_link_order=0") != NULL)
+        return 0;
+    for (const char *at = list; *at != '\0';) {
+        const size_t length = strcspn(at, ": ");
+        const char *name = memrchr(at, '/', length), *found;
+        name = name != NULL ? name + 1 : at;
+        found = strstr(name, "asan");
+        if (found != NULL && found < at + length)
+            return (size_t)(at - list) + length;
+        at += length + (at[length] != '\0');
+    }
+    return 0;
+}
+
+/* Puts the library before what is preloaded already, but after AddressSanitizer's.
+ * ThreadSanitizer's comes after it: beneath its poll() it would not see our locks. */
 static void preload(const char *library)
 {
-    const char *before = getenv("LD_PRELOAD");
-    const char *asan = before != NULL ? strstr(before, "asan") : NULL;
-    const size_t kept = asan != NULL ? strcspn(asan, ": ") + (size_t)(asan - before) : 0;
-    const char *rest = before != NULL ? before + kept + (asan != NULL && before[kept] != 0) : "";
-    char *value = iw_text_format("%.*s%s%s%s%s", (int)kept, before != NULL ? before : "",
-                                 kept > 0 ? ":" : "", library, *rest != '\0' ? ":" : "", rest);
+    const char *given = getenv("LD_PRELOAD"), *before = given != NULL ? given : "";
+    const size_t kept = sanitizer_in(before);
+    const char *rest = before + kept + (kept > 0 && before[kept] != '\0');
+    char *value = iw_text_format("%.*s%s%s%s%s", (int)kept, before, kept > 0 ? ":" : "", library,
+                                 *rest != '\0' ? ":" : "", rest);
     if (setenv("LD_PRELOAD", value, 1) != 0)
         iw_complain_memory();
     free(value);

@@ -282,6 +282,43 @@ static void test_epoll_before_connecting(void **state)
     close(copy);
 }
 
+/* A set has several numbers; a wait by each of them is one of ours. */
+static void test_epoll_copied(void **state)
+{
+    struct pair p;
+    (void)state;
+    const int epoll = epoll_create1(EPOLL_CLOEXEC), copy = fcntl(epoll, F_DUPFD_CLOEXEC, 0);
+    open_pair(&p);
+    set(epoll, EPOLL_CTL_ADD, p.server, EPOLLIN);
+    assert_int_equal(events_of(copy, p.server, SOON), 0);
+    assert_int_equal(write(p.client, "a", 1), 1);
+    assert_int_equal(events_of(copy, p.server, GUARD), EPOLLIN);
+    close(epoll);
+    assert_int_equal(events_of(copy, p.server, GUARD), EPOLLIN);
+    close(copy);
+    close_pair(&p);
+}
+
+/* Who asks for no event is told of the end of both directions. */
+static void test_no_event_but_the_end(void **state)
+{
+    struct pair p;
+    (void)state;
+    const int epoll = epoll_create1(EPOLL_CLOEXEC);
+    open_pair(&p);
+    set(epoll, EPOLL_CTL_ADD, p.server, 0);
+    assert_int_equal(write(p.client, "a", 1), 1);
+    assert_int_equal(events_of(epoll, p.server, SOON), 0);
+    close(p.client);
+    assert_int_equal(events_of(epoll, p.server, SOON), 0); /* this side may write still */
+    assert_int_equal(shutdown(p.server, SHUT_WR), 0);
+    assert_int_equal(events_of(epoll, p.server, GUARD), EPOLLHUP);
+    assert_int_equal(await(p.server, 0), POLLHUP);
+    close(epoll);
+    close(p.server);
+    close(p.listener);
+}
+
 static void test_epoll_refuses_nonsense(void **state)
 {
     struct pair p;
@@ -295,6 +332,10 @@ static void test_epoll_refuses_nonsense(void **state)
     assert_int_equal(errno, ENOENT);
     assert_int_equal(epoll_ctl(epoll, 77, p.server, &e), -1);
     assert_int_equal(errno, EINVAL);
+    const int no_set = open("/dev/null", O_RDWR);
+    assert_int_equal(epoll_ctl(no_set, EPOLL_CTL_ADD, p.server, &e), -1);
+    assert_int_equal(errno, EINVAL);
+    close(no_set);
     set(epoll, EPOLL_CTL_ADD, p.server, EPOLLIN);
     volatile int none = 0; /* where the compiler cannot see it */
     assert_int_equal(epoll_wait(epoll, &e, none, 0), -1);
@@ -315,6 +356,8 @@ int main(void)
         cmocka_unit_test(test_epoll_edge),
         cmocka_unit_test(test_epoll_once),
         cmocka_unit_test(test_epoll_before_connecting),
+        cmocka_unit_test(test_epoll_copied),
+        cmocka_unit_test(test_no_event_but_the_end),
         cmocka_unit_test(test_epoll_refuses_nonsense),
     };
     use_iwarp();
