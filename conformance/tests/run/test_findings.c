@@ -111,6 +111,18 @@ static void one_field_of_both_segments_is_one_finding(void **state)
     is(0, "DDP-4.1-11", IW_VERDICT_FAIL, 2, 1);
 }
 
+/* A case that waits for the end of a message, and the observer, which sees the next one begin. */
+static void messages_without_an_end_are_one_finding(void **state)
+{
+    (void)state;
+    add(on_wire("DDP-4.1-03", "ddp-last"), 9);
+    add(by_case("DDP-4.1-03", "unfinished", NULL), 7);
+    add(by_case("DDP-4.1-03", "another answer", NULL), 7);
+    add(on_wire("DDP-6.2.1-01", "ddp-fin-open"), 7);
+    build(3);
+    is(0, "DDP-4.1-03", IW_VERDICT_FAIL, 2, 1);
+}
+
 /* Two rules of one check (ddp-stag), and most cases accuse the second. */
 static void rules_of_one_check_are_one_finding(void **state)
 {
@@ -459,6 +471,7 @@ int main(void)
         TEST(nothing_wrong),
         TEST(one_check_on_the_wire_is_one_finding),
         TEST(one_field_of_both_segments_is_one_finding),
+        TEST(messages_without_an_end_are_one_finding),
         TEST(rules_of_one_check_are_one_finding),
         TEST(a_refusal_is_one_finding),
         TEST(another_terminate_follows_from_a_refusal),
