@@ -80,6 +80,12 @@ local function other_value(patterns, item)
   return #list == 1 and list[1] == "value"
 end
 
+-- Whether a Read Response is as expected but for the octets that memory holds.
+local function other_payload(patterns, item)
+  local list = item and item.op == "read-response" and nearest_differences(patterns, item) or {}
+  return #list == 1 and list[1] == "payload"
+end
+
 -- Whether nothing but one atomic can have changed memory so far: no order makes the value that it answers another one.
 local function only_one(conn) return #conn.t.atomics == (conn.t.native and 2 or 1) and not conn.t.writes end
 
@@ -97,6 +103,7 @@ local function how(conn, patterns, item)
   local ends = item and (item.op == "terminate" or item.kind ~= "message" and item.kind ~= "startup")
   if other_value(patterns, item) then return only_one(conn) and "wrong value" or "another value" end
   if error then return not ends and "missed" or item.op == "terminate" and "another Terminate" or "closed" end
+  if other_payload(patterns, item) then return "other payload" end
   return not item and "unanswered" or ends and "refused" or "another answer"
 end
 

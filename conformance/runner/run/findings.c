@@ -129,11 +129,17 @@ static bool unfinished(const struct iw_deviation *d)
                    : did(d, "unfinished");
 }
 
+/* Returns the word for what the target did. A Read Response with other octets is another answer. */
+static const char *word(const struct iw_deviation *d)
+{
+    return did(d, "other payload") ? "another answer" : d->how;
+}
+
 bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation *b)
 {
     if ((a->wire && b->wire && same_field(a, b)) || (unfinished(a) && unfinished(b)))
         return true;
-    if (a->wire != b->wire || strcmp(a->how, b->how) != 0)
+    if (a->wire != b->wire || strcmp(word(a), word(b)) != 0)
         return false;
     if (a->wire || a->rule == b->rule)
         return true;
@@ -229,6 +235,13 @@ static bool makes_values_wrong(const struct iw_deviation *d)
     return undone(d) || did(d, "misdone") || did(d, "wrong value");
 }
 
+/* Returns whether a Read Response has other octets than memory should hold: who does not place what
+ * is valid reads back what was there before. */
+static bool other_payload(const struct iw_deviation *d)
+{
+    return did(d, "other payload");
+}
+
 /* Returns whether the target's responses left in another order than their requests came. Who leaves
  * requests without an answer sends the next response before its turn: they go "to the DDP layer, in
  * the order that the Atomic Operation Request Messages were received" (RFC 7306 §5.2.2). */
@@ -241,7 +254,7 @@ static bool out_of_turn(const struct iw_deviation *d)
 static bool is_due_to(const struct iw_deviation *d, const struct iw_deviation *model)
 {
     return follows(d, model) || refused_first(d, model) || passed_over(d, model) ||
-           (misplaced(d) && places_wrongly(model)) ||
+           ((misplaced(d) || other_payload(d) || other_value(d)) && places_wrongly(model)) ||
            (other_value(d) && makes_values_wrong(model)) || (out_of_turn(d) && unanswered(model)) ||
            ((completes(d) || misplaced(d)) && delivers_twice(model));
 }
@@ -463,7 +476,7 @@ static int rank(const struct iw_deviation *d)
         check_of(d) == IW_CHECK_NONE)
         return 2;
     return (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d) ||
-           other_value(d) || out_of_turn(d);
+           other_value(d) || other_payload(d) || out_of_turn(d);
 }
 
 static void add_all(struct iw_findings *all, const struct iw_record *record, int of_rank)

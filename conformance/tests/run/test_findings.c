@@ -386,6 +386,27 @@ static void values_follow_from_an_atomic_that_was_not_done(void **state)
     is(0, "EXT-7-05", IW_VERDICT_NOTE, 1, 0);
 }
 
+/* What is read back follows from what was not placed; where all is placed, it is an answer of its
+ * own, as any other. */
+static void who_misplaces_reads_back_other_octets(void **state)
+{
+    (void)state;
+    add(by_case("MPA-A.4-01", "other payload", NULL), 4);
+    add(by_case("EXT-5.4-04", "another value", NULL), 4);
+    add(by_case("DDP-5.2-05", "misplaced", NULL), 5);
+    add(by_case("MPA-A.4-01", "another answer", NULL), 4);
+    build(2);
+    iw_findings_free(&record.findings);
+    record.count = 3;
+    build(1);
+    is(0, "DDP-5.2-05", IW_VERDICT_FAIL, 3, 2);
+    iw_findings_free(&record.findings);
+    record.count = 0;
+    add(by_case("RDMAP-5.2.1-12", "other payload", NULL), 4);
+    add(by_case("RDMAP-5.2.1-12", "another answer", NULL), 5);
+    build(1);
+}
+
 /* Whatever the order of the cases: two report another error in the place of one, and no check joins
  * the first's rule with that. */
 static void what_no_check_joins_comes_last(void **state)
@@ -490,6 +511,7 @@ int main(void)
         TEST(a_kind_of_request_without_an_answer_is_one_finding),
         TEST(who_leaves_an_answer_out_is_early_with_the_next),
         TEST(values_follow_from_an_atomic_that_was_not_done),
+        TEST(who_misplaces_reads_back_other_octets),
         TEST(what_no_check_joins_comes_last),
         TEST(what_nothing_explains_stands_for_itself),
         TEST(the_gravest_comes_first),
