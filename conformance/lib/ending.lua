@@ -71,10 +71,13 @@ local LEADS_TO = {
   ["rdmap-response-unsolicited"] = RESPONSES, ["ddp-last"] = strict.set("ddp-to-order ddp-mo-order ddp-fin-open"),
 }
 -- What is no message at all is no RTR either: the header of one FPDU shows both. Nor can one see whether a ULPDU without a
--- header was the Terminate that a responder may send first.
+-- header was the Terminate that a responder may send first. A Read Request that must not be the RTR is one too many where no Read is
+-- allowed.
 local NO_MESSAGE = strict.set("rdmap-opcode rdmap-opcode-tagged rdmap-opcode-queue rdmap-version ddp-qn")
 local HEADERLESS = strict.set("ddp-header-short")
-local SHOWS_NONE = { ["mpa-rtr-first"] = NO_MESSAGE, ["mpa-responder-early"] = HEADERLESS }
+local SHOWS_NONE = {
+  ["mpa-rtr-first"] = NO_MESSAGE, ["mpa-responder-early"] = HEADERLESS, ["rdmap-ird"] = strict.set("mpa-rtr-first"),
+}
 local HEADER = 20
 
 local function is_no_message(one, found)

@@ -75,6 +75,12 @@ static bool did(const struct iw_deviation *d, const char *how)
     return !d->wire && strcmp(d->how, how) == 0;
 }
 
+/* Returns whether the observer found it, by this check. */
+static bool on_wire(const struct iw_deviation *d, enum iw_check check)
+{
+    return d->wire && strcmp(d->how, iw_check_info(check)->name) == 0;
+}
+
 /* Returns whether the target leaves a kind of request without an answer, whatever the case is
  * about. */
 static bool unanswered(const struct iw_deviation *d)
@@ -125,8 +131,7 @@ static bool same_field(const struct iw_deviation *a, const struct iw_deviation *
  * after which the observer saw the next message begin, or the stream end. */
 static bool unfinished(const struct iw_deviation *d)
 {
-    return d->wire ? strcmp(d->how, iw_check_info(IW_CHECK_DDP_LAST)->name) == 0
-                   : did(d, "unfinished");
+    return on_wire(d, IW_CHECK_DDP_LAST) || did(d, "unfinished");
 }
 
 /* Returns the word for what the target did. A Read Response with other octets is another answer. */
@@ -247,7 +252,34 @@ static bool other_payload(const struct iw_deviation *d)
  * the order that the Atomic Operation Request Messages were received" (RFC 7306 §5.2.2). */
 static bool out_of_turn(const struct iw_deviation *d)
 {
-    return d->wire && strcmp(d->how, "rdmap-atomic-response-order") == 0;
+    return on_wire(d, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER);
+}
+
+/* Returns whether the target sends no RTR after the Reply of this case, and whether the case is
+ * about that: "the initiator MUST generate one of the negotiated RTR indications" (RFC 6581 §9.2)
+ * after a Reply that has nothing else about it. */
+static bool no_rtr(const struct iw_deviation *d)
+{
+    return did(d, "no RTR");
+}
+
+static bool never_rtr(const struct iw_deviation *d)
+{
+    return no_rtr(d) && d->rule == iw_rule_at(iw_check_info(IW_CHECK_MPA_RTR_FIRST)->rule);
+}
+
+/* Returns whether the observer took a Read Response for the answer to another request than it
+ * belongs to. After one that answers none, "in the order that the RDMA Read Request Messages were
+ * received" (RFC 5040 §5.2.2) says no more which request a response is for. */
+static bool other_request(const struct iw_deviation *d)
+{
+    return on_wire(d, IW_CHECK_RDMAP_RESPONSE_STAG) || on_wire(d, IW_CHECK_RDMAP_RESPONSE_TO) ||
+           on_wire(d, IW_CHECK_RDMAP_RESPONSE_SIZE) || on_wire(d, IW_CHECK_RDMAP_RESPONSE_PAST);
+}
+
+static bool responds_too_often(const struct iw_deviation *d)
+{
+    return on_wire(d, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED);
 }
 
 /* Returns whether `d` follows from what a finding shows, although it is none of its like. */
@@ -256,6 +288,8 @@ static bool is_due_to(const struct iw_deviation *d, const struct iw_deviation *m
     return follows(d, model) || refused_first(d, model) || passed_over(d, model) ||
            ((misplaced(d) || other_payload(d) || other_value(d)) && places_wrongly(model)) ||
            (other_value(d) && makes_values_wrong(model)) || (out_of_turn(d) && unanswered(model)) ||
+           (no_rtr(d) && never_rtr(model)) ||
+           ((out_of_turn(d) || other_request(d)) && responds_too_often(model)) ||
            ((completes(d) || misplaced(d)) && delivers_twice(model));
 }
 
@@ -476,7 +510,8 @@ static int rank(const struct iw_deviation *d)
         check_of(d) == IW_CHECK_NONE)
         return 2;
     return (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d) ||
-           other_value(d) || other_payload(d) || out_of_turn(d);
+           other_value(d) || other_payload(d) || out_of_turn(d) || other_request(d) ||
+           (no_rtr(d) && !never_rtr(d));
 }
 
 static void add_all(struct iw_findings *all, const struct iw_record *record, int of_rank)

@@ -407,6 +407,32 @@ static void who_misplaces_reads_back_other_octets(void **state)
     build(1);
 }
 
+static void who_sends_no_rtr_sends_none_after_odd_replies(void **state)
+{
+    (void)state;
+    add(by_case("MPA-A.4-01", "no RTR", NULL), 4);
+    add(by_case("EMPA-6-04", "no RTR", NULL), 4);
+    add(on_wire("EMPA-9.2-10", "mpa-rtr-first"), 4);
+    build(3);
+    iw_findings_free(&record.findings);
+    add(by_case("EMPA-9.2-10", "no RTR", NULL), 5);
+    build(2);
+    is(0, "EMPA-9.2-10", IW_VERDICT_FAIL, 3, 3);
+}
+
+static void after_a_response_too_many_each_answers_another_request(void **state)
+{
+    (void)state;
+    add(on_wire("RDMAP-5.2.1-12", "rdmap-response-size"), 4);
+    add(on_wire("RDMAP-4.4-02", "rdmap-response-stag"), 4);
+    add(on_wire("EXT-5.2.2-09", "rdmap-atomic-response-order"), 4);
+    build(3);
+    iw_findings_free(&record.findings);
+    add(on_wire("RDMAP-5.2-01", "rdmap-response-unsolicited"), 5);
+    build(1);
+    is(0, "RDMAP-5.2-01", IW_VERDICT_FAIL, 4, 3);
+}
+
 /* Whatever the order of the cases: two report another error in the place of one, and no check joins
  * the first's rule with that. */
 static void what_no_check_joins_comes_last(void **state)
@@ -512,6 +538,8 @@ int main(void)
         TEST(who_leaves_an_answer_out_is_early_with_the_next),
         TEST(values_follow_from_an_atomic_that_was_not_done),
         TEST(who_misplaces_reads_back_other_octets),
+        TEST(who_sends_no_rtr_sends_none_after_odd_replies),
+        TEST(after_a_response_too_many_each_answers_another_request),
         TEST(what_no_check_joins_comes_last),
         TEST(what_nothing_explains_stands_for_itself),
         TEST(the_gravest_comes_first),
