@@ -4,6 +4,7 @@
 local strict = iw.load("strict")
 local message = iw.load("message")
 local octets = iw.load("octets")
+local field_rule = iw.load("field_rule")
 local instruments = iw.load("instruments")
 local refusal = iw.load("refusal")
 local timers = iw.load("timers")
@@ -347,8 +348,8 @@ local function unfinished(conn, patterns)
   for _, pattern in ipairs(part and patterns or {}) do
     local list = pattern:differences(part)
     if list and (#list == 0 or #list == 1 and list[1] == "l") then
-      conn.t:fail("the target's message does not end: no segment has L=1", {
-        rule = "DDP-4.1-03", how = "unfinished", expected = pattern:text(), actual = part.text, item = part,
+      conn.t:fail(field_rule.NO_END, {
+        rule = "DDP-4.1-03", how = field_rule.UNFINISHED, expected = pattern:text(), actual = part.text, item = part,
       })
     end
   end

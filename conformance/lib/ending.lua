@@ -2,6 +2,7 @@
 -- The end of a case: what the target did wrong in it, and the verdict. The runner calls each step by itself, with the
 -- outcome so far: nil, or the table with which the case ended early.
 
+local field_rule = iw.load("field_rule")
 local strict = iw.load("strict")
 local Target = iw.load("target")
 
@@ -67,13 +68,16 @@ local FRAMING = strict.set("mpa-startup-cut mpa-crc mpa-marker-missing mpa-marke
 local RESPONSES = strict.set("rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past")
 local LEADS_TO = {
   ["mpa-initiator-early"] = FRAMING, ["mpa-reply-early"] = FRAMING, ["mpa-pd-length"] = FRAMING,
-  ["rdmap-response-unsolicited"] = RESPONSES, ["ddp-last"] = strict.set("ddp-to-order ddp-mo-order"),
+  ["rdmap-response-unsolicited"] = RESPONSES, ["ddp-last"] = strict.set("ddp-to-order ddp-mo-order ddp-fin-open"),
 }
 -- What is no message at all is no RTR either: the header of one FPDU shows both. Nor can one see whether a ULPDU without a
--- header was the Terminate that a responder may send first.
+-- header was the Terminate that a responder may send first. A Read Request that must not be the RTR is one too many where no Read is
+-- allowed.
 local NO_MESSAGE = strict.set("rdmap-opcode rdmap-opcode-tagged rdmap-opcode-queue rdmap-version ddp-qn")
 local HEADERLESS = strict.set("ddp-header-short")
-local SHOWS_NONE = { ["mpa-rtr-first"] = NO_MESSAGE, ["mpa-responder-early"] = HEADERLESS }
+local SHOWS_NONE = {
+  ["mpa-rtr-first"] = NO_MESSAGE, ["mpa-responder-early"] = HEADERLESS, ["rdmap-ird"] = strict.set("mpa-rtr-first"),
+}
 local HEADER = 20
 
 local function is_no_message(one, found)
@@ -161,11 +165,17 @@ local function same_field(one, found)
   end
 end
 
--- The case's own deviation from which it follows that the target went on after an error.
+-- A message whose last segment lacks L is still open where the stream ends.
+local OPEN = "ddp-fin-open"
+
+-- The case's own deviation from which it follows that the target went on after an error, or that a message is open at the end.
 local function missed(one, own)
-  if one.how ~= WENT_ON then return nil end
+  if one.how ~= WENT_ON and one.how ~= OPEN then return nil end
   for _, cause in ipairs(own) do
-    if cause.verdict == "FAIL" and (not cause.connection or cause.connection == one.connection) then return cause end
+    if cause.verdict == "FAIL" and (one.how == WENT_ON or cause.how == field_rule.UNFINISHED)
+      and (not cause.connection or cause.connection == one.connection) then
+      return cause
+    end
   end
 end
 

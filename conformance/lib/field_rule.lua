@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The rule that a sender breaks whose message is right but for one field: what the message is for in the case matters not.
 
+local octets = iw.load("octets")
+
 local field_rule = {}
 
 -- Words for what the target did, in all cases that see such a field, or a message whose last segment lacks L.
@@ -35,6 +37,18 @@ function field_rule.of(item, name)
 end
 
 local L = 0x40
+local CRC_FIELD = 4
+field_rule.NO_END = "the target's message does not end: no segment has L=1"
+
+-- Returns the rule and the word for octets of the target's that are those wanted but for L, and for the CRC field that ends them, which
+-- the observer judges. ULPDU_Length may come before the ULPDU.
+function field_rule.of_stream(text, wanted)
+  local at = #text == #wanted and octets.difference(wanted, text)
+  if (at == 0 or at == 2) and text:byte(at + 1) ~ L == wanted:byte(at + 1) and wanted:byte(at + 1) & L ~= 0
+    and text:sub(at + 2, -CRC_FIELD - 1) == wanted:sub(at + 2, -CRC_FIELD - 1) then
+    return "DDP-4.1-03", field_rule.UNFINISHED
+  end
+end
 
 -- Returns the rule about the only field in which a ULPDU is another one than expected, and a word for that; nil if there is none.
 function field_rule.of_octets(ulpdu, wanted)

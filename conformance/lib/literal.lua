@@ -170,9 +170,13 @@ local function other_field(conn, pattern, text, behind)
 end
 
 -- The rule about the only field in which an FPDU is another one than the pattern, and a word for that.
-local function rule_of_field(pattern, text)
+local function rule_of_field(pattern, text, behind)
   local wanted = filled(pattern, text)
-  if wanted then return field_rule.of_octets(text:sub(3), wanted:sub(3)) end
+  if not wanted then return nil end
+  local rule, how
+  if behind == 0 then rule, how = field_rule.of_stream(text, wanted) end
+  if rule then return rule, how end
+  return field_rule.of_octets(text:sub(3), wanted:sub(3))
 end
 
 -- `behind`: the text is all of an FPDU or frame, and so many octets were heard since.
@@ -186,8 +190,9 @@ local function unexpected(conn, patterns, options, text, behind)
   conn.t.asked = conn
   local shown, word
   why.how, why.fault, shown = compared(conn, patterns[1], text)
-  if behind and not shown then shown, word = rule_of_field(patterns[1], text) end
+  if behind and not shown then shown, word = rule_of_field(patterns[1], text, behind) end
   why.how = word or why.how
+  if word == field_rule.UNFINISHED then reason = field_rule.NO_END end
   if behind then why.within = { from = conn.heard - behind - #text, to = conn.heard } end
   why.rule = shown or why.rule
   for _, pattern in ipairs(behind and patterns or {}) do why.octet = why.octet or other_field(conn, pattern, text, behind) end
@@ -326,6 +331,14 @@ local function fields(t, flags, text, options)
     { rule = "RDMAP-4.8-01", actual = octets.show(text:sub(at), 64) })
 end
 
+-- Fails if a ULPDU has the DDP header of a Terminate but for L.
+local function unfinished(t, text)
+  local rule, how = field_rule.of_octets(text:sub(1, 18), octets.hex(literal.TERMINATE))
+  if how == field_rule.UNFINISHED then
+    t:fail(field_rule.NO_END, { rule = rule, how = how, expected = "L=1", actual = octets.show(text, 160) })
+  end
+end
+
 -- Expects a Terminate next, with layer, type and code out of `codes` ("1100": the preferred one first) and the fields that
 -- its flags announce. options: of (digits of the FPDU at fault, from ULPDU_Length on; none: no segment is at fault), request
 -- (that is a Read Request), dropped (the end of the stream passes, too, and so does silence if the target's TCP has not
@@ -345,6 +358,7 @@ function literal.expect_terminate(conn, codes, options)
     return how
   end
   local text = ulpdu_of(conn, length, {})
+  unfinished(t, text)
   local turned = text:sub(1, 18) == octets.hex(literal.TERMINATE) and iw.turned(text:sub(19))
   if turned then
     conn.turned, text = true, text:sub(1, 18) .. turned

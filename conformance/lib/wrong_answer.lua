@@ -80,6 +80,23 @@ local function other_value(patterns, item)
   return #list == 1 and list[1] == "value"
 end
 
+-- Whether a Read Response is as expected but for the octets that memory holds.
+local function other_payload(patterns, item)
+  local list = item and item.op == "read-response" and nearest_differences(patterns, item) or {}
+  return #list == 1 and list[1] == "payload"
+end
+
+-- Whether any of several forms of an RTR would do, and none comes.
+local EMPTY = { send = "payload", write = "payload", ["read_request"] = "size" }
+local function no_rtr(patterns, item)
+  if item or #patterns < 2 then return false end
+  for _, pattern in ipairs(patterns) do
+    local length = EMPTY[pattern.name] and pattern.fields[EMPTY[pattern.name]]
+    if length ~= "" and length ~= 0 then return false end
+  end
+  return true
+end
+
 -- Whether nothing but one atomic can have changed memory so far: no order makes the value that it answers another one.
 local function only_one(conn) return #conn.t.atomics == (conn.t.native and 2 or 1) and not conn.t.writes end
 
@@ -97,6 +114,8 @@ local function how(conn, patterns, item)
   local ends = item and (item.op == "terminate" or item.kind ~= "message" and item.kind ~= "startup")
   if other_value(patterns, item) then return only_one(conn) and "wrong value" or "another value" end
   if error then return not ends and "missed" or item.op == "terminate" and "another Terminate" or "closed" end
+  if other_payload(patterns, item) then return "other payload" end
+  if no_rtr(patterns, item) then return "no RTR" end
   return not item and "unanswered" or ends and "refused" or "another answer"
 end
 

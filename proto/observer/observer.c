@@ -189,6 +189,44 @@ static bool inside_message(const struct iw_observer *o, const struct iw_observed
            !other->fin_known && !other->reset && !other->missed && !iw_observed_gap(other);
 }
 
+/* Returns whether an untagged message that has not ended has all the octets of its kind. */
+static bool all_untagged(const struct iw_observed_side *s, const struct iw_observed_queue *q)
+{
+    struct iw_rdmap_terminate t;
+
+    if (!q->open || q->lost || !q->whole)
+        return false;
+    switch (q->opcode) {
+    case IW_OP_READ_REQUEST:
+        return q->mo == IW_RDMAP_READ_REQUEST;
+    case IW_OP_TERMINATE:
+        return q->known && q->mo <= HEAD && iw_wire_get_terminate(q->head, (size_t)q->mo, &t) > 0 &&
+               t.trailing == 0;
+    case IW_OP_IMMEDIATE:
+    case IW_OP_IMMEDIATE_SE:
+        return q->mo == IW_RDMAP_IMMEDIATE;
+    case IW_OP_ATOMIC_REQUEST:
+        return q->mo == IW_RDMAP_ATOMIC_REQUEST;
+    case IW_OP_ATOMIC_RESPONSE:
+        return q->mo == IW_RDMAP_ATOMIC_RESPONSE;
+    default:
+        return s->rtr == IW_MPA_RTR_SEND && q == &s->queue[IW_QN_SEND];
+    }
+}
+
+/* Returns whether a message that has not ended has all the octets that it can have: not the rest of
+ * it is missing, but L=1. Of a Send or a Write only an RTR shows that. */
+static bool lacks_last(const struct iw_observed_side *s)
+{
+    const struct iw_observed_tagged *response = &s->tagged[1];
+
+    for (int qn = 0; qn < QUEUES; qn++)
+        if (all_untagged(s, &s->queue[qn]))
+            return true;
+    return (s->tagged[0].open && s->rtr == IW_MPA_RTR_WRITE) ||
+           (response->open && response->matched && response->length == response->read.size);
+}
+
 void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)
 {
     struct iw_observed_side *s = &o->side[side];
@@ -212,7 +250,8 @@ void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)
     } else if (!s->crc_failed && !s->seeking && !iw_deframer_end(&s->deframer, s->fin_pos)) {
         iw_observer_find(o, IW_CHECK_MPA_FIN_INSIDE, s->fin_pos, s->fin_pos, s->deframer.next);
     } else if (inside_message(o, s)) {
-        iw_observer_find(o, IW_CHECK_DDP_FIN_OPEN, s->fin_pos, 0, 0);
+        iw_observer_find(o, lacks_last(s) ? IW_CHECK_DDP_LAST : IW_CHECK_DDP_FIN_OPEN, s->fin_pos,
+                         0, 0);
     }
 }
 

@@ -127,6 +127,7 @@ struct iw_observed_side {
     bool terminated;
     bool spoke;              /* a segment has come, or may have */
     bool first_done;         /* an FPDU that opens the responder's way has been sent */
+    uint8_t rtr;             /* its form, if its message has not ended */
     bool reply_first;        /* the Reply came, and nothing before it */
     bool early_found;        /* early octets of start-up were found */
     bool early_fpdu;         /* the responder sent one before it could have received one */

@@ -20,6 +20,7 @@ void iw_observer_lose_place(struct iw_observer *o, struct iw_observed_side *s)
     s->tagged[0].open = s->tagged[1].open = false;
     s->tagged[0].lost = s->tagged[1].lost = true;
     s->first_done = true;
+    s->rtr = 0;
     iw_observer_doubt_reads(o);
 }
 
@@ -364,13 +365,11 @@ static bool decode(struct iw_observer *o, const uint8_t *ulpdu, size_t length, s
     return true;
 }
 
-/* Returns the RTR form of a segment, 0 if none (RFC 6581 §9.2): a message of one segment. */
+/* Returns the RTR form of a segment, 0 if none (RFC 6581 §9.2). */
 static unsigned rtr_form(const struct iw_observation *now)
 {
     bool tagged = iw_ddp_tagged(&now->ddp);
 
-    if (!iw_ddp_last(&now->ddp))
-        return 0;
     switch (iw_rdmap_op(&now->ddp)) {
     case IW_OP_SEND:
         return !tagged && now->payload_length == 0 ? IW_MPA_RTR_SEND : 0;
@@ -384,6 +383,36 @@ static unsigned rtr_form(const struct iw_observation *now)
     default:
         return 0;
     }
+}
+
+/* Checks the first segment of a message that has to be an RTR of one of these forms. */
+static void begin_rtr(struct iw_observer *o, struct iw_observed_side *s, unsigned forms)
+{
+    unsigned form = rtr_form(o->now);
+
+    s->rtr = (uint8_t)(form & forms);
+    if (s->rtr == 0)
+        iw_observer_find_at(o, IW_CHECK_MPA_RTR_FIRST, IW_AT_RDMAP_CONTROL, form, forms);
+    else if (iw_ddp_last(&o->now->ddp))
+        s->rtr = 0;
+}
+
+/* The RTR goes on, if the segment in o->now is of its message: an RTR has no octets that could come
+ * in another segment. */
+static void continue_rtr(struct iw_observer *o, struct iw_observed_side *s)
+{
+    const struct iw_ddp_header *h = &o->now->ddp;
+    unsigned qn = s->rtr == IW_MPA_RTR_READ ? IW_QN_READ_REQUEST : IW_QN_SEND;
+    bool write = s->rtr == IW_MPA_RTR_WRITE;
+    bool same = write ? h->stag == s->tagged[0].stag : h->msn == s->queue[qn].msn;
+
+    if (write ? !iw_ddp_tagged(h) || iw_rdmap_op(h) != IW_OP_WRITE
+              : iw_ddp_tagged(h) || h->qn != qn)
+        return;
+    if (same && o->now->payload_length > 0)
+        iw_observer_find_at(o, IW_CHECK_MPA_RTR_FIRST, IW_AT_RDMAP_CONTROL, 0, s->rtr);
+    if (!same || o->now->payload_length > 0 || iw_ddp_last(h))
+        s->rtr = 0;
 }
 
 /* Checks the initiator's first FPDU, and who may send before it. Terminates may always be sent (RFC
@@ -406,9 +435,8 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
             iw_ddp_version(&o->now->ddp) == 1)
             iw_observer_find_at(o, IW_CHECK_MPA_REV, IW_AT_DDP_CONTROL, 0, 1);
         if (initiator->enhanced.peer_to_peer && responder->enhanced.peer_to_peer && header &&
-            !terminate && !(rtr_form(o->now) & forms))
-            iw_observer_find_at(o, IW_CHECK_MPA_RTR_FIRST, IW_AT_RDMAP_CONTROL, rtr_form(o->now),
-                                forms);
+            !terminate)
+            begin_rtr(o, s, forms);
     }
     if (s == responder && !initiator->first_done && !s->early_fpdu && !may_be &&
         !iw_observed_gap(initiator)) {
@@ -558,6 +586,8 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     check_reserved(o);
     if (!judge_header(o))
         return;
+    if (s->rtr != 0 && s->segments > 1)
+        continue_rtr(o, s);
     if (iw_ddp_tagged(&o->now->ddp))
         iw_observer_tagged(o);
     else

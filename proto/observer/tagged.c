@@ -11,13 +11,33 @@ static void open_message(struct iw_observer *o, struct iw_observed_tagged *t)
         iw_observer_begin_response(o, t);
 }
 
+/* Returns whether the segment in o->now begins the next response, and the one that is open has all
+ * the octets that its request asked for. */
+static bool next_response(struct iw_observer *o, const struct iw_observed_tagged *t)
+{
+    const struct iw_ddp_header *h = &o->now->ddp;
+    struct iw_observed_reads *r = &o->side[iw_observed_other(o->now->side)].reads;
+
+    if (!t->matched || t->length != t->read.size || r->uncertain || r->count == 0)
+        return false;
+    const struct iw_observed_read *due = iw_observer_request_at(r, 0);
+    bool moved = h->stag != t->stag || h->to != t->to;
+    return !due->atomic && h->stag == due->sink_stag && h->to == due->sink_to &&
+           (o->now->payload_length > 0 || (moved && due->size == 0));
+}
+
 static void check_continued(struct iw_observer *o, struct iw_observed_tagged *t)
 {
     const struct iw_ddp_header *h = &o->now->ddp;
     /* Its receiver compares nothing in an empty segment (RFC 5041 §5.2): the same response. */
     bool response_goes_on = t->matched && o->now->payload_length == 0;
 
-    if (h->stag != t->stag) {
+    if (next_response(o, t)) {
+        bool there = h->stag == t->stag;
+        iw_observer_find(o, IW_CHECK_DDP_LAST, o->now->pos, there ? h->to : h->stag,
+                         there ? t->to : t->stag);
+        open_message(o, t);
+    } else if (h->stag != t->stag) {
         if (h->to == t->to) {
             iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_STAG, IW_AT_STAG, h->stag, t->stag);
             return;

@@ -18,7 +18,7 @@ local function judge(t, item, most)
   end
   if largest > most then
     t:deviates("the target sent a ULPDU above the MULPDU of this connection",
-      { rule = "MPA-3-03", expected = ("at most %d"):format(most), actual = tostring(largest), item = item })
+      { rule = "MPA-3-03", how = "above the MULPDU", expected = ("at most %d"):format(most), actual = tostring(largest), item = item })
   end
   return largest
 end

@@ -73,7 +73,7 @@ return family {
       good:send(write { to = buf, offset = 16, payload = bytes(16, 7) })
       good:send(send { payload = "still there" })
       t:completion(posted, { length = 11 })
-      t:check(good:read(buf) == bytes(16) .. bytes(16, 7), "the other stream read other octets than it wrote")
+      t:check(good:read(buf) == bytes(16) .. bytes(16, 7), "the other stream read other octets than it wrote", { how = "other payload" })
       t:expect_contents(buf, bytes(16) .. bytes(16, 7), { rule = "DDP-8.3.1-04" })
     end,
   },

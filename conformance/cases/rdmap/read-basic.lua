@@ -13,7 +13,7 @@ return case {
     conn:send(write { to = buf, offset = 100, payload = bytes(50, 0xee) })
     local got = conn:read(buf, 90, 70)
     t:check(got == bytes(256):sub(91, 100) .. bytes(50, 0xee) .. bytes(256):sub(151, 160),
-      "the RDMA Read returned other octets", { how = "another answer", actual = show(got) })
+      "the RDMA Read returned other octets", { how = "other payload", actual = show(got) })
     conn:read(buf)
     t:expect_contents(buf, bytes(50, 0xee), { offset = 100 })
   end,

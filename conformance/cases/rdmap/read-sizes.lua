@@ -64,7 +64,7 @@ return family {
         t:observe("segments", #item.segments)
         for i, segment in ipairs(item.segments) do
           t:check(#segment.ulpdu <= 128, "the target sent a segment larger than the MULPDU",
-            { rule = "DDP-5.2-02", expected = "128 octets at most", actual = #segment.ulpdu .. " octets" })
+            { rule = "DDP-5.2-02", how = "above the MULPDU", expected = "128 octets at most", actual = #segment.ulpdu .. " octets" })
           t:check(segment.to == 0x1000 + 114 * (i - 1), "the target sent a segment whose TO does not follow the Sink TO",
             { rule = "RDMAP-4.4-03", expected = ("TO %x"):format(0x1000 + 114 * (i - 1)), actual = ("TO %x"):format(segment.to) })
         end

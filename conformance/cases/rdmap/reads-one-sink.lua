@@ -84,7 +84,7 @@ return family {
         if item.op == "read-response" then t:observe("answer", "taken") end
         local held = t:read(memory, one.place, HALF)
         t:check(held == bytes(HALF, 0x5a), "the target placed octets where the station sent none",
-          { rule = "DDP-5.2-05", expected = show(bytes(HALF, 0x5a), 16), actual = show(held, 16) })
+          { rule = "DDP-5.2-05", how = "misplaced", expected = show(bytes(HALF, 0x5a), 16), actual = show(held, 16) })
         t:observe("second-placed", t:read(memory, SECOND, HALF) == TWO:sub(1, HALF))
         t:expect_unchanged(memory, { except = { FIRST, SECOND + SIZE - FIRST }, rule = "DDP-5.2-05" })
         t:expect_no_completion(handles[one.which], { rule = "RDMAP-5.2.2-04" })
@@ -121,7 +121,7 @@ return family {
         t:observe("second-placed", t:read(memory, SECOND, HALF) == TWO:sub(1, HALF))
         local held = t:read(memory, FIRST + HALF, HALF)
         t:check(held == bytes(HALF, 0x5a) or held == ONE:sub(HALF + 1), "the target placed octets where the station sent none",
-          { rule = "DDP-5.2-05", expected = show(bytes(HALF, 0x5a), 16), actual = show(held, 16) })
+          { rule = "DDP-5.2-05", how = "misplaced", expected = show(bytes(HALF, 0x5a), 16), actual = show(held, 16) })
         t:expect_unchanged(memory, { except = { FIRST, SECOND + SIZE - FIRST }, rule = "DDP-5.2-05" })
         for _, handle in ipairs(handles) do t:expect_no_completion(handle, { rule = "DDP-7.1-19" }) end
       end

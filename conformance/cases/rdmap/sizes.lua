@@ -26,7 +26,7 @@ local function judge(t, item, size, limit)
   for i, segment in ipairs(item.segments) do
     if #segment.ulpdu > limit then
       t:deviates("the target sent a ULPDU above the MULPDU of this connection",
-        { rule = "DDP-5.2-02", expected = ("at most %d"):format(limit), actual = tostring(#segment.ulpdu), item = item })
+        { rule = "DDP-5.2-02", how = "above the MULPDU", expected = ("at most %d"):format(limit), actual = tostring(#segment.ulpdu), item = item })
     end
     t:check(segment.l == (i == #item.segments), "the target did not set L on the last segment alone",
       { rule = "DDP-4.1-03", item = item })

@@ -26,12 +26,12 @@ end
 local function check_segments(t, item, most, room, size)
   local wanted = math.max(1, (size + room - 1) // room)
   t:check(#item.segments >= wanted, "the target split a message into too few segments",
-    { rule = "DDP-5.2-02", expected = wanted .. " segments", actual = #item.segments .. " segments" })
+    { rule = "DDP-5.2-02", how = "above the MULPDU", expected = wanted .. " segments", actual = #item.segments .. " segments" })
   t:observe("segments-" .. size, #item.segments)
   local at = 0
   for i, segment in ipairs(item.segments) do
     t:check(#segment.ulpdu <= most, "the target sent a segment larger than the MULPDU",
-      { rule = "DDP-5.2-02", expected = most .. " octets at most", actual = #segment.ulpdu .. " octets" })
+      { rule = "DDP-5.2-02", how = "above the MULPDU", expected = most .. " octets at most", actual = #segment.ulpdu .. " octets" })
     local offset = segment.t and segment.to - item.to or segment.mo
     t:check(offset == at, "the target sent a message whose segments do not follow each other",
       { rule = segment.t and "DDP-5.2-08" or "DDP-5.2-06", expected = "offset " .. at, actual = "offset " .. offset })

@@ -13,8 +13,10 @@ local HEADERS = { "RDMAP-4.8-05", "RDMAP-4.8-04", "RDMAP-4.8-06", "RDMAP-4.8-09"
 -- after its fields.
 local function form(t, item)
   local first = item.segments[1]
-  local good = #item.segments == 1 and first.qn == 2 and first.msn == 1 and first.mo == 0 and first.l and not first.t
-  t:check(good, "the target's Terminate is not on queue 2 with MSN 1, MO 0 and L=1",
+  local good = #item.segments == 1 and first.qn == 2 and first.msn == 1 and first.mo == 0 and not first.t
+  t:check(first.l or not good, "the target's message does not end: no segment has L=1",
+    { rule = "DDP-4.1-03", how = "unfinished", expected = "L=1", actual = item.text, item = item })
+  t:check(good, "the target's Terminate is not on queue 2 with MSN 1 and MO 0, or in several segments",
     { rule = "RDMAP-5.4-02", expected = "qn 2 msn 1 mo 0", actual = item.text, item = item })
   t:check(item.reserved == 0, "the target set reserved bits in its Terminate", { rule = "RDMAP-4.8-07", item = item })
   t:check((item.trailing or 0) == 0, "the target sent octets after the Terminate header",

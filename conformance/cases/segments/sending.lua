@@ -27,7 +27,7 @@ return family {
         for i, segment in ipairs(item.segments) do
           local size = #segment.ulpdu
           t:check(size <= most, "the target sent a ULPDU longer than the segments allow",
-            { rule = conn:state().peer_markers and "MPA-4.5-01" or "MPA-4.5-02",
+            { rule = conn:state().peer_markers and "MPA-4.5-01" or "MPA-4.5-02", how = "above the MULPDU",
               expected = ("at most %d octets"):format(most), actual = ("%d octets"):format(size), item = item })
           if i < #item.segments then
             t:check(size >= 128, "the target sent a ULPDU shorter than 128 octets that is not the last",

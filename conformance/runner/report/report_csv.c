@@ -53,6 +53,18 @@ static void cases(FILE *out, const struct iw_record *record, const struct iw_rul
     }
 }
 
+/* The numbers of the findings that accuse the rule. */
+static void findings(FILE *out, const struct iw_record *record, const struct iw_rule *rule)
+{
+    const char *blank = "";
+    for (size_t i = 0; i < record->findings.count; i++) {
+        if (record->findings.list[i].rule != rule)
+            continue;
+        fprintf(out, "%s%zu", blank, i + 1);
+        blank = " ";
+    }
+}
+
 static void standing(FILE *out, const struct iw_record *record, const struct iw_rule *rule)
 {
     const char *reason = NULL;
@@ -67,7 +79,7 @@ static void standing(FILE *out, const struct iw_record *record, const struct iw_
 void iw_csv_write(FILE *out, const struct iw_record *record)
 {
     fputs("rule,rfc,section,level,implied,testable,verdict,broken_by,held_by,undecided_by,standing,"
-          "reason,text,target,device,suite,started\n",
+          "reason,text,target,device,suite,started,findings\n",
           out);
     char *device = iw_device_text(&record->device), started[32];
     iw_text_time(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", record->started);
@@ -88,7 +100,9 @@ void iw_csv_write(FILE *out, const struct iw_record *record)
         iw_csv_field(out, record->target);
         putc(',', out);
         iw_csv_field(out, device);
-        fprintf(out, ",%s,%s\n", record->suite, started);
+        fprintf(out, ",%s,%s,", record->suite, started);
+        findings(out, record, r);
+        putc('\n', out);
     }
     free(device);
 }

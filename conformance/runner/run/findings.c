@@ -75,6 +75,12 @@ static bool did(const struct iw_deviation *d, const char *how)
     return !d->wire && strcmp(d->how, how) == 0;
 }
 
+/* Returns whether the observer found it, by this check. */
+static bool on_wire(const struct iw_deviation *d, enum iw_check check)
+{
+    return d->wire && strcmp(d->how, iw_check_info(check)->name) == 0;
+}
+
 /* Returns whether the target leaves a kind of request without an answer, whatever the case is
  * about. */
 static bool unanswered(const struct iw_deviation *d)
@@ -121,11 +127,24 @@ static bool same_field(const struct iw_deviation *a, const struct iw_deviation *
     return a->rule == b->rule && length == stem(b->how) && strncmp(a->how, b->how, length) == 0;
 }
 
+/* Returns whether the last segment of a message lacks L, for whose end the case has waited, or
+ * after which the observer saw the next message begin, or the stream end. */
+static bool unfinished(const struct iw_deviation *d)
+{
+    return on_wire(d, IW_CHECK_DDP_LAST) || did(d, "unfinished");
+}
+
+/* Returns the word for what the target did. A Read Response with other octets is another answer. */
+static const char *word(const struct iw_deviation *d)
+{
+    return did(d, "other payload") ? "another answer" : d->how;
+}
+
 bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation *b)
 {
-    if (a->wire && b->wire && same_field(a, b))
+    if ((a->wire && b->wire && same_field(a, b)) || (unfinished(a) && unfinished(b)))
         return true;
-    if (a->wire != b->wire || strcmp(a->how, b->how) != 0)
+    if (a->wire != b->wire || strcmp(word(a), word(b)) != 0)
         return false;
     if (a->wire || a->rule == b->rule)
         return true;
@@ -221,20 +240,56 @@ static bool makes_values_wrong(const struct iw_deviation *d)
     return undone(d) || did(d, "misdone") || did(d, "wrong value");
 }
 
+/* Returns whether a Read Response has other octets than memory should hold: who does not place what
+ * is valid reads back what was there before. */
+static bool other_payload(const struct iw_deviation *d)
+{
+    return did(d, "other payload");
+}
+
 /* Returns whether the target's responses left in another order than their requests came. Who leaves
  * requests without an answer sends the next response before its turn: they go "to the DDP layer, in
  * the order that the Atomic Operation Request Messages were received" (RFC 7306 §5.2.2). */
 static bool out_of_turn(const struct iw_deviation *d)
 {
-    return d->wire && strcmp(d->how, "rdmap-atomic-response-order") == 0;
+    return on_wire(d, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER);
+}
+
+/* Returns whether the target sends no RTR after the Reply of this case, and whether the case is
+ * about that: "the initiator MUST generate one of the negotiated RTR indications" (RFC 6581 §9.2)
+ * after a Reply that has nothing else about it. */
+static bool no_rtr(const struct iw_deviation *d)
+{
+    return did(d, "no RTR");
+}
+
+static bool never_rtr(const struct iw_deviation *d)
+{
+    return no_rtr(d) && d->rule == iw_rule_at(iw_check_info(IW_CHECK_MPA_RTR_FIRST)->rule);
+}
+
+/* Returns whether the observer took a Read Response for the answer to another request than it
+ * belongs to. After one that answers none, "in the order that the RDMA Read Request Messages were
+ * received" (RFC 5040 §5.2.2) says no more which request a response is for. */
+static bool other_request(const struct iw_deviation *d)
+{
+    return on_wire(d, IW_CHECK_RDMAP_RESPONSE_STAG) || on_wire(d, IW_CHECK_RDMAP_RESPONSE_TO) ||
+           on_wire(d, IW_CHECK_RDMAP_RESPONSE_SIZE) || on_wire(d, IW_CHECK_RDMAP_RESPONSE_PAST);
+}
+
+static bool responds_too_often(const struct iw_deviation *d)
+{
+    return on_wire(d, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED);
 }
 
 /* Returns whether `d` follows from what a finding shows, although it is none of its like. */
 static bool is_due_to(const struct iw_deviation *d, const struct iw_deviation *model)
 {
     return follows(d, model) || refused_first(d, model) || passed_over(d, model) ||
-           (misplaced(d) && places_wrongly(model)) ||
+           ((misplaced(d) || other_payload(d) || other_value(d)) && places_wrongly(model)) ||
            (other_value(d) && makes_values_wrong(model)) || (out_of_turn(d) && unanswered(model)) ||
+           (no_rtr(d) && never_rtr(model)) ||
+           ((out_of_turn(d) || other_request(d)) && responds_too_often(model)) ||
            ((completes(d) || misplaced(d)) && delivers_twice(model));
 }
 
@@ -455,7 +510,8 @@ static int rank(const struct iw_deviation *d)
         check_of(d) == IW_CHECK_NONE)
         return 2;
     return (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d) ||
-           other_value(d) || out_of_turn(d);
+           other_value(d) || other_payload(d) || out_of_turn(d) || other_request(d) ||
+           (no_rtr(d) && !never_rtr(d));
 }
 
 static void add_all(struct iw_findings *all, const struct iw_record *record, int of_rank)

@@ -144,6 +144,12 @@ static const struct consequence consequences[] = {
      "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4) (RFC 5044 §4.5)"},
     {"violate=mpa-ulpdu-max", "MPA-3-03 MPA-4.5-0[12] DDP-5.2-02",
      "DDP SHOULD limit each record size to MULPDU (RFC 5044 §3)"},
+    /* Of a Send or a Write without L nobody can see at the end of the stream whether there is more.
+     */
+    {"violate=ddp-last", "DDP-6.2.1-01",
+     "If the Local Peer ULP indicates graceful teardown, the DDP layer on the Local Peer SHOULD "
+     "ensure that all ULP data would be transferred before the underlying LLP Stream and "
+     "Connection are torn down (RFC 5041 §6.2.1)"},
     /* An offset is wrong, whichever of its rules shows it. */
     {"violate=ddp-mo", "DDP-4.3-12 DDP-5.3-03",
      "the MO MUST be set to the octet offset from the first octet in the associated ULP Message "

@@ -128,6 +128,8 @@ def matrix(run, path):
     check(one["target"] == "embedded" and re.fullmatch("[0-9a-f]{16}", one["suite"]) and one["started"].endswith("Z"), "each line says who was tested", one)
     check((one["rfc"], one["section"], one["level"], one["verdict"], one["broken_by"], one["held_by"]) ==
           ("5044", "8", "MUST", "FAIL", "b-failing c-noted g-known", "a-good h-mended"), "a rule has its verdict and its cases", one)
+    check(one["findings"].split() and all(row["findings"] == "" for row in rules.values() if row["verdict"] == "PASS"),
+          "a rule has the numbers of the findings that accuse it", one)
     check(rules["MPA-8-03"]["verdict"] == "" and rules["MPA-1.2-01"]["reason"] != "", "one without a case has none, and maybe a reason")
 
 

@@ -213,16 +213,16 @@ static void test_csv(void **state)
     char *text = text_of(write_csv);
 
     (void)state;
-    assert_ptr_equal(strstr(text,
-                            "rule,rfc,section,level,implied,testable,verdict,broken_by,held_by,"
-                            "undecided_by,standing,reason,text,target,device,suite,started\n"),
-                     text);
+    assert_ptr_equal(
+        strstr(text, "rule,rfc,section,level,implied,testable,verdict,broken_by,held_by,"
+                     "undecided_by,standing,reason,text,target,device,suite,started,findings\n"),
+        text);
     assert_non_null(strstr(text, "\nMPA-8-02,5044,8,MUST,no,wire-active,FAIL,crc-bad,crc-good,"
                                  "late agent-only,,,"));
     assert_non_null(strstr(text, "\nMPA-4.1-02,5044,4.1,MUST,no,wire-passive,NOTE,pad-odd,,,,,"));
     assert_non_null(strstr(text, "\nMPA-8-03,5044,8,MUST,no,wire-active,,,,,,,"));
     assert_non_null(
-        strstr(text, ",tcp:127.0.0.1:7471,,0123456789abcdef,2023-11-14T22:13:20Z\nMPA-8-03,"));
+        strstr(text, ",tcp:127.0.0.1:7471,,0123456789abcdef,2023-11-14T22:13:20Z,\nMPA-8-03,"));
     free(text);
 }
 
@@ -459,6 +459,23 @@ static void test_findings(void **state)
         "[1]MPA-4.4-11\n");
 }
 
+static void write_csv_findings(FILE *out)
+{
+    find_one();
+    iw_csv_write(out, &record);
+    iw_findings_free(&record.findings);
+}
+
+static void test_csv_names_findings(void **state)
+{
+    char *text = text_of(write_csv_findings);
+
+    (void)state;
+    assert_non_null(strstr(text, ",2023-11-14T22:13:20Z,1\nMPA-4.4-12,"));
+    assert_non_null(strstr(text, ",2023-11-14T22:13:20Z,\nMPA-4.4-13,"));
+    free(text);
+}
+
 static void write_junit_findings(FILE *out)
 {
     find_one();
@@ -626,6 +643,7 @@ int main(void)
         cmocka_unit_test(test_junit),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_findings),
+        cmocka_unit_test(test_csv_names_findings),
         cmocka_unit_test(test_junit_names_findings),
         cmocka_unit_test(test_deviations_survive_json),
         cmocka_unit_test(test_result_survives_json),

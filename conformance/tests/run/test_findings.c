@@ -111,6 +111,18 @@ static void one_field_of_both_segments_is_one_finding(void **state)
     is(0, "DDP-4.1-11", IW_VERDICT_FAIL, 2, 1);
 }
 
+/* A case that waits for the end of a message, and the observer, which sees the next one begin. */
+static void messages_without_an_end_are_one_finding(void **state)
+{
+    (void)state;
+    add(on_wire("DDP-4.1-03", "ddp-last"), 9);
+    add(by_case("DDP-4.1-03", "unfinished", NULL), 7);
+    add(by_case("DDP-4.1-03", "another answer", NULL), 7);
+    add(on_wire("DDP-6.2.1-01", "ddp-fin-open"), 7);
+    build(3);
+    is(0, "DDP-4.1-03", IW_VERDICT_FAIL, 2, 1);
+}
+
 /* Two rules of one check (ddp-stag), and most cases accuse the second. */
 static void rules_of_one_check_are_one_finding(void **state)
 {
@@ -374,6 +386,53 @@ static void values_follow_from_an_atomic_that_was_not_done(void **state)
     is(0, "EXT-7-05", IW_VERDICT_NOTE, 1, 0);
 }
 
+/* What is read back follows from what was not placed; where all is placed, it is an answer of its
+ * own, as any other. */
+static void who_misplaces_reads_back_other_octets(void **state)
+{
+    (void)state;
+    add(by_case("MPA-A.4-01", "other payload", NULL), 4);
+    add(by_case("EXT-5.4-04", "another value", NULL), 4);
+    add(by_case("DDP-5.2-05", "misplaced", NULL), 5);
+    add(by_case("MPA-A.4-01", "another answer", NULL), 4);
+    build(2);
+    iw_findings_free(&record.findings);
+    record.count = 3;
+    build(1);
+    is(0, "DDP-5.2-05", IW_VERDICT_FAIL, 3, 2);
+    iw_findings_free(&record.findings);
+    record.count = 0;
+    add(by_case("RDMAP-5.2.1-12", "other payload", NULL), 4);
+    add(by_case("RDMAP-5.2.1-12", "another answer", NULL), 5);
+    build(1);
+}
+
+static void who_sends_no_rtr_sends_none_after_odd_replies(void **state)
+{
+    (void)state;
+    add(by_case("MPA-A.4-01", "no RTR", NULL), 4);
+    add(by_case("EMPA-6-04", "no RTR", NULL), 4);
+    add(on_wire("EMPA-9.2-10", "mpa-rtr-first"), 4);
+    build(3);
+    iw_findings_free(&record.findings);
+    add(by_case("EMPA-9.2-10", "no RTR", NULL), 5);
+    build(2);
+    is(0, "EMPA-9.2-10", IW_VERDICT_FAIL, 3, 3);
+}
+
+static void after_a_response_too_many_each_answers_another_request(void **state)
+{
+    (void)state;
+    add(on_wire("RDMAP-5.2.1-12", "rdmap-response-size"), 4);
+    add(on_wire("RDMAP-4.4-02", "rdmap-response-stag"), 4);
+    add(on_wire("EXT-5.2.2-09", "rdmap-atomic-response-order"), 4);
+    build(3);
+    iw_findings_free(&record.findings);
+    add(on_wire("RDMAP-5.2-01", "rdmap-response-unsolicited"), 5);
+    build(1);
+    is(0, "RDMAP-5.2-01", IW_VERDICT_FAIL, 4, 3);
+}
+
 /* Whatever the order of the cases: two report another error in the place of one, and no check joins
  * the first's rule with that. */
 static void what_no_check_joins_comes_last(void **state)
@@ -459,6 +518,7 @@ int main(void)
         TEST(nothing_wrong),
         TEST(one_check_on_the_wire_is_one_finding),
         TEST(one_field_of_both_segments_is_one_finding),
+        TEST(messages_without_an_end_are_one_finding),
         TEST(rules_of_one_check_are_one_finding),
         TEST(a_refusal_is_one_finding),
         TEST(another_terminate_follows_from_a_refusal),
@@ -477,6 +537,9 @@ int main(void)
         TEST(a_kind_of_request_without_an_answer_is_one_finding),
         TEST(who_leaves_an_answer_out_is_early_with_the_next),
         TEST(values_follow_from_an_atomic_that_was_not_done),
+        TEST(who_misplaces_reads_back_other_octets),
+        TEST(who_sends_no_rtr_sends_none_after_odd_replies),
+        TEST(after_a_response_too_many_each_answers_another_request),
         TEST(what_no_check_joins_comes_last),
         TEST(what_nothing_explains_stands_for_itself),
         TEST(the_gravest_comes_first),

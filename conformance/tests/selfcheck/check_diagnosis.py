@@ -28,7 +28,8 @@ ONE_CAUSE = (
     ("violate=rdmap-atomic-unused", "ext-target-fetch-add octets-fetch-add-sent", "EXT-5.2.1-07"),
     ("violate=rdmap-atomic-align", "ext-target-fetch-add ext-target-cmp-swap", "EXT-5.2.1-06"),
     ("violate=rdmap-atomic-length", "ext-atomic-response-id ext-atomic-response-dv-0 octets-fetch-add-sent", "EXT-5.2.1-20"),
-    ("violate=ddp-last", "octets-tagged-sent octets-untagged-sent rdmap-target-messages-whole", "DDP-4.1-03 DDP-4.1-03"),
+    ("violate=ddp-last", "octets-tagged-sent octets-untagged-sent rdmap-target-messages-whole octets-pad-0 octets-terminate-tagged-stag"
+     " rdmap-terminate-ddp-tagged bug-empty-read-behind-another bug-opcode-behind-refused-invalidate-8-initiator", "DDP-4.1-03"),
     ("violate=rdmap-terminate-headers", "ext-fetch-add-misaligned-5 octets-terminate-tagged-stag bug-opcode-behind-refused-invalidate-9",
      "RDMAP-4.8-05"),
     ("overstrict=mpa-rev-older", "mpa-startup-cut-reported bug-revision-of-reply-differs rule:EMPA-6-07", "EMPA-6-07"),
