@@ -13,13 +13,13 @@ status=0
 
 # usage: rows_under BUILD SANITIZER NAME=OPTIONS PATTERN...
 rows_under() {
-    local folder=build-$1/sockets library=$2 name=${3%%=*} options=${3#*=}
+    local build=$1 folder=build-$1/sockets library=$2 name=${3%%=*} options=${3#*=}
     shift 3
     rm -rf "$folder"
     mkdir -p "$folder/bin" "$folder/reports"
     # The launcher and the judge of captures of the build without sanitizers, beside the libraries with them: they take no part.
     cp build-gcc/bin/iwarp-run build-gcc/bin/iwarp-lint "$folder/bin"
-    ln -sfn "$PWD/build-$1/lib" "$folder/lib"
+    ln -sfn "$PWD/build-$build/lib" "$folder/lib"
     python3 -B tools/tests/sockets/socket_programs.py "$folder/bin" --env LD_PRELOAD="$library" --env "$name=$options:log_path=$PWD/$folder/reports/report" "$@" || status=$?
     cat "$folder"/reports/* 2>/dev/null && status=1
     return 0

@@ -51,6 +51,14 @@ def main(run):
     shown = subprocess.run([run, "printenv", "LD_PRELOAD"], env=dict(os.environ, LD_PRELOAD=long), capture_output=True, text=True,
                            check=True).stdout
     harness.expect("a long LD_PRELOAD is kept", shown.endswith(f"/libibverbs.so.1:{long}\n"), len(shown))
+    # AddressSanitizer's library, known by its file's name, stays the first unless it is told not to mind. (None of these exist.)
+    asan, other = "/none/libasan.so.8", "/asan/libother.so"
+    for given, options, place in ((asan, "", 1), (f"{asan}:{other}", "", 1), (other, "", 0), (f"{other} {asan}", "", 2), (asan, "verify_asan_link_order=0", 0)):
+        shown = subprocess.run([run, "printenv", "LD_PRELOAD"], env=dict(os.environ, LD_PRELOAD=given, ASAN_OPTIONS=options), capture_output=True, text=True,
+                               check=True).stdout.strip().replace(" ", ":").split(":")
+        harness.expect(f"place of the library in {given}, {options}", shown[place].endswith("/libibverbs.so.1"), shown)
+        del shown[place]
+        harness.equal("what was there", shown, given.replace(" ", ":").split(":"))
     longest = ":" * (131072 - len("LD_PRELOAD=") - 1)  # the kernel takes no longer string
     with_it = dict(os.environ, LD_PRELOAD=longest)
     harness.expect("one too long", "Argument list too long" in refused(run, "true", environment=with_it), run)
