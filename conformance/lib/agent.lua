@@ -38,7 +38,10 @@ end
 
 function TYPES.integer(v) return math.type(v) == "integer" and v >= 0 and v <= 0xffffffff end
 function TYPES.quantity(v) return type(v) == "string" and math.tointeger(tonumber(v)) ~= nil end
-function TYPES.octets(v) return type(v) == "string" and #v % 2 == 0 and not v:find("%X") end
+function TYPES.octets(v)
+  local octets = type(v) == "string" and iw.octets(v)
+  return octets and #v == 2 * #octets
+end
 function TYPES.string(v) return type(v) == "string" end
 function TYPES.boolean(v) return type(v) == "boolean" end
 function TYPES.optional_agreed(v) return v == nil or type(v) == "table" and not wrong(v, AGREED) end

@@ -3,35 +3,25 @@
 
 local octets = {}
 
+-- All values of an octet, in their order.
+local PERIOD = ""
+for value = 0, 255 do PERIOD = PERIOD .. string.char(value) end
+
 -- n octets: 00 01 02 ... ff 00 ..., or all of them `fill`.
 function octets.bytes(n, fill)
   if fill then return string.char(fill):rep(n) end
-  local parts = {}
-  for i = 0, 255 do parts[i + 1] = string.char(i) end
-  local period = table.concat(parts)
-  return period:rep(n // 256) .. period:sub(1, n % 256)
-end
-
--- The digits of an octet, and the octet of a pair of digits.
-local DIGITS, OCTETS = {}, {}
-for value = 0, 255 do
-  DIGITS[string.char(value)] = ("%02x"):format(value)
-  OCTETS[("%02x"):format(value)] = string.char(value)
+  return PERIOD:rep(n // 256) .. PERIOD:sub(1, n % 256)
 end
 
 -- Octets from hexadecimal digits; blanks are ignored.
 function octets.hex(text)
-  local digits = text:gsub("%s+", "")
-  if #digits % 2 ~= 0 or digits:find("%X") then
-    error(("'%s' is not a row of hexadecimal octets"):format(text), 0)
-  end
-  return (digits:lower():gsub("%x%x", OCTETS))
+  return iw.octets(text) or error(("'%s' is not a row of hexadecimal octets"):format(text), 0)
 end
 
 -- Hexadecimal digits of octets, cut after `most` octets.
 function octets.show(text, most)
   local cut = most and #text > most
-  local digits = (cut and text:sub(1, most) or text):gsub(".", DIGITS)
+  local digits = iw.digits(cut and text:sub(1, most) or text)
   return cut and digits .. "..." or digits
 end
 

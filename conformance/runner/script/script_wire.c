@@ -2,6 +2,7 @@
 /* The part of `iw` that turns tables into octets and octets into tables, through wire/. */
 #include <string.h>
 
+#include "host/text.h"
 #include "iwarp/crc32c.h"
 #include "script_host.h"
 #include "script_primitives.h"
@@ -404,6 +405,52 @@ static int l_turned(lua_State *L)
     return 1;
 }
 
+/* iw.digits(octets): two lower-case hexadecimal digits for each. */
+static int l_digits(lua_State *L)
+{
+    size_t length;
+    const uint8_t *octets = (const uint8_t *)luaL_checklstring(L, 1, &length);
+    luaL_Buffer digits;
+    char *text = luaL_buffinitsize(L, &digits, 2 * length + 1);
+    iw_text_hex(text, octets, length);
+    luaL_pushresultsize(&digits, 2 * length);
+    return 1;
+}
+
+/* The value of a hexadecimal digit; -1 if it is none. */
+static int value_of(char digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    char letter = (char)(digit | 0x20);
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+/* iw.octets(text): the octets of pairs of hexadecimal digits, with blanks anywhere; nil if it is
+ * anything else. */
+static int l_octets(lua_State *L)
+{
+    size_t length, n = 0;
+    const char *text = luaL_checklstring(L, 1, &length);
+    luaL_Buffer made;
+    char *octets = luaL_buffinitsize(L, &made, length / 2 + 1);
+    int high = -1;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == ' ' || (text[i] >= '\t' && text[i] <= '\r'))
+            continue;
+        int value = value_of(text[i]);
+        if (value < 0)
+            return 0;
+        if (high >= 0)
+            octets[n++] = (char)(high << 4 | value);
+        high = high < 0 ? value : -1;
+    }
+    if (high >= 0)
+        return 0;
+    luaL_pushresultsize(&made, n);
+    return 1;
+}
+
 void iw_script_add_wire(lua_State *L)
 {
     static const luaL_Reg functions[] = {
@@ -419,6 +466,8 @@ void iw_script_add_wire(lua_State *L)
         {"print_startup", l_print_startup},
         {"mulpdu", l_mulpdu},
         {"crc", l_crc},
+        {"digits", l_digits},
+        {"octets", l_octets},
         {"term_name", l_term_name},
         {NULL, NULL},
     };

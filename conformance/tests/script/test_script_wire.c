@@ -186,6 +186,25 @@ static void texts_and_numbers(void **state)
     (void)state;
     primitives_give(&script, "return iw.crc(('\\0'):rep(32))", "2324772522"); /* 8a9136aa */
     primitives_give(&script, "return iw.crc ''", "0");
+}
+
+static void octets_have_digits(void **state)
+{
+    (void)state;
+    primitives_give(&script, "return iw.digits '\\0\\x09\\xafz\\xff'", "0009af7aff");
+    primitives_give(&script, "return #iw.digits ''", "0");
+    primitives_give(&script, "return iw.digits(iw.octets '0009Af7aFF')", "0009af7aff");
+    primitives_give(&script, "return iw.octets ' 61 6\\n2\\t\\v\\f\\r'", "ab");
+    primitives_give(&script, "return #iw.octets(('00'):rep(70000))", "70000");
+    primitives_give(&script, "return #iw.octets ''", "0");
+    static const char *const none[] = {
+        "6",    "616",   "6g",         "g6",  "/0", "0:",      "@1",      "1G",     "`1",
+        "0x61", "61\\0", "\\xe1\\xe1", "61,", "-6", "\\x0e61", "\\x0861", "\\x1061"};
+    for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+        char code[64];
+        snprintf(code, sizeof(code), "return iw.octets '%s'", none[i]);
+        primitives_give(&script, code, "nil");
+    }
     primitives_give(&script, "return iw.mulpdu(1460)", "1454");
     primitives_give(&script, "return iw.mulpdu(1460, true)", "1442");
     primitives_give(&script, "return iw.term_name(2, 0, 2)", "MPA CRC mismatch");
@@ -423,6 +442,7 @@ static void ends_have_a_kind_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(octets_have_digits),
         cmocka_unit_test(every_field_has_its_place),
         cmocka_unit_test(every_field_has_its_bound),
         cmocka_unit_test(a_whole_64_bits_are_taken),
