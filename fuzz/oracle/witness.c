@@ -16,6 +16,7 @@ static bool excepted(const struct iw_witness *w, enum iw_side side, enum iw_chec
         return true;
     case IW_CHECK_RDMAP_IRD: /* it is the endpoint's own if its frame states none */
         return !w->ird_stated[1 - side];
+    case IW_CHECK_MPA_RTR_FIRST:
     case IW_CHECK_RDMAP_READ_LENGTH:
     case IW_CHECK_RDMAP_TERMINATE_VALID:
     case IW_CHECK_RDMAP_IMMEDIATE_LENGTH:

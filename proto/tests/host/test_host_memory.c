@@ -15,11 +15,13 @@ static long left = -1; /* allocations until the one that fails; negative: none d
 static unsigned long made, live;
 
 void *__real_malloc(size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
 char *__real_strdup(const char *text);
 void __real_free(void *memory);
 void *__wrap_malloc(size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 char *__wrap_strdup(const char *text);
@@ -44,6 +46,11 @@ static void *counted(void *memory)
 void *__wrap_malloc(size_t size)
 {
     return fails() ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return fails() ? NULL : counted(__real_aligned_alloc(alignment, size));
 }
 
 void *__wrap_calloc(size_t count, size_t size)
