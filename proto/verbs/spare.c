@@ -62,7 +62,6 @@ void iw_verbs_spare_give(struct iw_verbs_qp *qp, struct iw_endpoint *ep)
     if (iw_endpoint_post_recv(ep, ID + at, &octets, 1) != IW_OK)
         return;
     s->used++;
-    hold(qp, true);
 }
 
 bool iw_verbs_spare_take(struct iw_verbs_qp *qp, const struct iw_completion *done)
@@ -70,10 +69,12 @@ bool iw_verbs_spare_take(struct iw_verbs_qp *qp, const struct iw_completion *don
     struct iw_verbs_spares *s = qp->spares;
     if (s == NULL || done->opcode != IW_WORK_RECV || done->id < ID)
         return false;
-    if (done->status == IW_STATUS_OK)
-        s->all[(s->first + s->done++) % SPARES].message = *done;
-    else
+    if (done->status != IW_STATUS_OK) {
         s->used = s->done; /* the connection is over: those after it are flushed as well */
+        return true;
+    }
+    s->all[(s->first + s->done++) % SPARES].message = *done;
+    hold(qp, true); /* not before: the rest of a message may be still to come */
     return true;
 }
 
@@ -102,9 +103,7 @@ static void pass(struct iw_verbs_qp *qp, const uint8_t *octets, struct iw_comple
 bool iw_verbs_spares_settle(struct iw_verbs_qp *qp)
 {
     struct iw_verbs_spares *s = qp->spares;
-    if (s == NULL)
-        return true;
-    if (s->used == 0)
+    if (s == NULL || s->used == 0)
         return true;
     while (s->done > 0 && qp->recvs.given != qp->recvs.tail) {
         const unsigned at = s->first;
@@ -113,7 +112,7 @@ bool iw_verbs_spares_settle(struct iw_verbs_qp *qp)
         s->done--;
         pass(qp, s->all[at].octets, &s->all[at].message);
     }
-    if (s->used == 0)
+    if (s->done == 0)
         hold(qp, false);
     return s->used == 0;
 }

@@ -3,14 +3,17 @@
 #include "verbs_world.h"
 
 #include <dlfcn.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-enum { LOOKS = 20000, SIZE = 8 };
+enum { LOOKS = 20000, SIZE = 8, FRAME = 20, FPDU = 28 };
 
 static int ask_for_spares(void **state)
 {
     void *found = dlvsym(RTLD_DEFAULT, "iwarp_receives_spare", "IWARP_1.0");
     void (*receives_spare)(void);
     (void)state;
+    setenv("IWARP_VERBS", "revision=1,crc=off", 1);
     memcpy(&receives_spare, &found, sizeof(found));
     if (found == NULL)
         return -1;
@@ -94,6 +97,64 @@ static void a_receive_is_too_small(void **state)
     assert_int_equal(((uint8_t *)&w->a.memory[1])[2], UINT8_MAX);
 }
 
+/* Has `a` connect to a socket. Returns its other end, after the start-up. */
+static int connect_to_socket(struct world *w)
+{
+    static const uint8_t reply[FRAME] = "MPA ID Rep Frame\0\1\0"; /* RFC 5044 §7.1 */
+    struct sockaddr_in at = loopback(0);
+    socklen_t length = sizeof(at);
+    uint8_t asked[FRAME];
+    struct rdma_conn_param none = {0};
+    const int listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
+    w->channel = rdma_create_event_channel();
+    assert_int_equal(rdma_create_id(w->channel, &w->a.id, NULL, RDMA_PS_TCP), 0);
+    assert_int_equal(rdma_resolve_addr(w->a.id, NULL, (struct sockaddr *)&at, 2000), 0);
+    expect_event(w, RDMA_CM_EVENT_ADDR_RESOLVED);
+    assert_int_equal(rdma_resolve_route(w->a.id, 2000), 0);
+    expect_event(w, RDMA_CM_EVENT_ROUTE_RESOLVED);
+    make_side(w, &w->a);
+    assert_int_equal(rdma_connect(w->a.id, &none), 0);
+    const int fd = accept(listener, NULL, NULL);
+    close(listener);
+    assert_int_equal(recv(fd, asked, sizeof(asked), MSG_WAITALL), sizeof(asked));
+    assert_int_equal(send(fd, reply, sizeof(reply), 0), sizeof(reply));
+    expect_event(w, RDMA_CM_EVENT_ESTABLISHED);
+    /* Before the initiator's first FPDU the other end must not send (RFC 5044 §7.1.2). */
+    struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED};
+    assert_int_equal(post(&w->a, &wr), 0);
+    assert_int_equal(recv(fd, asked, 20, MSG_WAITALL), 20); /* or closing were a reset */
+    return fd;
+}
+
+/* A message in two segments is taken whole, and what is after it is not. */
+static void one_comes_in_two_segments(void **state)
+{
+    static const uint8_t segments[2][FPDU] = {
+        {0, 22, 0x01, 0x43, [15] = 1, [20] = 1, 2, 3, 4},
+        {0, 22, 0x41, 0x43, [15] = 1, [19] = 4, 5, 6, 7, 8},
+    };
+    static const uint8_t whole[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    struct world w = {0};
+    (void)state;
+    const int fd = connect_to_socket(&w);
+    expect_status(&w.a, 0, IBV_WC_SUCCESS);
+    assert_int_equal(send(fd, segments[0], FPDU, 0), FPDU);
+    look_in_vain(&w);
+    assert_int_equal(send(fd, segments[1], FPDU, 0), FPDU);
+    look_in_vain(&w);
+    close(fd);
+    look_in_vain(&w);
+    post_recv(&w.a, 3, 0, SIZE);
+    expect_status(&w.a, 3, IBV_WC_SUCCESS);
+    assert_memory_equal(w.a.memory, whole, sizeof(whole));
+    expect_event(&w, RDMA_CM_EVENT_DISCONNECTED);
+    drop_side(&w.a);
+    rdma_destroy_event_channel(w.channel);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -102,6 +163,7 @@ int main(void)
         TEST(they_come_in_order),
         TEST(the_end_waits_for_them),
         TEST(a_receive_is_too_small),
+        cmocka_unit_test(one_comes_in_two_segments),
     };
     return cmocka_run_group_tests(tests, ask_for_spares, NULL);
 }
