@@ -9,20 +9,13 @@ usage: bench_kernel.py FOLDER-OF-PROGRAMS WORK [ROUNDS]
 In the folder WORK a kernel is built that has both drivers, and siw's use of CRCs as a parameter (some minutes and 1 GB; it is used again
 until WORK/linux is removed). The rounds are kept there, too: with the same kernel, a run adds ROUNDS (5) more and prints all of them.
 """
-import hashlib
-import json
 import os
-import shutil
-import signal
 import statistics
-import subprocess
 import sys
-import tempfile
 
+import bench_inside
 from bench_common import perf_rows
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SIW = os.path.join(HERE, "siw")
 # Octets of a message, and how many of them take some seconds for at most.
 SIZES = {
     "write-bw": {4096: 8000, 65536: 2000, 1048576: 200},
@@ -33,14 +26,13 @@ PERFTEST = {"write-bw": "ib_write_bw", "read-bw": "ib_read_bw", "send-lat": "ib_
 # Octets of a message in an FPDU, what each FPDU adds, and a Read Request's FPDU.
 SEGMENT, EACH, REQUEST = {"write-bw": 1440, "read-bw": 1440, "send-lat": 1436}, {"write-bw": 20, "read-bw": 20, "send-lat": 24}, 52
 DEVICES = {"ours": "iw0", "siw": "siw0"}
-TRIES = 3  # of perftest, which crashes or stands still at times
 
 
 def tcp(bin_folder):
     """One round of plain TCP: {(test, size, "tcp"): GB/s or us}."""
     found = {}
     for test, sizes in SIZES.items():
-        for row in perf_rows([SIW, "exec", os.path.join(bin_folder, "iwarp-perf")], "--baseline", "tcp", "--crc", "off", "--test", test,
+        for row in perf_rows([bench_inside.SIW, "exec", os.path.join(bin_folder, "iwarp-perf")], "--baseline", "tcp", "--crc", "off", "--test", test,
                              "--rounds", 1, "--slice", 100, "--size", ",".join(map(str, sizes))):
             if row["lane"]["transport"] == "tcp":
                 what = row["gigabytes_per_second"] if test != "send-lat" else row["microseconds"]
@@ -51,16 +43,8 @@ def tcp(bin_folder):
 def perftest(test, size, crc, device):
     """GB/s of payload or us, from the octets that TCP carries."""
     whole = size + EACH[test] * -(-size // SEGMENT[test]) + (REQUEST if test == "read-bw" else 0)
-    words = ["/usr/bin/python3", "-IS", os.path.join(HERE, "siw.d/rate.py"), PERFTEST[test], str(size), str(SIZES[test][size]),
-             "Y" if crc == "on" else "N", device]
-    for left in reversed(range(TRIES)):
-        ran = subprocess.run([SIW, "exec", *words], check=False, capture_output=True, text=True)
-        if ran.returncode == 0:
-            rate = float(ran.stdout)
-            return whole / rate * 1e6 if test == "send-lat" else rate * 1e-9 * size / whole
-        print("bench_kernel.py: %s: status %d: %s%s" % (" ".join(words), ran.returncode, ran.stderr.strip(), "; once more" if left else ""),
-              file=sys.stderr)
-    sys.exit(1)
+    rate = float(bench_inside.perftest(PERFTEST[test], size, SIZES[test][size], crc, device))
+    return whole / rate * 1e6 if test == "send-lat" else rate * 1e-9 * size / whole
 
 
 def one_round(bin_folder):
@@ -90,37 +74,11 @@ def report(rounds):
     return 1 if worse else 0
 
 
-def kept(path):
-    """The rounds in the file, of which each line is one."""
-    with open(path, encoding="utf-8") as file:
-        return [{tuple(key): value for key, value in json.loads(line)} for line in file]
-
-
-def measure(bin_folder, work, rounds):
-    with open(os.path.join(work, "linux"), "rb") as file:
-        path = os.path.join(work, "rounds-%s.jsonl" % hashlib.sha256(file.read()).hexdigest()[:12])
-    with open(path, "a", encoding="utf-8") as file:
-        for _ in range(rounds):
-            print(json.dumps(list(one_round(bin_folder).items())), file=file, flush=True)
-    return report(kept(path))
-
-
 def main(bin_folder, work, rounds=5):
-    work = os.path.abspath(work)
-    missing = [name for name in (*PERFTEST.values(), os.path.join(bin_folder, "iwarp-perf")) if not shutil.which(name)]
-    if missing:
-        sys.exit("bench_kernel.py: there is no %s (tools/dev setup record installs perftest)" % ", no ".join(missing))
+    work, bin_folder = os.path.abspath(work), os.path.abspath(bin_folder)
     os.environ["IW_SIW_DRIVER"] = "iwarp"
-    subprocess.run([os.path.join(HERE, "siw.d/settings-kernel.sh"), work], check=True)
-    # However it ends, the kernel must not stay.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ.update(TMPDIR=folder, IW_SIW_KERNEL=os.path.join(work, "linux"))
-        try:
-            subprocess.run([SIW, "up"], check=True, stdout=subprocess.DEVNULL)
-            return measure(os.path.abspath(bin_folder), work, rounds)
-        finally:
-            subprocess.run([SIW, "down"], check=False)
+    with bench_inside.kernel(work, [*PERFTEST.values(), os.path.join(bin_folder, "iwarp-perf")]):
+        return report(bench_inside.more_rounds(work, os.path.join(work, "linux"), rounds, lambda: one_round(bin_folder)))
 
 
 if __name__ == "__main__":

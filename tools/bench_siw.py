@@ -10,27 +10,19 @@ usage: bench_siw.py FOLDER-OF-PROGRAMS WORK [ROUNDS]
 In the folder WORK a kernel is built in which siw's use of CRCs is a parameter (some minutes and 1 GB; it is used again).
 The rounds are kept there, too: with the same iwarp-perf, a run adds ROUNDS (9) more and prints all of them.
 """
-import hashlib
-import json
 import os
-import shutil
-import signal
 import statistics
-import subprocess
 import sys
-import tempfile
 
+import bench_inside
 from bench_common import perf_rows
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SIW = os.path.join(HERE, "siw")
 # Octets of a message, and how many of them siw takes some seconds for at most.
 SIZES = {"write-bw": {64: 8000, 4096: 8000, 65536: 3000, 1048576: 200}, "send-lat": {4: 3000, 4096: 2000, 65536: 500}}
 PERFTEST = {"write-bw": "ib_write_bw", "send-lat": "ib_send_lat"}
 BAR = 4096
 # Octets of a Write in an FPDU, and what the FPDU adds; the same of a Send.
 SEGMENT, EACH = {"write-bw": 1440, "send-lat": 1436}, {"write-bw": 20, "send-lat": 24}
-TRIES = 3  # of perftest, which crashes or stands still at times
 CALLS = 64  # system calls are counted up to this size
 
 
@@ -38,7 +30,7 @@ def ours(bin_folder):
     """One round of iwarp-perf: {(test, size, lane): GB/s or us, and with "calls" system calls}."""
     found = {}
     for test, sizes in SIZES.items():
-        for row in perf_rows([SIW, "exec", os.path.join(bin_folder, "iwarp-perf")], "--baseline", "tcp", "--crc", "both", "--test", test,
+        for row in perf_rows([bench_inside.SIW, "exec", os.path.join(bin_folder, "iwarp-perf")], "--baseline", "tcp", "--crc", "both", "--test", test,
                              "--rounds", 1, "--slice", 100, "--size", ",".join(map(str, sizes))):
             lane = "tcp" if row["lane"]["transport"] == "tcp" else "ours on" if row["lane"]["crc"] else "ours off"
             what = row["gigabytes_per_second"] if test == "write-bw" else row["microseconds"]
@@ -48,28 +40,16 @@ def ours(bin_folder):
     return found
 
 
-def perftest(test, size, count, crc, *how):
-    words = ["/usr/bin/python3", "-IS", os.path.join(HERE, "siw.d/rate.py"), PERFTEST[test], str(size), str(count),
-             "Y" if crc == "on" else "N", *how]
-    for left in reversed(range(TRIES)):
-        ran = subprocess.run([SIW, "exec", *words], check=False, capture_output=True, text=True)
-        if ran.returncode == 0:
-            return ran.stdout
-        print("bench_siw.py: %s: status %d: %s%s" % (" ".join(words), ran.returncode, ran.stderr.strip(), "; once more" if left else ""),
-              file=sys.stderr)
-    sys.exit(1)
-
-
 def siw(test, size, crc):
     """GB/s of payload or us, from the octets that TCP carries."""
     whole = size + EACH[test] * -(-size // SEGMENT[test])
-    rate = float(perftest(test, size, SIZES[test][size], crc))
+    rate = float(bench_inside.perftest(PERFTEST[test], size, SIZES[test][size], crc))
     return rate * 1e-9 * size / whole if test == "write-bw" else whole / rate * 1e6
 
 
 def siw_calls(test, size):
     counts = (500, 1500)
-    seen = [[int(n) for n in perftest(test, size, count, "off", "calls").split()] for count in counts]
+    seen = [[int(n) for n in bench_inside.perftest(PERFTEST[test], size, count, "off", "calls").split()] for count in counts]
     ways = 2 if test == "send-lat" else 1  # messages of a count: each has an answer
     return [(b - a) / (counts[1] - counts[0]) / ways for a, b in zip(*seen)]
 
@@ -108,36 +88,11 @@ def report(rounds):
     return 1 if missed else 0
 
 
-def kept(path):
-    """The rounds in the file, of which each line is one."""
-    with open(path, encoding="utf-8") as file:
-        return [{tuple(key): value for key, value in json.loads(line)} for line in file]
-
-
-def measure(bin_folder, work, rounds):
-    with open(os.path.join(bin_folder, "iwarp-perf"), "rb") as file:
-        path = os.path.join(work, "rounds-%s.jsonl" % hashlib.sha256(file.read()).hexdigest()[:12])
-    with open(path, "a", encoding="utf-8") as file:
-        for _ in range(rounds):
-            print(json.dumps(list(one_round(bin_folder).items())), file=file, flush=True)
-    return report(kept(path))
-
-
 def main(bin_folder, work, rounds=9):
-    work = os.path.abspath(work)
-    missing = [name for name in (*PERFTEST.values(), "strace", os.path.join(bin_folder, "iwarp-perf")) if not shutil.which(name)]
-    if missing:
-        sys.exit("bench_siw.py: there is no %s (tools/dev setup record installs perftest and strace)" % ", no ".join(missing))
-    subprocess.run([os.path.join(HERE, "siw.d/settings-kernel.sh"), work], check=True)
-    # However it ends, the kernel must not stay.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ.update(TMPDIR=folder, IW_SIW_KERNEL=os.path.join(work, "linux"))
-        try:
-            subprocess.run([SIW, "up"], check=True, stdout=subprocess.DEVNULL)
-            return measure(os.path.abspath(bin_folder), work, rounds)
-        finally:
-            subprocess.run([SIW, "down"], check=False)
+    work, bin_folder = os.path.abspath(work), os.path.abspath(bin_folder)
+    perf = os.path.join(bin_folder, "iwarp-perf")
+    with bench_inside.kernel(work, [*PERFTEST.values(), "strace", perf]):
+        return report(bench_inside.more_rounds(work, perf, rounds, lambda: one_round(bin_folder)))
 
 
 if __name__ == "__main__":
