@@ -25,8 +25,8 @@ static bool excepted(const struct iw_witness *w, enum iw_side side, enum iw_chec
     case IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER:
     case IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID:
     case IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH:
-        /* An endpoint requires these messages in one segment (OP-67), an observer judges them when
-         * they are whole. */
+        /* An endpoint requires these messages, and an RTR, in one segment (OP-67), an observer
+         * judges them when they are whole. */
         return w->unfinished[side];
     default:
         return false;

@@ -89,6 +89,7 @@ static void test_the_endpoint_alone(void **state)
     static const enum iw_check always[] = {IW_CHECK_MPA_REV};
     static const enum iw_check unfinished[] = {
         IW_CHECK_MPA_REV,
+        IW_CHECK_MPA_RTR_FIRST,
         IW_CHECK_RDMAP_READ_LENGTH,
         IW_CHECK_RDMAP_TERMINATE_VALID,
         IW_CHECK_RDMAP_IMMEDIATE_LENGTH,
