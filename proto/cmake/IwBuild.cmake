@@ -68,6 +68,8 @@ target_compile_definitions(iw_testing INTERFACE
   ${IW_HOSTED_DEFINITIONS}
   "IW_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"" "IW_BINARY_DIR=\"${PROJECT_BINARY_DIR}\"")
 target_link_libraries(iw_testing INTERFACE PkgConfig::CMOCKA iw_warnings)
+# Half of what a build compiles is tests, and a test runs once: optimising one costs more than it saves.
+target_compile_options(iw_testing INTERFACE -O0)
 
 # iw_test_support(NAME source... [LIBS library...] [INCLUDES folder...]): compiles once what several test programs share; link
 # NAME to them.
