@@ -5,6 +5,7 @@
 #include "oracle/memory_file.h"
 #include "script/script_case.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void run(const uint8_t *octets, size_t length)
@@ -18,6 +19,7 @@ static void run(const uint8_t *octets, size_t length)
     size_t count = 0;
     char error[1024] = "";
 
+    (void)setenv("IW_SCRIPT_HEAP", "malloc", 1); /* whose blocks sanitizers watch */
     iw_fuzz_file_set(0, octets, length);
     if (iw_case_load(iw_fuzz_file(0), &options, &cases, &count, error, sizeof(error)) != 0) {
         IW_FUZZ_CHECK(error[0] != '\0' && strchr(error, '\n') == NULL,

@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 /* Takes the stretch, empty, for a state. `kind` (small) moves the state's place, from which Lua
- * draws the order of a table's keys. Returns false if it is taken or cannot be had; so it is with
- * sanitizers, which watch malloc's blocks only. */
+ * draws the order of a table's keys. Returns false if it is taken or cannot be had, or if the
+ * environment has IW_SCRIPT_HEAP=malloc: sanitizers watch malloc's blocks only. */
 bool iw_script_stretch_take(unsigned kind);
 /* Gives it back, with every block in it and what was too large for it. */
 void iw_script_stretch_give(void);
