@@ -6,7 +6,7 @@
 
 #include "host/text.h"
 
-static void free_deviation(struct iw_deviation *d)
+void iw_deviation_free(struct iw_deviation *d)
 {
     free(d->how);
     free(d->fault);
@@ -16,6 +16,18 @@ static void free_deviation(struct iw_deviation *d)
     free(d->actual);
 }
 
+struct iw_deviation iw_deviation_copy(const struct iw_deviation *d)
+{
+    struct iw_deviation copy = *d;
+    copy.how = iw_text_copy(d->how);
+    copy.fault = iw_text_copy(d->fault);
+    copy.came = iw_text_copy(d->came);
+    copy.text = iw_text_copy(d->text);
+    copy.expected = iw_text_copy(d->expected);
+    copy.actual = iw_text_copy(d->actual);
+    return copy;
+}
+
 void iw_result_drop_breaches(struct iw_result *r)
 {
     size_t kept = 0;
@@ -23,7 +35,7 @@ void iw_result_drop_breaches(struct iw_result *r)
         if (r->deviations[i].rule == NULL)
             r->deviations[kept++] = r->deviations[i];
         else
-            free_deviation(&r->deviations[i]);
+            iw_deviation_free(&r->deviations[i]);
     }
     r->n_deviations = kept;
 }
@@ -37,7 +49,7 @@ void iw_result_add_deviation(struct iw_result *r, const struct iw_deviation *dev
 void iw_result_free(struct iw_result *r)
 {
     for (size_t i = 0; i < r->n_deviations; i++)
-        free_deviation(&r->deviations[i]);
+        iw_deviation_free(&r->deviations[i]);
     free(r->deviations);
     free(r->id);
     free(r->reason);

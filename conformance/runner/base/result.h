@@ -36,6 +36,8 @@ struct iw_result {
     enum iw_mpa_role role;
     const struct iw_rule *rule; /* the rule that was broken; NULL under PASS, SKIP ... */
     double seconds;
+    double waited;  /* seconds that the case waited for the target in all, and for the slowest */
+    double slowest; /* of its answers; known to the pool alone */
     bool heard;     /* the peer sent an octet or ended a connection */
     char *reason;   /* one line: why this verdict */
     char *expected; /* one-line syntax; members of a set separated by " or " */
@@ -54,6 +56,9 @@ struct iw_result {
     uint64_t frames; /* of the capture */
 };
 
+/* Returns a copy, whose strings iw_deviation_free() frees. */
+struct iw_deviation iw_deviation_copy(const struct iw_deviation *d);
+void iw_deviation_free(struct iw_deviation *d);
 void iw_result_free(struct iw_result *result);
 /* Frees the deviations from rules, and keeps those that have none. */
 void iw_result_drop_breaches(struct iw_result *result);

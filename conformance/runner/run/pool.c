@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "haste.h"
 #include "host/text.h"
 #include "iwarp/capture.h"
 #include "iwarp/transport.h"
@@ -37,6 +38,7 @@ struct worker {
     bool closing; /* it is to end */
     struct iw_job job;
     struct iw_pool_clock clock;
+    double patience; /* with which its case is played; 0: the whole */
     char *answer;
     size_t length;
 };
@@ -130,7 +132,7 @@ static void finish_with(struct worker *w, enum iw_verdict verdict, char *reason)
 static void send_job(struct worker *w)
 {
     const struct iw_pool *pool = w->parent->pool;
-    struct iw_order order = {.c = w->job.c, .round = w->job.round};
+    struct iw_order order = {.c = w->job.c, .round = w->job.round, .patience = w->patience};
     snprintf(order.option, sizeof(order.option), "%s", w->job.option != NULL ? w->job.option : "");
     give_time(w, iw_pool_case_seconds(pool, w->job.c));
     /* One order at a time always fits into the socket's buffer; a dead worker is seen when its
@@ -171,8 +173,10 @@ static int feed(struct worker *w)
             finish_with(w, IW_VERDICT_INCONCLUSIVE, why);
         else if (w->pid == 0 && start_worker(w))
             return -1;
-        else
+        else {
+            w->patience = pool->haste != NULL ? iw_haste_patience(pool->haste, pool->options) : 0;
             send_job(w);
+        }
     }
     return 0;
 }
@@ -203,6 +207,29 @@ static void take_charge(struct iw_pool *pool, const json_t *charge)
         pool->charge(pool->context, id, &result);
 }
 
+static double number_of(const json_t *object, const char *name)
+{
+    return json_number_value(json_object_get(object, name));
+}
+
+/* A case that was too hasty is played again. */
+static void take_result(struct worker *w, const json_t *object)
+{
+    struct iw_pool *pool = w->parent->pool;
+    struct iw_result result;
+    if (!w->busy || !iw_result_from_json(json_object_get(object, "result"), &result))
+        return;
+    result.waited = number_of(object, "waited");
+    result.slowest = number_of(object, "slowest");
+    if (pool->haste == NULL || iw_haste_stands(pool->haste, pool->options, w->patience, &result)) {
+        finish(w, &result);
+        return;
+    }
+    iw_result_free(&result);
+    w->patience = 0;
+    send_job(w);
+}
+
 static void take_line(struct worker *w, const char *line)
 {
     struct iw_pool *pool = w->parent->pool;
@@ -210,7 +237,6 @@ static void take_line(struct worker *w, const char *line)
     const char *trouble = json_string_value(json_object_get(object, "trouble"));
     const json_t *group = json_object_get(object, "group");
     const json_t *more = json_object_get(object, "more");
-    struct iw_result result;
     if (more != NULL)
         give_time(w, json_number_value(more));
     if (pool->charge != NULL)
@@ -221,8 +247,7 @@ static void take_line(struct worker *w, const char *line)
         pool->trouble(pool->context, trouble);
     if (json_object_get(object, "reached") != NULL)
         take_reached(pool, object);
-    if (w->busy && iw_result_from_json(json_object_get(object, "result"), &result))
-        finish(w, &result);
+    take_result(w, object);
     json_decref(object);
 }
 

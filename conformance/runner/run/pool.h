@@ -10,6 +10,7 @@
 
 #include "script/script_run.h"
 
+struct iw_haste;
 struct iw_live;
 
 /* One case to be played. */
@@ -28,11 +29,12 @@ struct iw_pool {
     const struct iw_target_spec *target;
     const struct iw_run_options *options;
     unsigned workers;
-    const char *log_dir;  /* for what targets print; NULL: nowhere */
-    double grace;         /* seconds above a case's own deadline before its worker is killed;
-                             0: 10, both scaled */
-    iw_play_fn *play;     /* iw_script_run_case */
-    struct iw_live *live; /* pumped meanwhile; NULL: none */
+    const char *log_dir;    /* for what targets print; NULL: nowhere */
+    double grace;           /* seconds above a case's own deadline before its worker is killed;
+                               0: 10, both scaled */
+    iw_play_fn *play;       /* iw_script_run_case */
+    struct iw_live *live;   /* pumped meanwhile; NULL: none */
+    struct iw_haste *haste; /* of a target that leaves out answers; NULL: each is waited for */
     void *context;
     /* The next job for a worker (0 .. workers - 1); false: there is none for it, now or later. */
     bool (*next)(void *context, unsigned worker, struct iw_job *job);
@@ -86,11 +88,13 @@ int iw_pool_run_before(struct iw_pool *pool, struct iw_pool *first, char *error,
 
 /* worker.c: the child's side. Takes orders from `fd` and answers with JSON lines: {"group":PID},
  * {"trouble":TEXT}, {"reached":BOOL,"version":TEXT,"device":{...},"why":TEXT}, {"more":SECONDS} for
- * who plays cases again, {"charge":{"id":TEXT,"result":{...}}}, {"result":{...}}. Returns when the
+ * who plays cases again, {"charge":{"id":TEXT,"result":{...}}}, {"result":{...},"waited":SECONDS,
+ * "slowest":SECONDS}. Returns when the
  * parent closes its end. */
 struct iw_order {
     const struct iw_case *c; /* parent and child share the suite, which was there before the fork */
     unsigned round;
+    double patience; /* of a hasty case; 0: the options' */
     char option[256];
 };
 void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd);

@@ -26,13 +26,18 @@ static double timers_of(const struct iw_pool *pool)
     return 2 * IW_CASE_TIMERS * timer * (scale > 1 ? scale : 1);
 }
 
+double iw_pool_patience(const struct iw_run_options *options)
+{
+    return options->patience > 0 ? options->patience : PATIENCE;
+}
+
 double iw_pool_case_seconds(const struct iw_pool *pool, const struct iw_case *c)
 {
     const struct iw_run_options *options = pool->options;
     double limit = c->deadline > 0         ? c->deadline
                    : options->deadline > 0 ? options->deadline
                                            : CASE_SECONDS;
-    double patience = options->patience > 0 ? options->patience : PATIENCE;
+    double patience = iw_pool_patience(options);
     double scale = scale_of(pool);
     double timers = timers_of(pool);
     /* The time that the peer takes to connect is not the case's. */

@@ -7,6 +7,9 @@
 
 #include "pool.h"
 
+/* Returns the seconds that an expectation waits, unscaled. */
+double iw_pool_patience(const struct iw_run_options *options);
+
 enum { IW_POOL_SECOND = 1000000000 };
 
 /* Returns the seconds until a worker that plays the case is asked whether it still works: what the

@@ -178,6 +178,8 @@ void iw_worker_play_once(struct iw_worker *w, const struct iw_order *order, bool
         return;
     }
     options.round = order->round;
+    if (order->patience > 0)
+        options.patience = order->patience;
     iw_target_of(w->target)->refused = false;
     m->alone = w->past.count == 0;
     m->settled = w->settled;
@@ -237,7 +239,8 @@ void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
     while (recv(fd, &order, sizeof(order), MSG_WAITALL) == (ssize_t)sizeof(order)) {
         struct iw_result result;
         play(&w, &order, &result);
-        iw_worker_say(&w, iw_got(json_pack("{s:o}", "result", iw_result_to_json(&result))));
+        iw_worker_say(&w, iw_got(json_pack("{s:o, s:f, s:f}", "result", iw_result_to_json(&result),
+                                           "waited", result.waited, "slowest", result.slowest)));
         iw_result_free(&result);
         iw_worker_say_charges(&w);
     }

@@ -143,8 +143,11 @@ void iw_script_resume(struct iw_script *s)
 
 static void end_waiting(struct iw_script *s)
 {
-    if (s->waiting)
-        s->waited += iw_transport_now() - s->waiting;
+    if (s->waiting) {
+        uint64_t took = iw_transport_now() - s->waiting;
+        s->waited += took;
+        s->waits += took;
+    }
     s->waiting = 0;
 }
 
@@ -154,6 +157,19 @@ void iw_script_waits(lua_State *L)
 
     end_waiting(s);
     s->waiting = iw_transport_now();
+}
+
+void iw_script_answered(struct iw_script *s)
+{
+    uint64_t took = s->waiting ? iw_transport_now() - s->waiting : 0;
+    if (took > s->slowest)
+        s->slowest = took;
+}
+
+double iw_script_waits_of(struct iw_script *s)
+{
+    end_waiting(s);
+    return (double)s->waits / SECOND;
 }
 
 uint64_t iw_script_until(lua_State *L, int argument, double standard_seconds)

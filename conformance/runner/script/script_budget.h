@@ -20,6 +20,10 @@ double iw_script_timer(const struct iw_script *s);
 /* What the C function does until the script's next line is up to the target, as it is behind
  * iw_script_until. */
 void iw_script_waits(lua_State *L);
+/* The wait that began with iw_script_until has brought an answer. */
+void iw_script_answered(struct iw_script *s);
+/* Returns the seconds of all waits for the target up to now. */
+double iw_script_waits_of(struct iw_script *s);
 /* Gives the script its time from now, to be read in: the run's deadline, or more if everything is
  * slow. Less patience with a peer makes nothing faster here. */
 void iw_script_allow_reading(struct iw_script *s);

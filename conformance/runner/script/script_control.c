@@ -192,6 +192,7 @@ static int l_event(lua_State *L)
             return 0;
         }
     }
+    iw_script_answered(s);
     return push_kept(L, kept);
 }
 

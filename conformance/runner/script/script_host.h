@@ -38,6 +38,8 @@ struct iw_script {
     uint64_t given;              /* so many ns from then */
     uint64_t waiting;            /* since when the script waits for the target; 0: it does not */
     uint64_t waited;             /* ns that it did so before */
+    uint64_t waits;              /* ns of all waits of the case, */
+    uint64_t slowest;            /* and of the longest that brought an answer */
     uint64_t left;               /* ns that it has once it is resumed; 0: it is not paused */
     size_t taken;                /* octets of memory that went into what the target said */
     bool taking;                 /* something of it is being made */

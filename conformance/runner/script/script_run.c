@@ -203,6 +203,8 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
         iw_script_allow_playing(&s, c->deadline);
         play(&s, out);
     }
+    out->waited = iw_script_waits_of(&s);
+    out->slowest = (double)s.slowest / 1e9;
     iw_script_close(&s);
     if (out->verdict != IW_VERDICT_PASS && out->where == NULL)
         out->where = iw_text_format("%s:%d", c->file, c->line);

@@ -124,6 +124,7 @@ static int l_accept(lua_State *L)
 
     if (c == NULL)
         return waited(L);
+    iw_script_answered(iw_script_of(L));
     push(L, c, CONN);
     return 1;
 }
@@ -377,6 +378,7 @@ static int c_streamed(lua_State *L)
     const uint8_t *octets = iw_conn_streamed(c, (size_t)length, deadline_of(L, 3));
     if (octets == NULL)
         return waited(L);
+    iw_script_answered(iw_script_of(L));
     lua_pushlstring(L, (const char *)octets, (size_t)length);
     iw_conn_streamed_drop(c, (size_t)length);
     return 1;
@@ -390,6 +392,7 @@ static int c_next(lua_State *L)
 
     if (item == NULL)
         return waited(L);
+    iw_script_answered(iw_script_of(L));
     iw_script_taking(L);
     iw_script_push_item(L, item);
     iw_script_taken(L);

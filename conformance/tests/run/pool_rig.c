@@ -107,6 +107,12 @@ int pool_play(const struct iw_case *c, struct iw_target *target,
         out->verdict = *c->id == 'f' ? IW_VERDICT_FAIL : IW_VERDICT_INCONCLUSIVE;
     if (strcmp(c->id, "trace") == 0)
         fputs("traced\n", options->trace);
+    if (strcmp(c->id, "vain") == 0 || strcmp(c->id, "vain-pass") == 0) {
+        out->waited = options->patience;
+        out->observed = iw_text_format("%g", options->patience);
+        if (strcmp(c->id, "vain") == 0)
+            out->verdict = IW_VERDICT_INCONCLUSIVE;
+    }
     if (strcmp(c->id, "round") == 0)
         out->observed = iw_text_format("%u", options->round);
     if (strcmp(c->id, "process") == 0)
@@ -194,6 +200,7 @@ void pool_run_against(const char *spec, unsigned workers)
                                 .workers = workers,
                                 .log_dir = rig.folder.path,
                                 .grace = rig.pool.grace,
+                                .haste = rig.pool.haste,
                                 .patience = rig.pool.patience,
                                 .no_mpa = rig.pool.no_mpa,
                                 .play = pool_play,

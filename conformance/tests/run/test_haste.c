@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether a case that did not wait for long may say what it says. */
+#include "pool_rig.h"
+
+#include "host/text.h"
+#include "run/haste.h"
+
+static struct iw_haste h;
+static struct iw_run_options options;
+
+static int set_up(void **state)
+{
+    (void)state;
+    h = (struct iw_haste){0};
+    options = (struct iw_run_options){0};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    iw_haste_free(&h);
+    return 0;
+}
+
+static bool is(double got, double wanted)
+{
+    return got > wanted - 1e-6 && got < wanted + 1e-6;
+}
+
+/* Whether a result stands whose case has waited for so many seconds. */
+static bool stands(double patience, enum iw_verdict verdict, const char *reason, double waited)
+{
+    struct iw_result r = {
+        .verdict = verdict, .reason = iw_text_copy(reason), .waited = waited, .slowest = 0.001};
+    bool yes = iw_haste_stands(&h, &options, patience, &r);
+    iw_result_free(&r);
+    return yes;
+}
+
+static bool fails(double patience, const char *rule, const char *how, const char *expected,
+                  double waited)
+{
+    struct iw_result r = {.verdict = IW_VERDICT_FAIL, .waited = waited, .slowest = 0.001};
+    iw_result_add_deviation(&r,
+                            &(struct iw_deviation){.verdict = IW_VERDICT_FAIL,
+                                                   .rule = rule != NULL ? iw_rule_find(rule) : NULL,
+                                                   .how = iw_text_copy(how),
+                                                   .expected = iw_text_copy(expected)});
+    bool yes = iw_haste_stands(&h, &options, patience, &r);
+    iw_result_free(&r);
+    return yes;
+}
+
+static void three_make_haste(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_true(is(iw_haste_patience(&h, &options), 0));
+        assert_true(stands(0, IW_VERDICT_INCONCLUSIVE, "no answer", 3));
+    }
+    assert_true(is(iw_haste_patience(&h, &options), 0.05));
+    assert_true(stands(0.05, IW_VERDICT_INCONCLUSIVE, "no answer", 0.05));
+    assert_false(stands(0.05, IW_VERDICT_INCONCLUSIVE, "no event", 0.05));
+    assert_false(stands(0.05, IW_VERDICT_PASS, NULL, 0.05));
+    assert_false(fails(0.05, "DDP-7.1-01", "missed", "terminate", 0.05));
+}
+
+static void who_has_an_answer_has_made_no_haste(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        stands(0, IW_VERDICT_INCONCLUSIVE, "no answer", 3);
+    assert_true(stands(0.05, IW_VERDICT_PASS, NULL, 0.049));
+    assert_true(stands(0.05, IW_VERDICT_INCONCLUSIVE, "no event", 0.049));
+    assert_true(fails(0.05, "DDP-7.1-01", "missed", "terminate", 0.049));
+}
+
+static void what_came_soon_is_not_in_vain(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 9; i++)
+        stands(0, IW_VERDICT_INCONCLUSIVE, "no answer", 2.9);
+    for (int i = 0; i < 9; i++)
+        stands(0, IW_VERDICT_PASS, NULL, 3);
+    stands(0, IW_VERDICT_INCONCLUSIVE, "no answer", 3);
+    stands(0, IW_VERDICT_INCONCLUSIVE, "no event", 3);
+    stands(0, IW_VERDICT_INCONCLUSIVE, "no answer", 3);
+    assert_true(is(iw_haste_patience(&h, &options), 0));
+}
+
+static void a_finding_is_not_accused_in_haste(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_true(fails(0, "DDP-7.1-01", "missed", "terminate layer 1", 3));
+    assert_true(fails(0.05, "DDP-7.1-01", "missed", "terminate layer 1", 0.05));
+    /* The same answer is missing, to what is about another rule. */
+    assert_true(fails(0.05, "RDMAP-7.1-05", "missed", "terminate layer 1", 0.05));
+    assert_false(fails(0.05, "RDMAP-7.1-05", "missed", "read-response", 0.05));
+    assert_false(fails(0.05, "RDMAP-7.1-05", "unfinished", "terminate layer 1", 0.05));
+    /* A crash is one, however short the wait. */
+    assert_true(fails(0.05, NULL, "crash", NULL, 0.05));
+}
+
+/* Ten times the slowest of 95 % of the answers, unscaled. */
+static void patience_follows_the_answers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        stands(0, IW_VERDICT_INCONCLUSIVE, "no answer", 3);
+    for (int i = 0; i < 97; i++) {
+        struct iw_result r = {.slowest = i < 92 ? 0.0079 : 1};
+        iw_haste_stands(&h, &options, 0, &r);
+    }
+    assert_true(is(iw_haste_patience(&h, &options), 0.08));
+    options.time_scale = 0.5;
+    assert_true(is(iw_haste_patience(&h, &options), 0.16));
+    options.time_scale = 2;
+    assert_true(is(iw_haste_patience(&h, &options), 0.08));
+    options.time_scale = 1;
+    struct iw_result r = {.slowest = 0.5};
+    iw_haste_stands(&h, &options, 0, &r);
+    assert_true(is(iw_haste_patience(&h, &options), 0)); /* above the patience */
+}
+
+static void scaled_waits_are_compared(void **state)
+{
+    (void)state;
+    options.patience = 2;
+    options.time_scale = 0.5;
+    for (int i = 0; i < 3; i++)
+        stands(0, IW_VERDICT_INCONCLUSIVE, "no answer", 1);
+    assert_true(is(iw_haste_patience(&h, &options), 0.1));
+    assert_false(stands(0.1, IW_VERDICT_PASS, NULL, 0.05));
+    assert_true(stands(0.1, IW_VERDICT_PASS, NULL, 0.049));
+}
+
+static void the_pool_plays_again(void **state)
+{
+    const char *const ids[] = {"vain", "vain", "vain", "vain", "pass", "vain-pass", "vain"};
+    const char *const patience[] = {"3", "3", "3", "0.05", NULL, "3", "0.05"};
+    (void)state;
+    set_up(NULL);
+    for (size_t i = 0; i < 7; i++)
+        pool_add(ids[i]);
+    rig.run_options.patience = 3;
+    rig.pool.haste = &h;
+    pool_run_against_command(WAITS, 1);
+    tear_down(NULL);
+    assert_int_equal(rig.n_done, 7);
+    for (size_t i = 0; i < 7; i++) {
+        if (patience[i] == NULL)
+            assert_null(rig.results[i].observed);
+        else
+            assert_string_equal(rig.results[i].observed, patience[i]);
+    }
+}
+
+#define HASTE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HASTE_TEST(three_make_haste),
+        HASTE_TEST(who_has_an_answer_has_made_no_haste),
+        HASTE_TEST(what_came_soon_is_not_in_vain),
+        HASTE_TEST(a_finding_is_not_accused_in_haste),
+        HASTE_TEST(patience_follows_the_answers),
+        HASTE_TEST(scaled_waits_are_compared),
+        POOL_TEST(the_pool_plays_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
