@@ -522,7 +522,10 @@ static void test_junit_names_findings(void **state)
     assert_non_null(strstr(text,
                            "<property name=\"finding\" value=\"FAIL MPA-4.4-11 in 1 case, shown "
                            "by crc-bad: a wrong CRC &amp; more\"/>"));
-    assert_non_null(strstr(text, "type=\"MPA-4.4-11\">"));
+    assert_non_null(
+        strstr(text, "<failure message=\"a wrong CRC &amp; more\" type=\"MPA-4.4-11\">rule: "));
+    assert_non_null(
+        strstr(text, "\nreason: no &quot;Terminate&quot; &amp; &lt;nothing&gt; # else\n"));
     assert_non_null(strstr(text, "\nfinding: 1, MPA-4.4-11: a wrong CRC &amp; more\n"));
     free(text);
 }
