@@ -506,6 +506,11 @@ function Conn:sanity()
   end
 end
 
+local UNASKED = {
+  fin = "the target closed the connection where silence was expected",
+  reset = "the target reset the connection where silence was expected",
+}
+
 -- Where no fence exists: checks that nothing comes for a time scaled by the connection's round trip.
 function Conn:expect_silence(options)
   options = strict.check("conn:expect_silence", options or {}, strict.set("rule"))
@@ -515,7 +520,7 @@ function Conn:expect_silence(options)
   repeat item = self:next(window) until not (item and instruments.of_its_own(self, item))
   if item then
     local closes = instruments.ends(item) and item.op ~= "terminate" and refusal.closes(self, item, not self:state().peer)
-    self.t:fail("the target sent something where silence was expected", {
+    self.t:fail(UNASKED[item.kind] or "the target sent something where silence was expected", {
       rule = options.rule, how = closes and "refused" or "spoke", fault = closes or nil, expected = "nothing", actual = item.text, item = item,
     })
   end

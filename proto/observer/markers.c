@@ -20,35 +20,6 @@ static void owe(struct iw_observed_side *s, enum iw_quirk quirk, uint64_t pos, u
             (struct iw_fault){.check = iw_quirk_check(quirk), .pos = pos, .got = got, .want = want};
 }
 
-bool iw_observer_first_marker(struct iw_observer *o, struct iw_observed_side *s,
-                              const uint8_t *octets, size_t length)
-{
-    struct iw_deframer other = s->deframer;
-    bool markers = other.markers;
-    uint32_t size;
-
-    if (s->segments > 0 || !certain(o, s))
-        return true;
-    if (length < IW_MPA_LENGTH_FIELD)
-        return true; /* nor can the deframer say anything */
-    /* A leading Marker begins with zeros, and no FPDU has a length of 0, unless its CRC says so. */
-    if ((iw_get16(octets) == 0) == markers)
-        return true;
-    if (!markers && length >= 2 * IW_MPA_MARKER &&
-        (!iw_observer_may_begin(octets + IW_MPA_MARKER) ||
-         (other.crc && iw_deframer_probe(&other, s->next, octets, length) == IW_PROBE_GOOD)))
-        return true;
-    other.markers = !markers;
-    enum iw_fpdu_probe verdict =
-        iw_observer_probe_header(o, &other, s->next, octets, length, &size);
-    if (verdict == IW_PROBE_GOOD) {
-        s->deframer.markers = !markers;
-        owe(s, markers ? IW_QUIRK_MARKERS_MISSING : IW_QUIRK_MARKERS_UNASKED, s->next, !markers,
-            markers);
-    }
-    return verdict != IW_PROBE_CUT;
-}
-
 /* ---- Markers at other places ---- */
 
 /* A guess where the Markers of the FPDU at s->next stand. Offsets count from its first octet. */
@@ -239,6 +210,74 @@ static bool follow(struct iw_observed_side *s, const struct places *p, unsigned 
     return true;
 }
 
+/* What the octets of a side's first FPDU say of Markers that are due and do not begin it. */
+enum first {
+    FIRST_NONE,      /* there are none */
+    FIRST_ELSEWHERE, /* they stand at other places, by which framing goes on */
+    FIRST_WAITS      /* more octets are needed */
+};
+
+/* Without CRCs in force the header alone counts: none. `size`: of the FPDU without Markers. */
+static enum first first_due(const struct iw_observer *o, struct iw_observed_side *s,
+                            const uint8_t *octets, size_t length, size_t size)
+{
+    struct sought k = {.octets = octets,
+                       .length = length,
+                       .first = (size_t)((s->deframer.start - s->next) % IW_MPA_MARKER_PERIOD),
+                       .crc = s->deframer.crc,
+                       .sum = s->deframer.crc32c};
+    struct places p = {0};
+    bool seen = false; /* octets that look like a Marker */
+
+    if (!k.crc)
+        return FIRST_NONE;
+    if (length < size)
+        return FIRST_WAITS;
+    if (crc_right(&k, size))
+        return FIRST_NONE;
+    for (size_t at = IW_MPA_MARKER; at < size; at += IW_MPA_MARKER)
+        seen = seen || is_marker(&k, &p, at);
+    if (!seen)
+        return FIRST_NONE;
+    if (guess(o, s, &k, &p) == 1 && p.displaced > 0 && follow(s, &p, 1))
+        return FIRST_ELSEWHERE;
+    s->marker_fault.check = IW_CHECK_NONE;
+    return length < size + IW_MPA_MARKER * (1 + size / IW_MPA_MARKER_PERIOD) ? FIRST_WAITS
+                                                                             : FIRST_NONE;
+}
+
+bool iw_observer_first_marker(struct iw_observer *o, struct iw_observed_side *s,
+                              const uint8_t *octets, size_t length)
+{
+    struct iw_deframer other = s->deframer;
+    bool markers = other.markers;
+    uint32_t size;
+
+    if (s->segments > 0 || s->marker_retaken == s->next || !certain(o, s))
+        return true;
+    if (length < IW_MPA_LENGTH_FIELD)
+        return true; /* nor can the deframer say anything */
+    /* A leading Marker begins with zeros, and no FPDU has a length of 0, unless its CRC says so. */
+    if ((iw_get16(octets) == 0) == markers)
+        return true;
+    if (!markers && length >= 2 * IW_MPA_MARKER &&
+        (!iw_observer_may_begin(octets + IW_MPA_MARKER) ||
+         (other.crc && iw_deframer_probe(&other, s->next, octets, length) == IW_PROBE_GOOD)))
+        return true;
+    other.markers = !markers;
+    enum iw_fpdu_probe verdict =
+        iw_observer_probe_header(o, &other, s->next, octets, length, &size);
+    if (verdict != IW_PROBE_GOOD)
+        return verdict != IW_PROBE_CUT;
+    enum first first = markers ? first_due(o, s, octets, length, size) : FIRST_NONE;
+    if (first == FIRST_NONE) {
+        s->deframer.markers = !markers;
+        owe(s, markers ? IW_QUIRK_MARKERS_MISSING : IW_QUIRK_MARKERS_UNASKED, s->next, !markers,
+            markers);
+    }
+    return first != FIRST_WAITS;
+}
+
 /* Returns whether a Marker in the header of the FPDU is wrong. */
 static bool in_header(const struct iw_observer *o, const struct iw_observed_side *s)
 {
@@ -254,12 +293,24 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
                                                bool crc_failed)
 {
     bool known = iw_quirk_in(s->found, IW_QUIRK_MARKERS_PLACE);
+    /* There was none in its first FPDU, which may have been too short for the first of them. */
+    bool late =
+        crc_failed && !s->deframer.markers && iw_quirk_in(s->found, IW_QUIRK_MARKERS_MISSING);
     struct sought k = seek(o, s);
     struct places p = {0};
 
-    if (!s->deframer.markers || !certain(o, s))
+    if (!(s->deframer.markers || late) || !certain(o, s))
         return IW_MARKERS_IN_PLACE;
+    s->deframer.markers = true;
     unsigned found = s->marker_retaken == s->next ? 0 : guess(o, s, &k, &p);
+    if (late && (found != 1 || p.displaced == 0)) {
+        if (iw_deframer_probe(&s->deframer, s->next, o->raw, o->raw_length) == IW_PROBE_GOOD) {
+            s->marker_retaken = s->next;
+            return IW_MARKERS_FOUND; /* where they belong: only the first was left out */
+        }
+        s->deframer.markers = false;
+        return IW_MARKERS_IN_PLACE;
+    }
     if (found > 0 && (known || proven(s, &p, found == 1, crc_failed)))
         return follow(s, &p, found) ? IW_MARKERS_FOUND : IW_MARKERS_LOST;
     /* It may be the header's octets that were taken for a Marker, or a Marker for some of them. */

@@ -45,6 +45,7 @@ struct iw_lint_options {
     uint32_t mss;                  /* EMSS of both sides; 0: not known */
     bool no_quirks;                /* everything is read as it is */
     bool default_config;           /* nobody has configured the sides */
+    bool intact;                   /* octets are as their sender sent them */
     uint16_t ports[IW_LINT_PORTS]; /* connections to these are iWARP from their first octet on */
     size_t n_ports;
 };

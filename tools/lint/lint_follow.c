@@ -142,6 +142,7 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
                                         .scratch = lint->scratch,
                                         .emss = lint->options->mss,
                                         .default_config = lint->options->default_config,
+                                        .intact = lint->options->intact,
                                         .extensions = true,
                                         .no_quirks = lint->options->no_quirks};
 

@@ -71,8 +71,13 @@ static int set_assume(void *context, const char *value, char *error, size_t room
 {
     struct iw_lint_options *o = context;
 
-    o->default_config = strcmp(value, "default-config") == 0;
-    return o->default_config ? IW_OPTION_TAKEN : wrong(error, room, "default-config");
+    if (strcmp(value, "default-config") == 0)
+        o->default_config = true;
+    else if (strcmp(value, "intact") == 0)
+        o->intact = true;
+    else
+        return wrong(error, room, "default-config or intact");
+    return IW_OPTION_TAKEN;
 }
 
 #define KEEP(member) IW_OPTION_KEEPS(struct iw_lint_options, member)
@@ -105,8 +110,11 @@ static const struct iw_option options[] = {
     {"mss", 0, "N",
      "the EMSS of both sides: judge the sizes of FPDUs, and whether segments cut\nthem", 0,
      IW_OPTION_COUNTS(struct iw_lint_options, mss, 128, 65535)},
-    {"assume", 0, "default-config", "nobody has configured the sides, so they ask for CRCs", 0,
-     IW_OPTION_CALLS(set_assume)},
+    {"assume", 0, "default-config|intact",
+     "nobody has configured the sides, so they ask for CRCs; no octet was damaged\non its way, so "
+     "a "
+     "wrong CRC is its sender's",
+     0, IW_OPTION_CALLS(set_assume)},
     {"no-quirks", 0, NULL, "judge everything as it is: look through no deviation that hides others",
      0, FLAG(no_quirks)},
     {"extract", 0, "STAG", "write the octets that Writes and Read Responses placed under this STag",

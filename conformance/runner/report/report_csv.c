@@ -12,29 +12,45 @@
 /* What one case of the run says of a rule. */
 enum answer { BROKEN, HELD, OPEN, NOT_SAID };
 
-static enum answer answer(const struct iw_entry *entry, const struct iw_rule *rule)
+/* Returns whether a case is evidence of a finding that accuses the rule: the case may name others
+ * only. */
+static bool shows(const struct iw_record *record, size_t entry, const struct iw_rule *rule)
 {
+    for (size_t i = 0; i < record->findings.count; i++)
+        if (record->findings.list[i].rule == rule &&
+            iw_finding_has(&record->findings.list[i], entry))
+            return true;
+    return false;
+}
+
+static enum answer answer(const struct iw_record *record, size_t i, const struct iw_rule *rule)
+{
+    const struct iw_entry *entry = &record->entries[i];
     const struct iw_result *r = &entry->result;
     bool broken = r->verdict == IW_VERDICT_FAIL || r->verdict == IW_VERDICT_NOTE;
     if (!entry->done)
         return NOT_SAID;
-    if (broken && r->rule == rule)
+    if ((broken && r->rule == rule) || shows(record, i, rule))
         return BROKEN; /* the observer may have found one that the case does not name */
     if (broken || entry->c == NULL || !iw_case_names_rule(entry->c, rule))
         return NOT_SAID;
     return r->verdict == IW_VERDICT_PASS ? HELD : OPEN;
 }
 
-/* The verdict on the rule: that of the gravest case which broke it; else PASS if one held; else
- * that of the cases which did not get to it; NULL if none was played. */
+/* The verdict on the rule: that of the gravest finding which accuses it, or of the gravest case
+ * which broke it; else PASS if one held; else that of the cases which did not get to it; NULL if
+ * none was played. */
 static const char *verdict(const struct iw_record *record, const struct iw_rule *rule)
 {
     static const enum iw_verdict order[] = {IW_VERDICT_FAIL,         IW_VERDICT_NOTE,
                                             IW_VERDICT_PASS,         IW_VERDICT_ERROR,
                                             IW_VERDICT_INCONCLUSIVE, IW_VERDICT_SKIP};
+    for (size_t i = 0; i < record->findings.count; i++) /* the gravest come first */
+        if (record->findings.list[i].rule == rule)
+            return iw_verdict_name(record->findings.list[i].verdict);
     for (size_t o = 0; o < sizeof(order) / sizeof(*order); o++)
         for (size_t i = 0; i < record->count; i++)
-            if (answer(&record->entries[i], rule) != NOT_SAID &&
+            if (answer(record, i, rule) != NOT_SAID &&
                 record->entries[i].result.verdict == order[o])
                 return iw_verdict_name(order[o]);
     return NULL;
@@ -46,7 +62,7 @@ static void cases(FILE *out, const struct iw_record *record, const struct iw_rul
     const char *blank = "";
     putc(',', out);
     for (size_t i = 0; i < record->count; i++) {
-        if (answer(&record->entries[i], rule) != wanted)
+        if (answer(record, i, rule) != wanted)
             continue;
         fprintf(out, "%s%s", blank, record->entries[i].result.id);
         blank = " ";

@@ -55,14 +55,33 @@ static void findings(FILE *out, const struct iw_record *record, const struct iw_
     }
 }
 
+/* What the case shows of its first finding, whose rule the element names; else the reason of its
+ * verdict. */
+static const char *message_of(const struct iw_record *record, const struct iw_entry *entry)
+{
+    const struct iw_result *r = &entry->result;
+    size_t first = 0, count = record->findings.count;
+    while (first < count &&
+           !iw_finding_has(&record->findings.list[first], (size_t)(entry - record->entries)))
+        first++;
+    for (size_t k = 0; first < count && k < r->n_deviations; k++)
+        if (iw_deviations_alike(&r->deviations[k],
+                                iw_finding_deviation(&record->findings.list[first], record)))
+            return r->deviations[k].text;
+    return r->reason;
+}
+
 /* <failure> or <error> with all that is known. */
 static void details(FILE *out, const char *element, const struct iw_record *record,
                     const struct iw_entry *entry)
 {
     const struct iw_result *r = &entry->result;
     const struct iw_rule *rule = r->verdict == IW_VERDICT_ERROR ? NULL : iw_entry_rule(entry);
-    begin(out, element, r->reason, rule != NULL ? rule->id : iw_verdict_name(r->verdict));
+    const char *message = message_of(record, entry);
+    begin(out, element, message, rule != NULL ? rule->id : iw_verdict_name(r->verdict));
     line(out, "rule", rule != NULL ? rule->text : NULL);
+    if (r->reason != NULL && strcmp(message, r->reason) != 0)
+        line(out, "reason", r->reason);
     findings(out, record, entry);
     line(out, "expected", r->expected);
     line(out, "actual", r->actual);

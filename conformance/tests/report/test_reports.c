@@ -472,7 +472,38 @@ static void test_csv_names_findings(void **state)
 
     (void)state;
     assert_non_null(strstr(text, ",2023-11-14T22:13:20Z,1\nMPA-4.4-12,"));
+    assert_non_null(strstr(text, "\nMPA-4.4-11,5044,4.4,MUST,no,wire-passive,FAIL,crc-bad,"));
     assert_non_null(strstr(text, ",2023-11-14T22:13:20Z,\nMPA-4.4-13,"));
+    free(text);
+}
+
+/* A rule that only the second finding of a case accuses is broken, too, as gravely as that says. */
+static void write_csv_of_two(FILE *out)
+{
+    static char how[] = "mpa-marker-rsvd", text[] = "not zero";
+    find_one();
+    iw_findings_free(&record.findings);
+    struct iw_deviation both[] = {entries[2].result.deviations[0],
+                                  {.verdict = IW_VERDICT_NOTE,
+                                   .rule = iw_rule_find("MPA-4.2-02"),
+                                   .how = how,
+                                   .wire = true,
+                                   .text = text}};
+    entries[2].result.deviations = both;
+    entries[2].result.n_deviations = 2;
+    iw_record_conclude(&record);
+    iw_csv_write(out, &record);
+    iw_findings_free(&record.findings);
+    entries[2].result.n_deviations = 0;
+}
+
+static void test_csv_of_a_second_finding(void **state)
+{
+    char *text = text_of(write_csv_of_two);
+
+    (void)state;
+    assert_non_null(strstr(text, "\nMPA-4.4-11,5044,4.4,MUST,no,wire-passive,FAIL,crc-bad,"));
+    assert_non_null(strstr(text, "\nMPA-4.2-02,5044,4.2,MUST,no,wire-passive,NOTE,crc-bad,"));
     free(text);
 }
 
@@ -491,7 +522,10 @@ static void test_junit_names_findings(void **state)
     assert_non_null(strstr(text,
                            "<property name=\"finding\" value=\"FAIL MPA-4.4-11 in 1 case, shown "
                            "by crc-bad: a wrong CRC &amp; more\"/>"));
-    assert_non_null(strstr(text, "type=\"MPA-4.4-11\">"));
+    assert_non_null(
+        strstr(text, "<failure message=\"a wrong CRC &amp; more\" type=\"MPA-4.4-11\">rule: "));
+    assert_non_null(
+        strstr(text, "\nreason: no &quot;Terminate&quot; &amp; &lt;nothing&gt; # else\n"));
     assert_non_null(strstr(text, "\nfinding: 1, MPA-4.4-11: a wrong CRC &amp; more\n"));
     free(text);
 }
@@ -644,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_findings),
         cmocka_unit_test(test_csv_names_findings),
+        cmocka_unit_test(test_csv_of_a_second_finding),
         cmocka_unit_test(test_junit_names_findings),
         cmocka_unit_test(test_deviations_survive_json),
         cmocka_unit_test(test_result_survives_json),

@@ -426,7 +426,8 @@ static void every_rule_has_its_line(void **state)
     for (const char *at = text; (at = strchr(at, '\n')); at++)
         lines++;
     assert_int_equal(lines, IW_RULE_COUNT + 1);
-    snprintf(first, sizeof(first), "started,findings\n%s,%u,", iw_rule_at(0)->id, iw_rule_at(0)->rfc);
+    snprintf(first, sizeof(first), "started,findings\n%s,%u,", iw_rule_at(0)->id,
+             iw_rule_at(0)->rfc);
     snprintf(last, sizeof(last), "\n%s,%u,", iw_rule_at(IW_RULE_COUNT - 1)->id,
              iw_rule_at(IW_RULE_COUNT - 1)->rfc);
     assert_non_null(strstr(text, first));

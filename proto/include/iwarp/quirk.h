@@ -34,7 +34,8 @@ enum iw_quirk {
      * struct iw_observer_config). */
     IW_QUIRK_CRC_OTHER,
     /* A side sends no Markers, though the other one's start-up frame asks for them (RFC 5044
-     * §7.1.1), or sends some that nobody asked for. */
+     * §7.1.1), or sends some that nobody asked for. Its first FPDU decides: a first Marker that is
+     * left out is MISSING, too. */
     IW_QUIRK_MARKERS_MISSING,
     IW_QUIRK_MARKERS_UNASKED,
     /* Markers stand every 512 octets, or every 516, but not where they should (RFC 5044 §4.3). Two

@@ -43,6 +43,19 @@
     "i 01e24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16     \
     "465bb34e"
 
+/* First FPDUs without the Marker that belongs before them: it stands in the middle, or nowhere. */
+#define FIRST_INSIDE "i 00124143 00000000 00000000 00000001 00000000 00000014 e6c3854d"
+#define FIRST_WITHOUT "i 00124143 00000000 00000000 00000001 00000000 587be8c4"
+/* After the latter: with a Marker where the second one belongs, and four octets early. */
+#define SEND_SECOND                                                                                \
+    "i 01f64143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16     \
+        FILL_4 "000001e8 " FILL_16 "63063bbc"
+#define SEND_SECOND_EARLY                                                                          \
+    "i 01f64143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16     \
+    "000001e4 " FILL_16 FILL_4 "15b3a46b"
+/* No Marker in it. */
+#define SEND_PLAIN "i 00124143 00000000 00000000 00000002 00000000 accbdb8c"
+
 enum { STEPS = 10, EXPECTED = 3 };
 
 /* After SEND_1 an FPDU begins at octet 28 of the initiator's, and a Marker belongs 484 octets after
@@ -237,6 +250,19 @@ static const struct row {
      {IW_CHECK_MPA_MARKER_POINTER, IW_CHECK_MPA_MARKER_PLACE},
      0,
      7},
+    /* The first FPDU: a Marker inside it, in whole segments and cut; Markers too late for it. */
+    {{REQUEST_BOTH, REPLY_BOTH, FIRST_INSIDE, SEND_PLAIN}, {IW_CHECK_MPA_MARKER_PLACE}, 0, 2},
+    {{REQUEST_BOTH, REPLY_BOTH, "i 00124143 0000", "i 0000 00000000 00000001 00000000 0000",
+      "i 0014", "i e6c3854d", SEND_PLAIN},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     2},
+    {{REQUEST_BOTH, REPLY_BOTH, FIRST_WITHOUT, SEND_PLAIN}, {IW_CHECK_MPA_MARKER_MISSING}, 0, 2},
+    {{REQUEST_BOTH, REPLY_BOTH, FIRST_WITHOUT, SEND_SECOND}, {IW_CHECK_MPA_MARKER_MISSING}, 0, 2},
+    {{REQUEST_BOTH, REPLY_BOTH, FIRST_WITHOUT, SEND_SECOND_EARLY},
+     {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     2},
 };
 
 static void play(const struct row *row, struct rig *rig, size_t i)

@@ -348,6 +348,32 @@ static void what_is_known_of_the_sides(void **state)
           "[mpa-fpdu-cut; initiator 10.0.0.1:1001, octet 120: 0x64, expected 0x0]\n");
 }
 
+/* No CRC of the initiator is right: octets that were damaged, or that it sent so. */
+static void whose_octets_are_wrong(void **state)
+{
+    static const uint8_t with_crcs[] = "MPA ID Req Frame\x40\1\0\0";
+    struct iw_lint_options o = plain;
+    (void)state;
+    int c = open_tcp();
+    say(c, 0, with_crcs, 20);
+    say(c, 1, reply, 20);
+    say_send(c, 0, 1, 0);
+    say_send(c, 0, 3, 0);
+    o.messages = false;
+    lints(&o, 1,
+          "a:6: MPA-4.4-11 (MUST): the CRC of an FPDU does not match its octets "
+          "[mpa-crc; initiator 10.0.0.1:1001, octet 40: 0x0, expected 0xc4e87b58]\n"
+          "a:7: unknown from here: the CRC of an FPDU does not match its octets "
+          "[initiator 10.0.0.1:1001]\n");
+    o.intact = true;
+    lints(&o, 1,
+          "a:6: MPA-4.4-11 (MUST): the CRC of an FPDU does not match its octets: no CRC is right, "
+          "and framing is in order without it "
+          "[mpa-crc; initiator 10.0.0.1:1001, octet 40: 0x0, expected 0xc4e87b58]\n"
+          "a:7: DDP-4.3-08 (MUST): the MSN is not the one expected on its queue [ddp-msn; "
+          "initiator 10.0.0.1:1001, octet 56: 0x3, expected 0x2]\n");
+}
+
 /* The least recently used connection makes room, which is said once. */
 static void only_so_many_at_a_time(void **state)
 {
@@ -434,7 +460,7 @@ int main(void)
         TEST(connections_that_have_begun), TEST(the_other_side_is_the_initiator),
         TEST(streaming_comes_first),       TEST(gaps),
         TEST(segments_that_are_cut),       TEST(what_is_known_of_the_sides),
-        TEST(only_so_many_at_a_time),
+        TEST(whose_octets_are_wrong),      TEST(only_so_many_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

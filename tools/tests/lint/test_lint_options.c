@@ -92,6 +92,12 @@ static void what_options_set(void **state)
     takes("--sarif --assume default-config --annotate copy a");
     assert_int_equal(kept.format, IW_LINT_SARIF);
     assert_true(kept.default_config);
+    assert_false(kept.intact);
+    takes("--assume intact --assume default-config a");
+    assert_true(kept.default_config && kept.intact);
+    takes("--assume intact a");
+    assert_true(!kept.default_config && kept.intact);
+    takes("--sarif --assume default-config --annotate copy a");
     assert_string_equal(kept.annotate, "copy");
     takes("--require --json-lines c a b");
     assert_true(kept.require && kept.several);
@@ -150,7 +156,7 @@ static void what_it_does_not_take(void **state)
         {"--owner me a", "--owner me: expected initiator or responder"},
         {"--decode-as 0 a", "--decode-as 0: expected a port, at most 64 of them"},
         {"--decode-as 65536 a", "--decode-as 65536: expected a port, at most 64 of them"},
-        {"--assume nothing a", "--assume nothing: expected default-config"},
+        {"--assume nothing a", "--assume nothing: expected default-config or intact"},
         {"--mss 127 a", "--mss 127: expected a number from 128 to 65535"},
         {"--mss 65536 a", "--mss 65536: expected a number from 128 to 65535"},
         {"--connections 0 a", "--connections 0: expected a number from 1 to 1000000"},
@@ -219,7 +225,7 @@ static void its_help(void **state)
              (const char *const[]){"--summary", "--messages", "--json", "--sarif",
                                    "--annotate FILE", "--json-lines FILE", "--require",
                                    "--level must|all", "--live INTERFACE", "--filter EXPRESSION",
-                                   "--decode-as PORT", "--mss N", "--assume default-config",
+                                   "--decode-as PORT", "--mss N", "--assume default-config|intact",
                                    "--extract STAG", "--into FILE", "--connection N",
                                    "--owner initiator|responder", "--connections N", NULL};
          *option != NULL; option++)
