@@ -20,7 +20,6 @@
 #include "run/base_facts.h"
 #include "run/baseline.h"
 #include "run/eta.h"
-#include "run/haste.h"
 #include "run/merge.h"
 #include "run/pool.h"
 #include "run/survey.h"
@@ -327,13 +326,12 @@ static int play_all(struct run *run)
     options.exchange = true;
     options.hazards = c->hazards;
     options.trace = c->trace ? stderr : NULL;
-    struct iw_haste haste = {0};
     struct iw_pool pool = {
         .target = run->setup->target,
         .options = &options,
         .workers = iw_run_jobs(c, run->setup->target, run->setup->n_selected),
         .log_dir = run->dir,
-        .haste = &haste,
+        .hasty = true,
         .patience = PATIENCE,
         .play = iw_script_run_case,
         .context = run,
@@ -355,7 +353,6 @@ static int play_all(struct run *run)
     bool good = !survey(run, &pool, &options, error, sizeof(error));
     iw_eta_begin(&run->eta, r, iw_transport_now());
     good = good && (pool.interrupted || !iw_pool_run(&pool, error, sizeof(error)));
-    iw_haste_free(&haste);
     if (!good)
         iw_complain("%s", error);
     show_progress(run, NULL);

@@ -48,6 +48,7 @@ struct parent {
     struct worker *workers;
     int signals;
     sigset_t before;
+    struct iw_haste haste;
 };
 
 /* The processor time that a worker has used, in ns. */
@@ -174,7 +175,7 @@ static int feed(struct worker *w)
         else if (w->pid == 0 && start_worker(w))
             return -1;
         else {
-            w->patience = pool->haste != NULL ? iw_haste_patience(pool->haste, pool->options) : 0;
+            w->patience = pool->hasty ? iw_haste_patience(&w->parent->haste, pool->options) : 0;
             send_job(w);
         }
     }
@@ -221,7 +222,7 @@ static void take_result(struct worker *w, const json_t *object)
         return;
     result.waited = number_of(object, "waited");
     result.slowest = number_of(object, "slowest");
-    if (pool->haste == NULL || iw_haste_stands(pool->haste, pool->options, w->patience, &result)) {
+    if (!pool->hasty || iw_haste_stands(&w->parent->haste, pool->options, w->patience, &result)) {
         finish(w, &result);
         return;
     }
@@ -412,6 +413,7 @@ int iw_pool_run(struct iw_pool *pool, char *error, size_t room)
         free(p.workers[i].answer);
     }
     free(p.workers);
+    iw_haste_free(&p.haste);
     if (p.signals >= 0)
         close(p.signals);
     sigprocmask(SIG_SETMASK, &p.before, NULL);

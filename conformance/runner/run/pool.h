@@ -10,7 +10,6 @@
 
 #include "script/script_run.h"
 
-struct iw_haste;
 struct iw_live;
 
 /* One case to be played. */
@@ -29,12 +28,12 @@ struct iw_pool {
     const struct iw_target_spec *target;
     const struct iw_run_options *options;
     unsigned workers;
-    const char *log_dir;    /* for what targets print; NULL: nowhere */
-    double grace;           /* seconds above a case's own deadline before its worker is killed;
-                               0: 10, both scaled */
-    iw_play_fn *play;       /* iw_script_run_case */
-    struct iw_live *live;   /* pumped meanwhile; NULL: none */
-    struct iw_haste *haste; /* of a target that leaves out answers; NULL: each is waited for */
+    const char *log_dir;  /* for what targets print; NULL: nowhere */
+    double grace;         /* seconds above a case's own deadline before its worker is killed;
+                             0: 10, both scaled */
+    iw_play_fn *play;     /* iw_script_run_case */
+    struct iw_live *live; /* pumped meanwhile; NULL: none */
+    bool hasty; /* a target that leaves out answers is not waited for each time: haste.h */
     void *context;
     /* The next job for a worker (0 .. workers - 1); false: there is none for it, now or later. */
     bool (*next)(void *context, unsigned worker, struct iw_job *job);

@@ -10,7 +10,6 @@
 #include "host/text_tools.h"
 #include "iwarp/transport.h"
 #include "run/baseline.h"
-#include "run/haste.h"
 #include "run/survey.h"
 
 /* As self-check: a peer on the same host needs no 3 s to answer. */
@@ -232,18 +231,14 @@ static int play(struct iw_diagnosis *d, struct iw_pool *pool, struct iw_run_opti
     struct diagnosis_run run = {
         .d = d, .trial = trial, .number = number, .count = d->count, .progress = isatty(2) != 0};
     struct iw_survey survey = {.option = trial->bent != NULL ? trial->bent->option : NULL};
-    struct iw_haste haste = {0};
     char error[256];
     begin_trial(d, trial);
-    pool->haste = &haste;
     options->instruments = NULL;
     bool good = !iw_survey_take(&survey, pool, d->cases, d->n_cases, error, sizeof(error));
     options->instruments = &survey.instruments;
     pool->context = &run;
     pool->unreached = 0;
     good = good && (pool->interrupted || !iw_pool_run(pool, error, sizeof(error)));
-    iw_haste_free(&haste);
-    pool->haste = NULL;
     wipe(&run);
     if (!good)
         iw_complain("%s", error);
@@ -274,6 +269,7 @@ int iw_diagnosis_play(struct iw_diagnosis *d, const struct iw_target_spec *targe
                            .options = &hasty,
                            .workers = workers,
                            .log_dir = dir,
+                           .hasty = true,
                            .play = iw_script_run_case,
                            .next = next,
                            .done = done,

@@ -200,7 +200,7 @@ void pool_run_against(const char *spec, unsigned workers)
                                 .workers = workers,
                                 .log_dir = rig.folder.path,
                                 .grace = rig.pool.grace,
-                                .haste = rig.pool.haste,
+                                .hasty = rig.pool.hasty,
                                 .patience = rig.pool.patience,
                                 .no_mpa = rig.pool.no_mpa,
                                 .play = pool_play,

@@ -141,13 +141,11 @@ static void the_pool_plays_again(void **state)
     const char *const ids[] = {"vain", "vain", "vain", "vain", "pass", "vain-pass", "vain"};
     const char *const patience[] = {"3", "3", "3", "0.05", NULL, "3", "0.05"};
     (void)state;
-    set_up(NULL);
     for (size_t i = 0; i < 7; i++)
         pool_add(ids[i]);
     rig.run_options.patience = 3;
-    rig.pool.haste = &h;
+    rig.pool.hasty = true;
     pool_run_against_command(WAITS, 1);
-    tear_down(NULL);
     assert_int_equal(rig.n_done, 7);
     for (size_t i = 0; i < 7; i++) {
         if (patience[i] == NULL)
