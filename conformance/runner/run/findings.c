@@ -314,6 +314,11 @@ bool iw_finding_has(const struct iw_finding *f, size_t entry)
     return false;
 }
 
+bool iw_deviations_joined(const struct iw_deviation *shown, const struct iw_deviation *d)
+{
+    return iw_deviations_alike(shown, d) || is_due_to(d, shown);
+}
+
 /* The finding to which a deviation belongs: one of its like, or of those from which it follows, the
  * one of most cases. */
 static struct iw_finding *find(struct iw_findings *all, const struct iw_record *record,

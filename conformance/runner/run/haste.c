@@ -67,19 +67,12 @@ static bool same(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* Whether it is the same finding, or the same answer is missing. */
-static bool is_seen(const struct iw_deviation *known, const struct iw_deviation *d)
-{
-    return iw_deviations_alike(known, d) || (!known->wire && !d->wire && same(known->how, d->how) &&
-                                             same(known->expected, d->expected));
-}
-
 static struct iw_vain *find(const struct iw_haste *h, const struct iw_result *r,
                             const struct iw_deviation *d)
 {
     for (size_t i = 0; i < h->count; i++) {
         struct iw_vain *v = &h->list[i];
-        if (d != NULL ? v->deviation.how != NULL && is_seen(&v->deviation, d)
+        if (d != NULL ? v->deviation.how != NULL && iw_deviations_joined(&v->deviation, d)
                       : v->deviation.how == NULL && same(v->reason, r->reason) &&
                             same(v->expected, r->expected))
             return v;

@@ -95,9 +95,8 @@ static void a_finding_is_not_accused_in_haste(void **state)
     for (int i = 0; i < 3; i++)
         assert_true(fails(0, "DDP-7.1-01", "missed", "terminate layer 1", 3));
     assert_true(fails(0.05, "DDP-7.1-01", "missed", "terminate layer 1", 0.05));
-    /* The same answer is missing, to what is about another rule. */
-    assert_true(fails(0.05, "RDMAP-7.1-05", "missed", "terminate layer 1", 0.05));
-    assert_false(fails(0.05, "RDMAP-7.1-05", "missed", "read-response", 0.05));
+    /* What no other case saw might not be so with more patience, such as a close after a time. */
+    assert_false(fails(0.05, "MPA-7.1.2-22", "not closed", "the end of the stream", 0.05));
     assert_false(fails(0.05, "RDMAP-7.1-05", "unfinished", "terminate layer 1", 0.05));
     /* A crash is one, however short the wait. */
     assert_true(fails(0.05, NULL, "crash", NULL, 0.05));
