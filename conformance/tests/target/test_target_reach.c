@@ -414,11 +414,25 @@ static void an_agent_is_started_by_a_command(void **state)
 }
 
 /* It serves the connection that looked whether it listens, for a moment. */
+/* Keeps a port for a program that sets SO_REUSEPORT: nobody else gets it meanwhile. */
+static int keeps(uint16_t *port)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(in);
+    int yes = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof(yes)), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&in, length), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &length), 0);
+    *port = ntohs(in.sin_port);
+    return fd;
+}
+
 static void an_agent_that_is_busy_at_first_is_called_again(void **state)
 {
     static const char program[] =
         "import socket, sys\n"
-        "s = socket.create_server(('127.0.0.1', int(sys.argv[1])))\n"
+        "s = socket.create_server(('127.0.0.1', int(sys.argv[1])), reuse_port=True)\n"
         "for busy in (None, True, True, False):\n"
         "    c = s.accept()[0]\n"
         "    f = c.makefile('rw')\n"
@@ -432,15 +446,15 @@ static void an_agent_that_is_busy_at_first_is_called_again(void **state)
         "    if busy: c.shutdown(socket.SHUT_RDWR)\n"
         "s.accept()\n";
     uint16_t port;
-    int fd = listens("127.0.0.1", &port);
+    int fd = keeps(&port);
     char *file = folder_file(&folder, "busy.py", program);
     char *fields = iw_text_format("class = 'agent', agent = '127.0.0.1:%u', start = [[exec python3 "
                                   "%s %u]]",
                                   port, file, port);
     (void)state;
-    close(fd);
     opened(fields);
     closed("");
+    close(fd);
     free(fields);
     free(file);
 }
