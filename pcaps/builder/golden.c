@@ -143,6 +143,8 @@ int main(int argc, char **argv)
     failure = IW_EXIT_FAILURE;
     char error[ERROR_ROOM];
     signal(SIGINT, on_interrupt);
+    /* A state in the stretch is given up as it is; here its end has to free pairs and captures. */
+    setenv("IW_SCRIPT_HEAP", "malloc", 1);
     if (iw_script_open(&script, error, sizeof(error)) < 0) {
         status = iw_complain_exit(failure, "%s", error);
     } else {
