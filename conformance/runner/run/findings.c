@@ -300,6 +300,54 @@ static const struct iw_rule *accused(const struct iw_finding *f, const struct iw
     return of_error != NULL ? of_error : iw_rule_at(single[most_single] > 0 ? most_single : most);
 }
 
+/* Returns whether the target has closed on whatever Request was tried before the cases were played:
+ * then what is special in the Request of a case has nothing to do with it. */
+static bool closes_on_any(const struct iw_finding *f, const struct iw_record *record)
+{
+    const struct iw_deviation *d = iw_finding_deviation(f, record);
+    const struct iw_case *c = record->entries[f->exhibit].c;
+    const char *closes = iw_deviation_refuses(d)       ? d->fault
+                         : iw_deviation_did(d, "gone") ? d->came
+                                                       : NULL;
+    return closes != NULL && strcmp(closes, IW_CLOSES) == 0 && c != NULL &&
+           c->role == IW_MPA_RESPONDER && record->facts != NULL &&
+           iw_facts_has(record->facts, IW_FACT_START_UP);
+}
+
+/* Shows the finding by the smallest of its cases that name a rule, if any does. */
+static void show_rule(struct iw_finding *f, const struct iw_record *record,
+                      const struct iw_rule *rule)
+{
+    struct iw_finding best = {0};
+    const struct iw_deviation *model = iw_finding_deviation(f, record);
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < f->n_cases; i++) {
+        const struct iw_entry *e = &record->entries[f->cases[i]];
+        if (e->c == NULL || !iw_case_names_rule(e->c, rule) || e->result.frames >= least)
+            continue;
+        for (size_t k = 0; k < e->result.n_deviations; k++)
+            if (iw_deviations_alike(&e->result.deviations[k], model)) {
+                best = (struct iw_finding){.exhibit = f->cases[i], .shown = k};
+                least = e->result.frames;
+            }
+    }
+    if (least < UINT64_MAX) {
+        f->exhibit = best.exhibit;
+        f->shown = best.shown;
+    }
+}
+
+/* Says what a finding accuses. "If the MPA Request Frame is properly formatted and the Private Data
+ * is acceptable, the implementation SHOULD return an MPA Reply Frame" (RFC 5044 §7.1.2). */
+static void accuse(struct iw_finding *f, const struct iw_record *record)
+{
+    f->rule = accused(f, record);
+    if (!closes_on_any(f, record))
+        return;
+    f->rule = iw_rule_find("MPA-7.1.2-08");
+    show_rule(f, record, f->rule);
+}
+
 static int compare(const void *left, const void *right)
 {
     const struct iw_finding *a = left, *b = right;
@@ -330,7 +378,7 @@ void iw_findings_build(struct iw_findings *out, const struct iw_record *record)
         add_all(out, record, of_rank);
     for (size_t i = 0; i < out->count; i++) {
         struct iw_finding *f = &out->list[i];
-        f->rule = accused(f, record);
+        accuse(f, record);
         f->hangs = f->rule == NULL &&
                    strncmp(iw_finding_deviation(f, record)->how, IW_HANG, strlen(IW_HANG)) == 0;
     }
