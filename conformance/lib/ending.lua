@@ -18,7 +18,9 @@ end
 
 -- ---- what the target did wrong ----
 
--- What the observer sees where a target answers what comes behind a Read, but not the Read: it takes the answer for the Read's.
+-- What the observer sees where a target answers what comes behind a Read, but not the Read: it takes the answer for the Read's,
+-- since "The Data Source RDMAP layer MUST pass RDMA Read Response Messages to the DDP layer, in the order that the RDMA Read Request
+-- Messages were received" (RFC 5040 §5.2.2; for atomics likewise RFC 7306 §5.2.2).
 local UNANSWERED = strict.set("rdmap-response-order rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past"
   .. " rdmap-response-data rdmap-atomic-response-order rdmap-atomic-response-unsolicited")
 
@@ -60,36 +62,67 @@ local function findings(t)
   return list
 end
 
--- What the observer finds on the same connection after a finding because of it. After octets too many nobody knows where the
--- target's FPDUs begin; after a response too many, which request the next one answers; after a message without an end, where in its
--- buffer the next one begins.
+-- What the observer finds on the same connection after a finding because of it: the table of consequences among its own findings.
+-- Each row cites the sentence from which they follow.
 local FRAMING = strict.set("mpa-startup-cut mpa-crc mpa-marker-missing mpa-marker-unasked mpa-marker-pointer mpa-marker-rsvd mpa-marker-low mpa-pad mpa-ulpdu-max " ..
   "mpa-fin-inside mpa-rtr-first mpa-responder-early ddp-header-short")
-local RESPONSES = strict.set("rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past")
+-- With octets too many, nobody knows where FPDUs begin, nor with what.
+local BEFORE_START = [[RFC 5044 §7.1.2: "Since the receiver's ability to deal with Markers is unknown until the Request and Reply Frames have ]] ..
+  [[been received, sending FPDUs before this occurs is not possible"]]
 local LEADS_TO = {
-  ["mpa-initiator-early"] = FRAMING, ["mpa-reply-early"] = FRAMING, ["mpa-pd-length"] = FRAMING,
-  ["rdmap-response-unsolicited"] = RESPONSES, ["ddp-last"] = strict.set("ddp-to-order ddp-mo-order ddp-fin-open"),
+  ["mpa-initiator-early"] = { checks = FRAMING, by = BEFORE_START },
+  ["mpa-reply-early"] = { checks = FRAMING, by = BEFORE_START },
+  -- Where the private data ends the first FPDU begins.
+  ["mpa-pd-length"] = {
+    checks = FRAMING,
+    by = [[RFC 5044 §7.1.1: "This field MUST contain the length in octets of the Private Data field"]],
+  },
+  -- Nobody knows which request the next response answers.
+  ["rdmap-response-unsolicited"] = {
+    checks = strict.set("rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past"),
+    by = [[RFC 5040 §5.2.2: "The Data Source RDMAP layer MUST pass RDMA Read Response Messages to the DDP layer, in the order that the ]] ..
+      [[RDMA Read Request Messages were received"]],
+  },
+  -- The next message looks like more of the one without an end, at another place in its buffer.
+  ["ddp-last"] = {
+    checks = strict.set("ddp-to-order ddp-mo-order ddp-fin-open"),
+    by = [[RFC 5041 §4.1: "If the Last flag is set to zero, the DDP Segment is an intermediate DDP Segment"]],
+  },
 }
--- What is no message at all is no RTR either: the header of one FPDU shows both. Nor can one see whether a ULPDU without a
--- header was the Terminate that a responder may send first. A Read Request that must not be the RTR is one too many where no Read is
--- allowed.
-local NO_MESSAGE = strict.set("rdmap-opcode rdmap-opcode-tagged rdmap-opcode-queue rdmap-version ddp-qn")
-local HEADERLESS = strict.set("ddp-header-short")
+-- What the octets of the same FPDU show instead: the header of one shows both.
 local SHOWS_NONE = {
-  ["mpa-rtr-first"] = NO_MESSAGE, ["mpa-responder-early"] = HEADERLESS, ["rdmap-ird"] = strict.set("mpa-rtr-first"),
+  -- What is no message at all is no RTR either.
+  ["mpa-rtr-first"] = {
+    checks = strict.set("rdmap-opcode rdmap-opcode-tagged rdmap-opcode-queue rdmap-version ddp-qn"),
+    by = [[RFC 6581 §1.1: "RTR indications are optional and are carried by existing RDMA message types"]],
+  },
+  -- Nobody sees whether a ULPDU without a header was the Terminate that a responder may send first.
+  ["mpa-responder-early"] = {
+    checks = strict.set("ddp-header-short"),
+    by = [[RFC 5040 §4: "The first octet reserved for ULP usage on all DDP Messages in the DDP Protocol (i.e., the RsvdULP Field) is used ]] ..
+      [[by RDMAP to carry the RDMA Message Opcode and the RDMAP version"]],
+  },
+  -- A Read Request that must not be the RTR is one too many where no Read is allowed.
+  ["rdmap-ird"] = {
+    checks = strict.set("mpa-rtr-first"),
+    by = [[RFC 6581 §9.2: "the initiator MUST generate one of the negotiated RTR indications"]],
+  },
 }
 local HEADER = 20
 
-local function is_no_message(one, found)
-  local none = SHOWS_NONE[one.how]
-  for _, other in ipairs(none and found or {}) do
-    if none[other.how] and other.connection == one.connection and math.abs(other.position - one.position) <= HEADER then
-      return true
+-- Returns the finding that the octets show instead.
+local function shown_instead(one, found)
+  local row = SHOWS_NONE[one.how]
+  for _, other in ipairs(row and found or {}) do
+    if row.checks[other.how] and other.connection == one.connection and math.abs(other.position - one.position) <= HEADER then
+      return other
     end
   end
 end
 
--- A Marker that was not at its place says no more than that; a second one proves that they stand elsewhere, and what the first was.
+-- A Marker that was not at its place says no more than that; a second one proves that they stand elsewhere, and what the first was:
+-- "MPA senders MUST insert a Marker into the data stream at a 512-octet periodic interval in the TCP Sequence Number Space" (RFC 5044
+-- §4.3).
 local MARKER = strict.set("mpa-marker-pointer mpa-marker-rsvd mpa-marker-low")
 local function is_elsewhere(one, found)
   for _, other in ipairs(MARKER[one.how] and found or {}) do
@@ -97,13 +130,24 @@ local function is_elsewhere(one, found)
   end
 end
 
+local function note_consequence(t, one, from, by)
+  t:note(("%s (%s) follows from %s: %s"):format(one.how, one.rule, from, by))
+end
+
 -- Without the findings that follow from others.
-local function of_their_own(found)
+local function of_their_own(t, found)
   local list, before = {}, {}
   for _, one in ipairs(found) do
     local explained = before[one.connection] or {}
-    if not explained[one.how] and not is_no_message(one, found) then list[#list + 1] = one end
-    for check in pairs(LEADS_TO[one.how] or {}) do explained[check] = true end
+    local cause, instead = explained[one.how], shown_instead(one, found)
+    if cause then
+      note_consequence(t, one, cause, LEADS_TO[cause].by)
+    elseif instead then
+      note_consequence(t, one, instead.how, SHOWS_NONE[one.how].by)
+    else
+      list[#list + 1] = one
+    end
+    for check in pairs(LEADS_TO[one.how] and LEADS_TO[one.how].checks or {}) do explained[check] = one.how end
     before[one.connection] = explained
   end
   return list
@@ -146,7 +190,8 @@ local function cause_of(one, found)
   end
 end
 
--- A message of another length than its kind has holds no fields that could be compared.
+-- A message of another length than its kind has holds no fields that could be compared: one deviation, which a case and the observer
+-- see in two ways.
 local LENGTH = strict.set("rdmap-read-length rdmap-immediate-length rdmap-atomic-length rdmap-atomic-response-length")
 
 -- The finding that is about the very field in which the target's octets are other ones than the case expects, and all others are
@@ -165,7 +210,8 @@ local function same_field(one, found)
   end
 end
 
--- A message whose last segment lacks L is still open where the stream ends.
+-- A message whose last segment lacks L is still open where the stream ends: L "MUST be set to one on the last DDP Segment of every DDP
+-- Message" (RFC 5041 §4.1).
 local OPEN = "ddp-fin-open"
 
 -- The case's own deviation from which it follows that the target went on after an error, or that a message is open at the end.
@@ -189,7 +235,7 @@ end
 local function deviations(t, outcome)
   local own, list, seen = { table.unpack(t.deviations) }, {}, {}
   if outcome and (outcome.verdict == "FAIL" or outcome.verdict == "NOTE") then own[#own + 1] = outcome end
-  local found = of_their_own(findings(t))
+  local found = of_their_own(t, findings(t))
   for _, one in ipairs(own) do
     one.time, one.rule = one.time or math.huge, one.rule or t.case.rules[1]
     for _, later in ipairs(found) do

@@ -531,7 +531,9 @@ local function alive(t)
   conn:send(message.request {})
   local item = conn:next(timers.seconds())
   if not (item and item.kind == "startup") then
-    t:gone("the target no longer accepts connections", "mpa reply", item)
+    local ended = item and (item.kind == "fin" or item.kind == "reset")
+    t:gone(ended and "after the case the target closed a connection on a Request that is in order"
+      or "after the case the target did not answer a Request that is in order with a Reply", "mpa reply", item)
   end
   return conn
 end

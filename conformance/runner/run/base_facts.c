@@ -54,7 +54,7 @@ static void take_none(struct iw_base_facts *out, const struct iw_target_spec *sp
                       const char *text)
 {
     char *fact = iw_text_format("speaks no MPA: %s", text);
-    iw_facts_add(&out->facts, "start-up", fact, NULL);
+    iw_facts_add(&out->facts, IW_FACT_START_UP, fact, NULL);
     free(fact);
     if (spec->connect != NULL || spec->ask != NULL)
         return; /* it may speak MPA where it connects */

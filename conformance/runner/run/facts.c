@@ -2,6 +2,7 @@
 #include "facts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/text.h"
 
@@ -13,6 +14,14 @@ void iw_facts_add(struct iw_facts *facts, const char *name, const char *text, co
         .text = iw_text_copy(text),
         .advice = advice != NULL && *advice != 0 ? iw_text_copy(advice) : NULL,
     };
+}
+
+bool iw_facts_has(const struct iw_facts *facts, const char *name)
+{
+    bool found = false;
+    for (size_t i = 0; i < facts->count; i++)
+        found = found || strcmp(facts->list[i].name, name) == 0;
+    return found;
 }
 
 void iw_facts_free(struct iw_facts *facts)

@@ -7,6 +7,7 @@
  * reports. Nothing is wrong with a target because of one; that is for findings.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Strings are owned. */
@@ -22,6 +23,11 @@ struct iw_facts {
     size_t count;
 };
 
+/* The name of the fact that the target accepts no Request. */
+#define IW_FACT_START_UP "start-up"
+
+/* Returns whether there is a fact of this name. */
+bool iw_facts_has(const struct iw_facts *facts, const char *name);
 /* Adds a fact; the strings are copied. An empty advice is none. */
 void iw_facts_add(struct iw_facts *facts, const char *name, const char *text, const char *advice);
 void iw_facts_free(struct iw_facts *facts);

@@ -5,75 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "causation.h"
+#include "deviation_check.h"
 #include "host/text.h"
 #include "run_record.h"
 #include "target/mishap.h"
 
-static bool serves(const struct iw_check_info *info, const struct iw_rule *rule)
-{
-    bool found = iw_rule_at(info->rule) == rule;
-    for (size_t i = 0; !found && i < info->n_others; i++)
-        found = iw_rule_at(info->others[i]) == rule;
-    return found;
-}
-
-/* That the target closes the connection in answer to a start-up frame, in place of a code. */
-#define CLOSES "close"
-
-/* Returns whether a failure of the check leads to this Terminate ("1/1/00"), or to CLOSES; any does
- * for NULL. */
-static bool leads_to(const struct iw_check_info *info, const char *fault)
-{
-    char code[16];
-    snprintf(code, sizeof(code), "%x/%x/%02x", info->layer, info->etype, info->code);
-    return fault == NULL || (info->reaction == IW_REACTION_TERMINATE && strcmp(code, fault) == 0) ||
-           (info->reaction == IW_REACTION_CLOSE && strcmp(CLOSES, fault) == 0);
-}
-
-/* The check that a deviation is about: one that names its rule first, or else any that serves it.
- * Rules of one check are one requirement, said of either side or in several places. */
-static enum iw_check check_of(const struct iw_deviation *d)
-{
-    enum iw_check other = IW_CHECK_NONE;
-    for (int i = IW_CHECK_NONE + 1; i < IW_CHECK_COUNT; i++) {
-        const struct iw_check_info *info = iw_check_info((enum iw_check)i);
-        if (!leads_to(info, d->fault) || !serves(info, d->rule))
-            continue;
-        if (iw_rule_at(info->rule) == d->rule)
-            return (enum iw_check)i;
-        if (other == IW_CHECK_NONE)
-            other = (enum iw_check)i;
-    }
-    return other;
-}
-
-/* Returns whether some check that leads to this Terminate serves both rules. */
-static bool one_check(const struct iw_rule *a, const struct iw_rule *b, const char *fault)
-{
-    for (int i = IW_CHECK_NONE + 1; i < IW_CHECK_COUNT; i++) {
-        const struct iw_check_info *info = iw_check_info((enum iw_check)i);
-        if (leads_to(info, fault) && serves(info, a) && serves(info, b))
-            return true;
-    }
-    return false;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
-/* Returns whether the target reports an error where there is none, or closes. What it accuses us of
- * is the same whatever the case was about. */
-static bool refusal(const struct iw_deviation *d)
-{
-    return !d->wire && d->fault != NULL && strcmp(d->how, "refused") == 0;
-}
-
-static bool did(const struct iw_deviation *d, const char *how)
-{
-    return !d->wire && strcmp(d->how, how) == 0;
-}
+/* ---- one key ----
+ *
+ * What is alike here is one deviation that was seen in two ways: by the observer and by a case, in
+ * both kinds of segment, with and without a certain code. Where one deviation follows from another
+ * one, causation.c has the sentence for it. */
 
 /* Returns whether the observer found it, by this check. */
 static bool on_wire(const struct iw_deviation *d, enum iw_check check)
@@ -85,28 +27,28 @@ static bool on_wire(const struct iw_deviation *d, enum iw_check check)
  * about. */
 static bool unanswered(const struct iw_deviation *d)
 {
-    return did(d, "unanswered") && d->fault != NULL;
+    return iw_deviation_did(d, "unanswered") && d->fault != NULL;
 }
 
 /* Returns whether memory is as it was before an atomic that the target has answered. */
 static bool undone(const struct iw_deviation *d)
 {
-    return did(d, "undone");
+    return iw_deviation_did(d, "undone");
 }
 
 /* Returns whether either may be the error that the target has missed: one case says which code
  * reports it, the other takes any. */
 static bool same_fault(const struct iw_deviation *a, const struct iw_deviation *b)
 {
-    return same_text(a->fault, b->fault) ||
-           (did(a, "missed") && (a->fault == NULL || b->fault == NULL));
+    return iw_same_text(a->fault, b->fault) ||
+           (iw_deviation_did(a, "missed") && (a->fault == NULL || b->fault == NULL));
 }
 
 /* Returns whether a deviation for which any error is good is about the very check that has its rule
  * first: another check that serves the rule as well says nothing of it. */
 static bool of_its_rule(const struct iw_deviation *d)
 {
-    enum iw_check check = check_of(d);
+    enum iw_check check = iw_deviation_check(d);
     return d->fault == NULL && check != IW_CHECK_NONE &&
            iw_rule_at(iw_check_info(check)->rule) == d->rule;
 }
@@ -120,24 +62,26 @@ static size_t stem(const char *check)
 }
 
 /* Returns whether two findings of the observer are about one field, which both kinds of segment
- * have: DV is one (RFC 5041 §4.1). */
+ * have: DV is one (RFC 5041 §4.1). The rule and the field are the same, only the check has a name
+ * for each kind. */
 static bool same_field(const struct iw_deviation *a, const struct iw_deviation *b)
 {
     size_t length = stem(a->how);
     return a->rule == b->rule && length == stem(b->how) && strncmp(a->how, b->how, length) == 0;
 }
 
-/* Returns whether the last segment of a message lacks L, for whose end the case has waited, or
- * after which the observer saw the next message begin, or the stream end. */
+/* Returns whether the last segment of a message lacks L. The case has waited for its end in vain,
+ * or the observer saw the next message begin after it, or the stream end: it is the same L. */
 static bool unfinished(const struct iw_deviation *d)
 {
-    return on_wire(d, IW_CHECK_DDP_LAST) || did(d, "unfinished");
+    return on_wire(d, IW_CHECK_DDP_LAST) || iw_deviation_did(d, "unfinished");
 }
 
-/* Returns the word for what the target did. A Read Response with other octets is another answer. */
+/* Returns the word for what the target did. A Read Response with other octets is another answer:
+ * the two words are for one response, which only the cases that compare its octets tell apart. */
 static const char *word(const struct iw_deviation *d)
 {
-    return did(d, "other payload") ? "another answer" : d->how;
+    return iw_deviation_did(d, "other payload") ? "another answer" : d->how;
 }
 
 bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation *b)
@@ -152,145 +96,12 @@ bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation
         return false;
     if (!same_fault(a, b))
         return false;
-    if (refusal(a) || unanswered(a) || undone(a))
+    if (iw_deviation_refuses(a) || unanswered(a) || undone(a))
         return true;
-    enum iw_check check = check_of(a);
+    enum iw_check check = iw_deviation_check(a);
     return check != IW_CHECK_NONE &&
-           (check == check_of(b) ||
-            (a->fault != NULL && !of_its_rule(b) && one_check(a->rule, b->rule, a->fault)));
-}
-
-/* Returns whether the target reports an error in place of what it should do. */
-static bool other_error(const struct iw_deviation *d)
-{
-    return !d->wire && d->came != NULL && !refusal(d);
-}
-
-/* Returns whether `d` follows from what a finding shows although another rule is accused: no check
- * joins its rule with the error that the target should have reported, so its rule is about what
- * comes of an error once it is detected: the Terminate ("For errors detected on an incoming RDMA
- * Write [...] the Terminate Message is sent at the earliest possible opportunity", RFC 5040 §7.1),
- * the segments after it and the report to the ULP ("If the DDP layer detects any of the receive
- * errors listed in this section, it MUST cease placing the remainder of the DDP Segment and report
- * the error(s) to the ULP", RFC 5041 §7.1). Who treats the error itself in the same wrong way never
- * gets there. */
-static bool follows(const struct iw_deviation *d, const struct iw_deviation *from)
-{
-    return !d->wire && !from->wire && d->fault != NULL && same_text(d->fault, from->fault) &&
-           strcmp(d->how, from->how) == 0 && check_of(d) == IW_CHECK_NONE &&
-           check_of(from) != IW_CHECK_NONE;
-}
-
-/* Returns whether the target reports an error with which it refuses what is right as well: it does
- * not get to what the case is about. */
-static bool refused_first(const struct iw_deviation *d, const struct iw_deviation *from)
-{
-    return other_error(d) && refusal(from) && strcmp(d->came, from->fault) == 0;
-}
-
-/* Returns whether the target has missed an error and then reported another one that the same octets
- * have: who does not detect the first never gets to "it MUST cease placing the remainder of the DDP
- * Segment and report the error(s) to the ULP" (RFC 5041 §7.1), and looks further. */
-static bool passed_over(const struct iw_deviation *d, const struct iw_deviation *from)
-{
-    return did(d, "another Terminate") && d->came != NULL && did(from, "missed") &&
-           same_text(d->fault, from->fault) &&
-           (check_of(d) == check_of(from) || one_check(d->rule, from->rule, d->fault));
-}
-
-/* Returns whether memory holds other octets than it should. */
-static bool misplaced(const struct iw_deviation *d)
-{
-    return did(d, "misplaced");
-}
-
-/* Returns whether the target does not even place what is valid: "At the Data Sink, the DDP layer
- * MUST Place the ULP Payload contained in all valid incoming DDP Segments associated with a DDP
- * Message into the ULP Buffer" (RFC 5041 §5.2). Then no case that compares memory finds what it
- * should. */
-static bool places_wrongly(const struct iw_deviation *d)
-{
-    return misplaced(d) && strcmp(d->rule->id, "DDP-5.2-05") == 0;
-}
-
-/* Returns whether the target completed a receive that it should not have. That follows from
- * delivering messages twice, against "MUST Deliver a DDP Message to the ULP at most once" (RFC 5041
- * §5.3), and so does that the next message is in another buffer. */
-static bool completes(const struct iw_deviation *d)
-{
-    return did(d, "completed");
-}
-
-static bool delivers_twice(const struct iw_deviation *d)
-{
-    return did(d, "delivered twice");
-}
-
-/* Returns whether an Atomic Response has another value than it should, perhaps because of what
- * came before. That follows from an atomic that was not done, or done wrongly, and from one that
- * answers what memory never held: the Responder is to "read a 64-bit Original Remote Data Value"
- * there and to "write the result back to the same ULP Buffer address" (RFC 7306 §5.1.1). */
-static bool other_value(const struct iw_deviation *d)
-{
-    return did(d, "another value");
-}
-
-static bool makes_values_wrong(const struct iw_deviation *d)
-{
-    return undone(d) || did(d, "misdone") || did(d, "wrong value");
-}
-
-/* Returns whether a Read Response has other octets than memory should hold: who does not place what
- * is valid reads back what was there before. */
-static bool other_payload(const struct iw_deviation *d)
-{
-    return did(d, "other payload");
-}
-
-/* Returns whether the target's responses left in another order than their requests came. Who leaves
- * requests without an answer sends the next response before its turn: they go "to the DDP layer, in
- * the order that the Atomic Operation Request Messages were received" (RFC 7306 §5.2.2). */
-static bool out_of_turn(const struct iw_deviation *d)
-{
-    return on_wire(d, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER);
-}
-
-/* Returns whether the target sends no RTR after the Reply of this case, and whether the case is
- * about that: "the initiator MUST generate one of the negotiated RTR indications" (RFC 6581 §9.2)
- * after a Reply that has nothing else about it. */
-static bool no_rtr(const struct iw_deviation *d)
-{
-    return did(d, "no RTR");
-}
-
-static bool never_rtr(const struct iw_deviation *d)
-{
-    return no_rtr(d) && d->rule == iw_rule_at(iw_check_info(IW_CHECK_MPA_RTR_FIRST)->rule);
-}
-
-/* Returns whether the observer took a Read Response for the answer to another request than it
- * belongs to. After one that answers none, "in the order that the RDMA Read Request Messages were
- * received" (RFC 5040 §5.2.2) says no more which request a response is for. */
-static bool other_request(const struct iw_deviation *d)
-{
-    return on_wire(d, IW_CHECK_RDMAP_RESPONSE_STAG) || on_wire(d, IW_CHECK_RDMAP_RESPONSE_TO) ||
-           on_wire(d, IW_CHECK_RDMAP_RESPONSE_SIZE) || on_wire(d, IW_CHECK_RDMAP_RESPONSE_PAST);
-}
-
-static bool responds_too_often(const struct iw_deviation *d)
-{
-    return on_wire(d, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED);
-}
-
-/* Returns whether `d` follows from what a finding shows, although it is none of its like. */
-static bool is_due_to(const struct iw_deviation *d, const struct iw_deviation *model)
-{
-    return follows(d, model) || refused_first(d, model) || passed_over(d, model) ||
-           ((misplaced(d) || other_payload(d) || other_value(d)) && places_wrongly(model)) ||
-           (other_value(d) && makes_values_wrong(model)) || (out_of_turn(d) && unanswered(model)) ||
-           (no_rtr(d) && never_rtr(model)) ||
-           ((out_of_turn(d) || other_request(d)) && responds_too_often(model)) ||
-           ((completes(d) || misplaced(d)) && delivers_twice(model));
+           (check == iw_deviation_check(b) || (a->fault != NULL && !of_its_rule(b) &&
+                                               iw_rules_share_check(a->rule, b->rule, a->fault)));
 }
 
 /* ---- grouping ---- */
@@ -316,7 +127,7 @@ bool iw_finding_has(const struct iw_finding *f, size_t entry)
 
 bool iw_deviations_joined(const struct iw_deviation *shown, const struct iw_deviation *d)
 {
-    return iw_deviations_alike(shown, d) || is_due_to(d, shown);
+    return iw_deviations_alike(shown, d) || iw_deviation_due_to(d, shown) != NULL;
 }
 
 /* The finding to which a deviation belongs: one of its like, or of those from which it follows, the
@@ -330,7 +141,7 @@ static struct iw_finding *find(struct iw_findings *all, const struct iw_record *
         const struct iw_deviation *model = iw_finding_deviation(f, record);
         if (iw_deviations_alike(model, d))
             return f;
-        if (is_due_to(d, model) && (cause == NULL || f->n_cases > cause->n_cases))
+        if (iw_deviation_due_to(d, model) != NULL && (cause == NULL || f->n_cases > cause->n_cases))
             cause = f;
     }
     return cause;
@@ -390,7 +201,7 @@ static bool permits(const struct iw_rule *rule, const struct iw_case *c)
 static bool misapplied(const struct iw_rule *rule, const struct iw_case *c,
                        const struct iw_finding *f, const char *fault)
 {
-    if (rule->subject == IW_SUBJECT_SENDER || !one_check(rule, rule, fault))
+    if (rule->subject == IW_SUBJECT_SENDER || !iw_rules_share_check(rule, rule, fault))
         return false;
     if (rule->level == IW_LEVEL_MAY && permits(rule, c))
         return false;
@@ -481,9 +292,9 @@ static const struct iw_rule *accused(const struct iw_finding *f, const struct iw
         most_single = single[i] > single[most_single] ? i : most_single;
         most_shown = shown[i] > shown[most_shown] ? i : most_shown;
     }
-    if (!refusal(model))
+    if (!iw_deviation_refuses(model))
         return iw_rule_at(most);
-    bool closes = strcmp(model->fault, CLOSES) == 0;
+    bool closes = strcmp(model->fault, IW_CLOSES) == 0;
     if (closes && shown[most_shown] > 0)
         return iw_rule_at(most_shown);
     size_t agreed = closes ? most : most_single;
@@ -492,6 +303,54 @@ static const struct iw_rule *accused(const struct iw_finding *f, const struct iw
         return iw_rule_at(agreed);
     const struct iw_rule *of_error = refused_most(f, record);
     return of_error != NULL ? of_error : iw_rule_at(single[most_single] > 0 ? most_single : most);
+}
+
+/* Returns whether the target has closed on whatever Request was tried before the cases were played:
+ * then what is special in the Request of a case has nothing to do with it. */
+static bool closes_on_any(const struct iw_finding *f, const struct iw_record *record)
+{
+    const struct iw_deviation *d = iw_finding_deviation(f, record);
+    const struct iw_case *c = record->entries[f->exhibit].c;
+    const char *closes = iw_deviation_refuses(d)       ? d->fault
+                         : iw_deviation_did(d, "gone") ? d->came
+                                                       : NULL;
+    return closes != NULL && strcmp(closes, IW_CLOSES) == 0 && c != NULL &&
+           c->role == IW_MPA_RESPONDER && record->facts != NULL &&
+           iw_facts_has(record->facts, IW_FACT_START_UP);
+}
+
+/* Shows the finding by the smallest of its cases that name a rule, if any does. */
+static void show_rule(struct iw_finding *f, const struct iw_record *record,
+                      const struct iw_rule *rule)
+{
+    struct iw_finding best = {0};
+    const struct iw_deviation *model = iw_finding_deviation(f, record);
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < f->n_cases; i++) {
+        const struct iw_entry *e = &record->entries[f->cases[i]];
+        if (e->c == NULL || !iw_case_names_rule(e->c, rule) || e->result.frames >= least)
+            continue;
+        for (size_t k = 0; k < e->result.n_deviations; k++)
+            if (iw_deviations_alike(&e->result.deviations[k], model)) {
+                best = (struct iw_finding){.exhibit = f->cases[i], .shown = k};
+                least = e->result.frames;
+            }
+    }
+    if (least < UINT64_MAX) {
+        f->exhibit = best.exhibit;
+        f->shown = best.shown;
+    }
+}
+
+/* Says what a finding accuses. "If the MPA Request Frame is properly formatted and the Private Data
+ * is acceptable, the implementation SHOULD return an MPA Reply Frame" (RFC 5044 §7.1.2). */
+static void accuse(struct iw_finding *f, const struct iw_record *record)
+{
+    f->rule = accused(f, record);
+    if (!closes_on_any(f, record))
+        return;
+    f->rule = iw_rule_find("MPA-7.1.2-08");
+    show_rule(f, record, f->rule);
 }
 
 static int compare(const void *left, const void *right)
@@ -507,24 +366,12 @@ static int compare(const void *left, const void *right)
     return a->cases[0] < b->cases[0] ? -1 : a->cases[0] > b->cases[0];
 }
 
-/* What may follow from something comes after it: 0: what stands for itself, 1: what may follow from
- * that, 2: what no check joins with the error that the target should have reported. */
-static int rank(const struct iw_deviation *d)
-{
-    if (!d->wire && d->fault != NULL && !refusal(d) && !unanswered(d) &&
-        check_of(d) == IW_CHECK_NONE)
-        return 2;
-    return (misplaced(d) && !places_wrongly(d)) || completes(d) || other_error(d) ||
-           other_value(d) || other_payload(d) || out_of_turn(d) || other_request(d) ||
-           (no_rtr(d) && !never_rtr(d));
-}
-
 static void add_all(struct iw_findings *all, const struct iw_record *record, int of_rank)
 {
     for (size_t i = 0; i < record->count; i++) {
         const struct iw_result *r = &record->entries[i].result;
         for (size_t k = 0; record->entries[i].done && k < r->n_deviations; k++)
-            if (rank(&r->deviations[k]) == of_rank)
+            if (iw_deviation_rank(&r->deviations[k]) == of_rank)
                 add(all, record, i, k);
     }
 }
@@ -532,11 +379,11 @@ static void add_all(struct iw_findings *all, const struct iw_record *record, int
 void iw_findings_build(struct iw_findings *out, const struct iw_record *record)
 {
     *out = (struct iw_findings){0};
-    for (int of_rank = 0; of_rank <= 2; of_rank++)
+    for (int of_rank = 0; of_rank <= IW_DEVIATION_LAST_RANK; of_rank++)
         add_all(out, record, of_rank);
     for (size_t i = 0; i < out->count; i++) {
         struct iw_finding *f = &out->list[i];
-        f->rule = accused(f, record);
+        accuse(f, record);
         f->hangs = f->rule == NULL &&
                    strncmp(iw_finding_deviation(f, record)->how, IW_HANG, strlen(IW_HANG)) == 0;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which rules a bent peer breaks. */
+/* Which rules a bent peer breaks: what the proof holds findings against. It shares no row with
+ * run/causation.c, by which findings are merged, lest the proof judge itself. */
 #include <fnmatch.h>
 #include <string.h>
 

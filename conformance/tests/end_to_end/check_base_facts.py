@@ -198,6 +198,17 @@ def check_judged(bench, act, fact, name=None):
     print("%s: %s" % (name, report["facts"][0]["text"]))
 
 
+def check_closing(bench, selection, shown):
+    """A port that reads a Request and closes, whatever it is: one finding, of the Reply that is due."""
+    with Crowd() as crowd:
+        target = "tcp:127.0.0.1:%d" % crowd.listen(lambda wire: wire.read(20))
+        out, report = bench.play("closing-" + shown, target, 1, *(word for one in selection for word in ("--select", one)), scale="0.2")
+    harness.check(rules(report) == ["MPA-7.1.2-08"], "closing: findings", report["findings"])
+    harness.check(report["findings"][0]["exhibit"]["case"] == shown, "closing: the exhibit", report["findings"])
+    harness.check("no longer" not in out and "a connection on a Request that is in order" in out, "closing: still accepts connections", out)
+    harness.check(report["summary"]["FAIL"] >= 3, "closing", report["summary"])
+
+
 def check_particular(bench, peer, change, facts, accused, least):
     """A peer that takes only some Requests: its facts, and the rules that it is charged with, in the whole suite."""
     with harness.listening(peer) as real, Crowd() as crowd:
@@ -256,6 +267,9 @@ def main(conform, peer):
             (closes, "accepts no Request of MPA.* closed the connection"), (like_key, 'no Reply: "MPA ID Reply follo" ...|no Reply: "MPA ID Reply'),
             (half, 'no Reply: "MPA ID Rep[?]+"'), (refuses, "refuses every Request"),
             (silent_but_closes_once(numbers), "accepts no Request of MPA.* closed the connection", "closes_once"))]
+        calls += [functools.partial(check_closing, bench, *one) for one in (
+            (("mpa-startup-rev1", "mpa-startup-key-*", "mpa-startup-pd-length-*"), "mpa-startup-rev1"),
+            (("empa-startup-s-pd-length-*",), "empa-startup-s-pd-length-0"))]
         calls += [functools.partial(check_particular, bench, peer, *one) for one in (
             (old, ["revision"], ["MPA-7.1.1-18"], 200), (closing, ["revision"], [], 200),
             (plain, ["revision"], [], 200), (with_markers, ["request"], [], 250), (without_crc, ["request"], [], 250))]

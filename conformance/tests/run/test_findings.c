@@ -271,6 +271,41 @@ static void closing_at_startup_is_one_finding(void **state)
     is(1, "MPA-7.1.1-20", IW_VERDICT_FAIL, 1, 3);
 }
 
+/* ... and where no Request was taken before the cases were played, what is due is a Reply, whatever
+ * each case is about. A case shows it that is about that. */
+static void closing_on_any_request_leaves_it_without_a_reply(void **state)
+{
+    static const struct iw_rule *odd[1], *plain[1];
+    static struct iw_case after, about;
+    struct iw_facts facts = {0};
+    (void)state;
+    odd[0] = iw_rule_find("MPA-7.1.2-23");
+    plain[0] = iw_rule_find("MPA-7.1.2-08");
+    after =
+        (struct iw_case){.id = (char[]){"x"}, .role = IW_MPA_RESPONDER, .rules = odd, .n_rules = 1};
+    about = (struct iw_case){
+        .id = (char[]){"y"}, .role = IW_MPA_RESPONDER, .rules = plain, .n_rules = 1};
+    struct iw_deviation gone = by_case("MPA-7.1.2-23", "gone", NULL);
+    gone.came = (char[]){"close"};
+    add(gone, 4);
+    entries[0].c = &after;
+    build(1);
+    is(0, "MPA-7.1.2-23", IW_VERDICT_FAIL, 1, 0);
+    iw_findings_free(&record.findings);
+    iw_facts_add(&facts, IW_FACT_START_UP, "accepts no Request", NULL);
+    record.facts = &facts;
+    build(1);
+    is(0, "MPA-7.1.2-08", IW_VERDICT_FAIL, 1, 0);
+    iw_findings_free(&record.findings);
+    add(by_case("MPA-7.1.2-23", "refused", "close"), 4);
+    add(by_case("MPA-7.1.2-08", "refused", "close"), 7);
+    entries[1].c = &after;
+    entries[2].c = &about;
+    build(1);
+    is(0, "MPA-7.1.2-08", IW_VERDICT_FAIL, 3, 2);
+    iw_facts_free(&facts);
+}
+
 /* One case has shown that the same frame is taken but for one thing. */
 static void a_frame_that_is_taken_shows_why_another_is_refused(void **state)
 {
@@ -527,6 +562,7 @@ int main(void)
         TEST(a_refusal_is_of_what_is_refused_most),
         TEST(misplaced_octets_follow_from_placing_wrongly),
         TEST(closing_at_startup_is_one_finding),
+        TEST(closing_on_any_request_leaves_it_without_a_reply),
         TEST(a_frame_that_is_taken_shows_why_another_is_refused),
         TEST(completions_follow_from_delivering_twice),
         TEST(misplaced_octets_alone_accuse_what_the_case_is_about),
