@@ -46,7 +46,8 @@ bool iw_finding_has(const struct iw_finding *f, size_t entry);
 
 /* Returns whether two deviations are evidence of one finding. */
 bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation *b);
-/* Returns whether `d` is part of the finding that `shown` shows: like it, or what follows from it. */
+/* Returns whether `d` is part of the finding that `shown` shows: like it, or what follows from it.
+ */
 bool iw_deviations_joined(const struct iw_deviation *shown, const struct iw_deviation *d);
 
 #endif
