@@ -49,19 +49,18 @@ static enum iw_fpdu_probe begins(const struct iw_observer *o, const struct iw_de
     return iw_observer_probe_header(o, d, r->pos, r->octets, r->length, &size);
 }
 
-/* What the octets say of an FPDU whose size is `size` without a CRC field. `last`: no more will be
- * seen; `end`: no more were sent. */
+/* What the octets say of an FPDU whose size is `size` without a CRC field. */
 static enum iw_crc_field look(const struct iw_observer *o, const struct iw_observed_side *s,
                               const struct iw_deframer *bare, const struct rest *r, size_t size,
-                              bool last, bool end)
+                              bool last)
 {
-    const enum iw_crc_field cut = last || end ? IW_CRC_FIELD_THERE : IW_CRC_FIELD_WAITS;
+    const enum iw_crc_field cut = last ? IW_CRC_FIELD_THERE : IW_CRC_FIELD_WAITS;
     const struct rest next = after(r, size);
     bool assumed = iw_quirk_in(o->config.quirks[s->self], IW_QUIRK_CRC_ABSENT);
     uint32_t with;
 
     if (next.length == 0)
-        return end || assumed ? IW_CRC_FIELD_ABSENT : cut;
+        return last || assumed ? IW_CRC_FIELD_ABSENT : IW_CRC_FIELD_WAITS;
     (void)iw_observer_probe_header(o, &s->deframer, r->pos, r->octets, r->length, &with);
     if (with > r->length)
         return cut;
@@ -82,7 +81,7 @@ static enum iw_crc_field look(const struct iw_observer *o, const struct iw_obser
 }
 
 enum iw_crc_field iw_observer_crc_field(struct iw_observer *o, struct iw_observed_side *s,
-                                        struct iw_iov octets, bool last, bool end)
+                                        const uint8_t *octets, size_t length, bool last)
 {
     struct iw_deframer bare = s->deframer;
     uint32_t size;
@@ -90,12 +89,12 @@ enum iw_crc_field iw_observer_crc_field(struct iw_observer *o, struct iw_observe
     if (!undecided(o, s))
         return IW_CRC_FIELD_THERE;
     bare.bare = true;
-    const struct rest r = {.pos = s->next, .octets = octets.base, .length = octets.length};
-    if (iw_observer_probe_header(o, &bare, r.pos, r.octets, r.length, &size) != IW_PROBE_GOOD ||
-        size > r.length)
+    if (iw_observer_probe_header(o, &bare, s->next, octets, length, &size) != IW_PROBE_GOOD ||
+        size > length)
         return IW_CRC_FIELD_THERE;
-    enum iw_crc_field field = look(o, s, &bare, &r, size, last, end);
-    if (field == IW_CRC_FIELD_WAITS && r.length >= size + IW_MPA_CRC_FIELD)
+    const struct rest r = {.pos = s->next, .octets = octets, .length = length};
+    enum iw_crc_field field = look(o, s, &bare, &r, size, last);
+    if (field == IW_CRC_FIELD_WAITS && length >= size + IW_MPA_CRC_FIELD)
         s->field_waited = true;
     if (field != IW_CRC_FIELD_ABSENT)
         return field;

@@ -268,14 +268,14 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
 bool iw_observer_lacks_marker(struct iw_observer *o, struct iw_observed_side *s, bool missing,
                               bool *waits);
 /* crc_field.c: looks whether the first FPDU of a side has a CRC field. `last`: no more octets will
- * be seen after these; `end`: none were sent. If it is ABSENT, the deframer knows from now on. */
+ * come after these. If it is ABSENT, the deframer knows from now on. */
 enum iw_crc_field {
     IW_CRC_FIELD_THERE, /* or nothing is proven */
     IW_CRC_FIELD_ABSENT,
     IW_CRC_FIELD_WAITS /* more octets are needed */
 };
 enum iw_crc_field iw_observer_crc_field(struct iw_observer *o, struct iw_observed_side *s,
-                                        struct iw_iov octets, bool last, bool end);
+                                        const uint8_t *octets, size_t length, bool last);
 /* Framing is not known any more at s->next. */
 void iw_observer_unframe(struct iw_observer *o, struct iw_observed_side *s);
 
