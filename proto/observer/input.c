@@ -31,10 +31,6 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
         }
         if (!iw_observer_first_marker(o, s, octets.base, octets.length))
             break;
-        bool end = s->settled || (s->fin_known && s->next + octets.length == s->fin_pos);
-        if (iw_observer_crc_field(o, s, octets.base, octets.length, last || end) ==
-            IW_CRC_FIELD_WAITS)
-            break;
         size_t size = iw_deframer_measure(&s->deframer, &octets, 1);
         s->redo = s->retake = false;
         o->raw = octets.base;
@@ -304,9 +300,6 @@ void iw_observer_flush(struct iw_observer *o)
             (void)judge(o, s, iw_hold_peek(s), true);
             iw_hold_skip(s);
         }
-        const struct iw_observed_side *other = &o->side[iw_observed_other(s->self)];
-        if (s->reset || other->reset || other->fin_known)
-            iw_observer_settle(o, s->self);
         iw_observer_judge_end(o, s->self);
     }
 }
