@@ -261,7 +261,7 @@ void iw_route_learn(struct iw_messages *m, uint32_t number, uint64_t instance);
 
 struct iw_peer *iw_peer_find(struct iw_messages *m, uint64_t instance);
 struct iw_peer *iw_peer_get(struct iw_messages *m, uint64_t instance);
-void iw_peer_queue(struct iw_peer *p, struct iw_outgoing *o);
+void iw_peer_queue(struct iw_messages *m, struct iw_peer *p, struct iw_outgoing *o);
 /* Sends what can be sent. */
 void iw_peer_pump(struct iw_messages *m, struct iw_peer *p);
 void iw_peer_up(struct iw_messages *m, struct iw_link *link);

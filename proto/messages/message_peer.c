@@ -59,9 +59,11 @@ struct iw_peer *iw_peer_get(struct iw_messages *m, uint64_t instance)
 
 /* ---- out ---- */
 
-void iw_peer_queue(struct iw_peer *p, struct iw_outgoing *o)
+void iw_peer_queue(struct iw_messages *m, struct iw_peer *p, struct iw_outgoing *o)
 {
     TAILQ_INSERT_TAIL(&p->waiting, o, entry);
+    if (p->link == NULL)
+        iw_progress_due(m); // a tick connects, and who sleeps expects none
 }
 
 /* Moves a waiting message into the window, if that has room. */

@@ -134,7 +134,7 @@ void iw_route_push(struct iw_messages *m, struct iw_route *r)
         }
         r->open++;
         r->last = r->peer;
-        iw_peer_queue(r->peer, o);
+        iw_peer_queue(m, r->peer, o);
     }
     list(m, r, !TAILQ_EMPTY(&r->queue));
     if (r->peer != NULL)

@@ -342,7 +342,24 @@ static void wait_for(struct iw_peer *p)
     struct iw_outgoing *o = calloc(1, sizeof(*o));
     assert_non_null(o);
     o->route = iw_route_get(&b.m, 9);
-    iw_peer_queue(p, o);
+    iw_peer_queue(&b.m, p, o);
+}
+
+/* Who sleeps must know of a message whose peer has no connection any more. */
+static void what_waits_for_a_connection_is_due(void **unused)
+{
+    (void)unused;
+    struct iw_link *link = synced(&b, PEER, 10);
+    struct iw_peer *p = link->peer;
+    unsigned dues = bench_dues;
+    wait_for(p);
+    assert_int_equal(bench_dues, dues);
+    iw_link_end(link);
+    flush(&b, link);
+    assert_null(p->link);
+    dues = bench_dues;
+    wait_for(p);
+    assert_int_equal(bench_dues, dues + 1);
 }
 
 /* Where none is idle the one used longest ago ends; a second one to the same peer is idle. */
@@ -378,6 +395,7 @@ int main(void)
         BENCH_TEST(a_request_refused),
         BENCH_TEST(a_bound_of_connections),
         BENCH_TEST(a_drop),
+        BENCH_TEST(what_waits_for_a_connection_is_due),
         BENCH_TEST(a_drop_of_busy_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

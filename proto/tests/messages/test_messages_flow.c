@@ -5,6 +5,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
+
+#include "messages/message_internal.h"
 
 enum { MIB = 1 << 20 };
 
@@ -256,6 +259,45 @@ static void few_connections(void **unused)
         iw_messages_close(others[i].m);
 }
 
+/* Waits until the library's thread sleeps without an end, with one connection left. */
+static void await_sleep(struct iw_messages *m)
+{
+    for (int i = 0;; i++) {
+        pthread_mutex_lock(&m->mutex);
+        const bool is = m->sleeps == UINT64_MAX && m->links_all == 1;
+        pthread_mutex_unlock(&m->mutex);
+        if (is)
+            return;
+        assert_true(i < GUARD_MS);
+        usleep(1000);
+    }
+}
+
+/* A message for a peer whose connection has given way wakes who sleeps. */
+static void a_dropped_connection_comes_back(void **unused)
+{
+    (void)unused;
+    struct world_end a, others[2];
+    struct sockaddr_in at;
+    struct iw_messages_config config = loopback(&at);
+    config.connections = 1;
+    open_end(&a, &config, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        open_end(&others[i], &config, 10 + i);
+        assert_int_equal(iw_messages_place(a.m, 10 + i, (struct sockaddr *)&others[i].at), 0);
+    }
+    for (uint32_t k = 0; k < 4; k++) {
+        assert_int_equal(send_octets(a.s, 10 + k % 2, &k, sizeof(k), 0, 0), 0);
+        const struct iw_message got = receive(others[k % 2].s);
+        assert_memory_equal(got.data, &k, sizeof(k));
+        iw_messages_free(others[k % 2].m, got.data);
+        await_sleep(a.m);
+    }
+    iw_messages_close(a.m);
+    for (uint32_t i = 0; i < 2; i++)
+        iw_messages_close(others[i].m);
+}
+
 static void ipv6(void **unused)
 {
     (void)unused;
@@ -285,9 +327,13 @@ static void ipv6(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slow_receiver),   cmocka_unit_test(slow_receiver_of_long_ones),
-        cmocka_unit_test(threads),         cmocka_unit_test(descriptor),
-        cmocka_unit_test(few_connections), cmocka_unit_test(ipv6),
+        cmocka_unit_test(slow_receiver),
+        cmocka_unit_test(slow_receiver_of_long_ones),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(descriptor),
+        cmocka_unit_test(few_connections),
+        cmocka_unit_test(a_dropped_connection_comes_back),
+        cmocka_unit_test(ipv6),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
