@@ -18,7 +18,7 @@ end
 
 -- ---- what the target did wrong ----
 
--- What the observer sees where a target answers what comes behind a Read, but not the Read: it takes the answer for the Read's,
+-- What the observer sees where a target answers what comes after a Read, but not the Read: it takes the answer for the Read's,
 -- since "The Data Source RDMAP layer MUST pass RDMA Read Response Messages to the DDP layer, in the order that the RDMA Read Request
 -- Messages were received" (RFC 5040 §5.2.2; for atomics likewise RFC 7306 §5.2.2).
 local UNANSWERED = strict.set("rdmap-response-order rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past"
