@@ -224,12 +224,15 @@ static void draw_crc(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
     uint32_t pad = iw_wire_pad(t->length), at = iwd_place(t, IW_MPA_LENGTH_FIELD + t->length);
     uint32_t crc_at = iwd_place(t, IW_MPA_LENGTH_FIELD + t->length + pad);
     enum iwd_crc state = (enum iwd_crc)t->crc;
-    if (crc_at + IW_MPA_CRC_FIELD > tvb_captured_length(tvb)) {
+    bool absent = iw_quirk_in(iwd_rare_of(t)->quirks, IW_QUIRK_CRC_ABSENT);
+    if (crc_at + (absent ? 0 : IW_MPA_CRC_FIELD) > tvb_captured_length(tvb)) {
         generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_STATUS], tvb, 0, 0, IWD_CRC_UNKNOWN));
         return;
     }
     if (pad)
         proto_tree_add_item(tree, iwd_hf[F_PAD], tvb, (int)at, (int)pad, ENC_NA);
+    if (absent)
+        return;
     uint32_t crc = iw_crc32c_get(tvb_get_ptr(tvb, (int)crc_at, 4));
     enum iw_quirk quirk = iw_quirk_shown(iwd_rare_of(t)->quirks, IW_CHECK_MPA_CRC);
     proto_tree_add_uint_format_value(

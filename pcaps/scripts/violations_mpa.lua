@@ -252,6 +252,18 @@ framed("mpa-crc-order", "mpa-crc", "a CRC lies in network byte order", {}, funct
   local body = unsealed(hello(conn))
   conn:write(body .. pack(bad and ">I4" or "<I4", crc32c(body)))
 end, { "MPA-4.4-11" })
+violation {
+  name = "mpa-crc-absent", check = "mpa-crc-absent", what = "no FPDU of the initiator has a CRC field", rules = { "MPA-4.4-10" },
+  run = function(c, bad)
+    c:start { crc = false }
+    for msn = 1, 3 do
+      local body = unsealed(c.initiator:encode(send { payload = "number " .. msn, msn = msn })[1].ulpdu)
+      c.initiator:write(body .. (bad and "" or "\0\0\0\0"))
+      if msn == 3 then c:finds() end
+    end
+    c:close()
+  end,
+}
 framed("mpa-crc-length", "mpa-crc", "a CRC does not cover ULPDU_Length", {}, function(conn, bad)
   local body = unsealed(hello(conn))
   sealed(conn, body, bad and body:sub(3) or body)
@@ -366,7 +378,7 @@ violation {
 }
 
 violation {
-  name = "mpa-fin-inside-no-crc", check = "mpa-fin-inside", what = "CRCs are off, and the FPDU ends after its pad",
+  name = "mpa-fin-inside-no-crc", check = "mpa-crc-absent", what = "CRCs are off, and the FPDU ends after its pad",
   rules = { "MPA-4.1-07", "MPA-4.4-10" },
   run = function(c, bad)
     c:start { crc = false }

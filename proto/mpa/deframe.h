@@ -111,6 +111,12 @@ static inline uint32_t iw_to_marker(const struct iw_deframer *d, uint64_t pos)
     return (uint32_t)(d->start - pos) % IW_MPA_MARKER_PERIOD;
 }
 
+/* Returns the octets that follow the pad. */
+static inline uint32_t iw_shape_trailer(const struct iw_deframer *d)
+{
+    return d->bare ? 0 : IW_MPA_CRC_FIELD;
+}
+
 /* Returns the octets of the Marker that stands before the ULPDU_Length of an FPDU at `pos`. */
 static inline uint32_t iw_shape_lead(const struct iw_deframer *d, uint64_t pos)
 {

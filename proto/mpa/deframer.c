@@ -131,7 +131,7 @@ static bool check_pad(struct iw_deframer *d, struct iw_cursor c, const struct iw
 {
     if (s->pad == 0)
         return false;
-    uint32_t after = s->pad + IW_MPA_CRC_FIELD;
+    uint32_t trailer = iw_shape_trailer(d), after = s->pad + trailer;
     if (!d->markers && iw_cursor_run(&c) >= s->size) {
         const uint8_t *at = iw_cursor_octets(&c) + s->size - after;
         uint32_t wrong = 0;
@@ -141,7 +141,7 @@ static bool check_pad(struct iw_deframer *d, struct iw_cursor c, const struct iw
             return false;
     }
     /* A Marker may stand between the pad and the CRC field. */
-    if (d->markers && iw_to_marker(d, c.pos + s->size - IW_MPA_CRC_FIELD - IW_MPA_MARKER) == 0)
+    if (d->markers && iw_to_marker(d, c.pos + s->size - trailer - IW_MPA_MARKER) == 0)
         after += IW_MPA_MARKER;
     iw_cursor_step(&c, s->size - after);
     uint64_t pos = c.pos;

@@ -24,7 +24,7 @@ uint64_t iw_deframer_position(const struct iw_deframer *d, const struct iw_fpdu 
 static void take_shape(const struct iw_deframer *d, uint64_t pos, uint32_t length,
                        struct iw_shape *s)
 {
-    uint32_t content = iw_wire_fpdu_size(length);
+    uint32_t content = iw_wire_fpdu_size(length) - IW_MPA_CRC_FIELD + iw_shape_trailer(d);
 
     s->lead = iw_shape_lead(d, pos);
     s->length = length;
@@ -123,6 +123,9 @@ uint32_t iw_shape_crc(const struct iw_deframer *d, struct iw_cursor c, const str
     uint32_t state = IW_CRC32C_INIT;
     size_t left = s->size - IW_MPA_CRC_FIELD;
     bool wanted = d->crc || d->always_crc;
+    *field = 0;
+    if (d->bare)
+        return 0;
     if (iw_cursor_run(&c) >= s->size) {
         const uint8_t *at = iw_cursor_octets(&c);
         *field = iw_crc32c_get(at + left);

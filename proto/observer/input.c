@@ -31,6 +31,9 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
         }
         if (!iw_observer_first_marker(o, s, octets.base, octets.length))
             break;
+        bool end = s->settled || (s->fin_known && s->next + octets.length == s->fin_pos);
+        if (iw_observer_crc_field(o, s, octets, last, end) == IW_CRC_FIELD_WAITS)
+            break;
         size_t size = iw_deframer_measure(&s->deframer, &octets, 1);
         s->redo = s->retake = false;
         o->raw = octets.base;

@@ -181,6 +181,9 @@ struct iw_observed_side {
     iw_quirks crc_quirk;          /* what explains the CRC of the FPDU that is being taken */
     iw_quirks marker_quirk;       /* what explains the places of its Markers */
     struct iw_fault marker_fault; /* found with it; IW_CHECK_NONE: none */
+    struct iw_fault crc_absent;   /* found with the next FPDU; IW_CHECK_NONE: none */
+    bool field_waited;            /* a whole FPDU has waited: does it have a CRC field? */
+    bool settled;                 /* the caller has waited in vain for more octets */
     bool retake;                  /* its Markers stand elsewhere: frame it once more */
     uint64_t marker_retaken;      /* where the last such FPDU begins */
     uint64_t marker_elsewhere;    /* the last Marker seen where none belongs, unproven; 0: none */
@@ -264,6 +267,15 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
  * before more octets are there. */
 bool iw_observer_lacks_marker(struct iw_observer *o, struct iw_observed_side *s, bool missing,
                               bool *waits);
+/* crc_field.c: looks whether the first FPDU of a side has a CRC field. `last`: no more octets will
+ * be seen after these; `end`: none were sent. If it is ABSENT, the deframer knows from now on. */
+enum iw_crc_field {
+    IW_CRC_FIELD_THERE, /* or nothing is proven */
+    IW_CRC_FIELD_ABSENT,
+    IW_CRC_FIELD_WAITS /* more octets are needed */
+};
+enum iw_crc_field iw_observer_crc_field(struct iw_observer *o, struct iw_observed_side *s,
+                                        struct iw_iov octets, bool last, bool end);
 /* Framing is not known any more at s->next. */
 void iw_observer_unframe(struct iw_observer *o, struct iw_observed_side *s);
 

@@ -98,6 +98,16 @@ static void find_pending(struct iw_observer *o, bool crc_failed)
     }
 }
 
+/* Finds that CRC fields are left out, once. */
+static void find_crc_absent(struct iw_observer *o, struct iw_observed_side *s)
+{
+    const struct iw_fault f = s->crc_absent;
+
+    s->crc_absent.check = IW_CHECK_NONE;
+    if (f.check != IW_CHECK_NONE)
+        iw_observer_find(o, f.check, f.pos, f.got, f.want);
+}
+
 /* Finds what explains the places of the Markers, once. */
 static void find_marker_fault(struct iw_observer *o, struct iw_observed_side *s)
 {
@@ -292,7 +302,9 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
     if (fpdu->crc_checked && fpdu->crc_good)
         find_right_crc(o, s);
     s->crc_quirk = crc_failed ? crc_quirk(o, s, fpdu, header ? &h : NULL) : 0;
-    if (s->crc_quirk != 0) {
+    if (s->deframer.bare)
+        s->crc_quirk = iw_quirk_bit(IW_QUIRK_CRC_ABSENT);
+    else if (s->crc_quirk != 0) {
         mended.crc_good = true;
         crc_failed = false;
         if ((s->found & s->crc_quirk) != 0)
@@ -455,8 +467,11 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
 static void find_waiting(struct iw_observer *o)
 {
     struct iw_observed_side *s = &o->side[IW_SIDE_RESPONDER];
+    const struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
 
     s->early_fpdu_waits = false;
+    if (initiator->deframer.bare || initiator->field_waited)
+        return; /* it was whole before */
     iw_observer_begin(o, IW_OBSERVED_SEGMENT, s->self, s->early_fpdu_pos, s->early_fpdu_end);
     iw_observer_find(o, IW_CHECK_MPA_RESPONDER_EARLY, s->early_fpdu_pos, 0, 0);
 }
@@ -557,6 +572,7 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     iw_observer_show(o);
     if (fpdu != NULL) {
         find_marker_fault(o, s);
+        find_crc_absent(o, s);
         find_pending(o, fpdu->crc_checked && !fpdu->crc_good);
     }
     if (!content || (!header && captured < length)) {

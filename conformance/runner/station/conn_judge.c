@@ -42,6 +42,8 @@ void iw_conn_judge(const struct iw_conn *c,
                                         .intact = true,
                                         .no_quirks = c->station->no_quirks};
     config.quirks[j.peer] = c->station->quirks;
+    if (c->found[IW_CHECK_MPA_CRC_ABSENT] != NULL) /* time has shown it, too */
+        config.quirks[j.peer] |= iw_quirk_bit(IW_QUIRK_CRC_ABSENT);
     j.observer = iw_got(iw_observer_new(&config));
     iw_exchange_relate(c->station->exchange, c->state.number, take, &j);
     iw_observer_free(j.observer);

@@ -12,6 +12,9 @@
 
 enum { STREAMED_MAX = 1 << 20 }; /* octets that a case leaves lying */
 
+/* Nanoseconds in which a CRC field follows the octets before it. */
+#define LACKING (UINT64_C(500) * 1000 * 1000)
+
 enum { LATE_READS = 16, POLLED = 64 /* descriptors that are waited for at once */ };
 
 int iw_station_ms(uint64_t deadline)
@@ -267,6 +270,7 @@ void iw_conn_read(struct iw_conn *c)
         return;
     }
     c->state.received += (uint64_t)n;
+    c->came = iw_transport_now();
     if (c->streaming)
         stream(c, octets, (size_t)n);
     else
@@ -324,11 +328,28 @@ void iw_conn_begin(struct iw_conn *c)
     c->last_item = &end->next;
 }
 
+/* As read_more. Where octets end just where an FPDU without its CRC field would, no wait is longer
+ * than LACKING: then the field is left out. Returns whether something has changed. */
+static bool read_or_settle(struct iw_conn *c, uint64_t deadline)
+{
+    enum iw_side peer = iw_conn_peer_side(c);
+    uint64_t settled = c->came + LACKING;
+
+    if (c->streaming || !iw_observer_lacks_crc(c->observer, peer))
+        return read_more(c, deadline);
+    if (read_more(c, deadline < settled ? deadline : settled))
+        return true;
+    if (iw_transport_now() < settled)
+        return false;
+    iw_observer_settle(c->observer, peer);
+    return !iw_observer_lacks_crc(c->observer, peer);
+}
+
 const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)
 {
     /* After the deadline what has come already is taken; a peer that goes on and on is not waited
      * for. */
-    for (unsigned late = 0; c->items == NULL && late < LATE_READS && read_more(c, deadline);)
+    for (unsigned late = 0; c->items == NULL && late < LATE_READS && read_or_settle(c, deadline);)
         late += iw_transport_now() >= deadline;
     return c->items;
 }

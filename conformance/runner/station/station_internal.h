@@ -42,6 +42,7 @@ struct iw_conn {
     uint8_t *streamed;   /* what the peer streamed and nobody took */
     size_t n_streamed;
     uint64_t last_sent; /* position of the last thing sent */
+    uint64_t came;      /* when octets of the peer came last */
     uint64_t asked;     /* when our start-up frame was sent */
     uint64_t heard;     /* segments that had come when a crafted one was sent */
     uint64_t repeats;   /* segments that had come again when acknowledging was changed */

@@ -232,6 +232,38 @@ def check_crc(bench, pcaps):
         harness.expect(quirk + ": without it framing is lost", count > 4 and any(row["type"] == "unknown" for row in without), without)
 
 
+def leaves_out(crc):
+    """A responder that answers empty Reads and leaves out the CRC field; `crc`: it demands CRCs."""
+    def act(wire):
+        request = wire.read(20)
+        private = wire.read(struct.unpack(">H", request[18:])[0])
+        own = private[:4] if request[16] & 0x10 else b""
+        wire.send(b"MPA ID Rep Frame" + bytes([request[16] & 0x10 | (0x40 if crc else 0), request[17]]) + struct.pack(">H", len(own)) + own)
+        while True:
+            length = struct.unpack(">H", wire.read(2))[0]
+            ulpdu = wire.read(length + -(2 + length) % 4 + 4)[:length]
+            if ulpdu[1] & 0xf == 1:
+                wire.send(hostile.fpdu(hostile.tagged(2, *struct.unpack(">IQ", ulpdu[18:30])))[:-4])
+    return act
+
+
+def check_crc_left_out(bench):
+    """No CRC field: one finding, with CRCs off and on, though each answer is the last thing that comes; and every answer counts."""
+    for crc in (False, True):
+        for words in ("", ",quirk=crc-absent"):
+            name = "CRC field left out, CRCs %s%s" % ("on" if crc else "off", words)
+            with hostile.Crowd() as crowd:
+                target = "tcp:127.0.0.1:%d,can=read,crc=%s%s" % (crowd.listen(leaves_out(crc)), "on" if crc else "off", words)
+                report = bench.play("", *select("rdmap-read-zero*", "ddp-rsvd-*", "rdmap-rsv-*"), target=("--target", target))
+            harness.equal(name, rules(report), ["MPA-4.4-10"])
+            harness.expect(name + ": cases about something else go on", set(verdicts(report).values()) == {"NOTE"}, verdicts(report))
+            case = next(case for case in report["cases"] if case["verdict"] == "NOTE")
+            found = [check for check in bench.lints(case) if check != "ddp-rsvd"]  # which the station sends
+            harness.equal(name + ": iwarp-lint agrees", found, ["mpa-crc-absent"])
+            harness.expect(name + ": in the capture", b"looked through: CRC fields are left out" in harness.octets(case["pcap"]))
+            harness.expect(name + ": and not without quirks", "mpa-crc-absent" not in bench.lints(case, "--no-quirks"))
+
+
 def check_named(bench):
     """A target file names the quirk: words that make sense either way are read so."""
     words = select("empa-rtr-match-all-none")
@@ -254,6 +286,7 @@ def main(conform, agent, lint, pcaps):
         check_behind_markers(bench)
         check_order(bench)
         check_crc(bench, pcaps)
+        check_crc_left_out(bench)
         check_named(bench)
     harness.conclude()
 

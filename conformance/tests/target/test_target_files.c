@@ -162,9 +162,9 @@ static void what_is_wrong_with_a_file_is_said(void **state)
         {"return { quirks = 'terminate-reversed' }", ": quirks: expected a list of quirks"},
         {"return { quirks = { 'reversed' } }", ": quirks: expected one of terminate-reversed, "
                                                "msn-start, msn-shared, crc-order, crc-polynomial, "
-                                               "crc-other, markers-missing, markers-unasked, "
-                                               "markers-place, qn-order, msn-order, mo-order, "
-                                               "stag-order, to-order"},
+                                               "crc-other, crc-absent, markers-missing, "
+                                               "markers-unasked, markers-place, qn-order, "
+                                               "msn-order, mo-order, stag-order, to-order"},
         {"return { quirks = { true } }", ": quirks: expected a text"},
         {"return { connect = 'x', ask = 'y' }",
          ": ask: a target that has a command to connect needs no person"},

@@ -113,10 +113,11 @@ static void what_is_wrong_with_a_spec_is_said(void **state)
     assert_refused("tcp:h:7,class=", "'class=': expected bare, rping or agent");
     assert_refused("tcp:h:7,=x", "'=x': expected one of class, crc, markers, rev, can, cannot, "
                                  "quirk, token_file");
-    assert_refused("tcp:h:7,quirk=reversed",
-                   "'quirk=reversed': expected one of terminate-reversed, msn-start, msn-shared, "
-                   "crc-order, crc-polynomial, crc-other, markers-missing, markers-unasked, "
-                   "markers-place, qn-order, msn-order, mo-order, stag-order, to-order");
+    assert_refused(
+        "tcp:h:7,quirk=reversed",
+        "'quirk=reversed': expected one of terminate-reversed, msn-start, msn-shared, "
+        "crc-order, crc-polynomial, crc-other, crc-absent, markers-missing, "
+        "markers-unasked, markers-place, qn-order, msn-order, mo-order, stag-order, to-order");
     assert_refused("tcp:h:7,can=reed", "'can=reed': expected a capability; 'reed' is none (did "
                                        "you mean 'read'?)");
     assert_refused("tcp:h:7,token_file=x", "token_file: only a target of class agent has one");

@@ -256,7 +256,10 @@ struct iw_deframer {
     /* Each input call is one TCP segment, and the peer begins and ends segments with FPDUs; set in
      * the same way as always_crc. See "After a gap". */
     bool aligned;
-    bool misled;    /* a search was wrong: do not search again */
+    bool misled; /* a search was wrong: do not search again */
+    /* FPDUs end after the pad: their sender leaves the CRC field out (a quirk). Set in the same way
+     * as always_crc, with `crc` false. */
+    bool bare;
     uint64_t start; /* position of the first octet of full operation */
     uint64_t next;  /* first octet not yet part of an FPDU handed out */
     uint64_t fpdus; /* handed out so far */

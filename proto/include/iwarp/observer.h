@@ -231,6 +231,12 @@ struct iw_observer_assumption {
 void iw_observer_assume(struct iw_observer *o, const struct iw_observer_assumption *assumption);
 /* Reports that no more octets will come: gives up every gap and judges the octets after it. */
 void iw_observer_flush(struct iw_observer *o);
+/* Returns whether the octets of a side end where its first FPDU would without a CRC field: it may
+ * be left out, or still be on its way. */
+bool iw_observer_lacks_crc(const struct iw_observer *o, enum iw_side side);
+/* Reports that the caller has waited in vain for more octets of such a side: it leaves the field
+ * out (IW_QUIRK_CRC_ABSENT), and the FPDU is taken. */
+void iw_observer_settle(struct iw_observer *o, enum iw_side side);
 /* Reports a FIN at position `pos` (where the next octet would have come), or a RST. */
 void iw_observer_end(struct iw_observer *o, enum iw_side side, uint64_t pos, bool reset);
 

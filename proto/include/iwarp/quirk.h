@@ -33,6 +33,10 @@ enum iw_quirk {
      * else in their headers is in order. Only where octets come as they were sent (`intact` in
      * struct iw_observer_config). */
     IW_QUIRK_CRC_OTHER,
+    /* A side leaves CRC fields out (RFC 5044 §4.4: without CRCs, too, the field is there). Its
+     * first two FPDUs decide: where their CRC fields should be, the next FPDU begins, and none
+     * begins after that; or its octets end there, with a FIN or in spite of a wait. */
+    IW_QUIRK_CRC_ABSENT,
     /* A side sends no Markers, though the other one's start-up frame asks for them (RFC 5044
      * §7.1.1), or sends some that nobody asked for. Its first FPDU decides: a first Marker that is
      * left out is MISSING, too. */

@@ -200,6 +200,13 @@ static const struct conversation framing[] = {
     {{MARKERS, "M " SEND_1, "i " LONG_BEFORE_512 "000001e4" LONG_AFTER_512},
      CLEAN(IW_CHECK_MPA_MARKER_PLACE)},
     {{PLAIN, "X " SEND_1}, CLEAN(IW_CHECK_MPA_CRC)},
+    {{PLAIN, "i 0012" SEND_1 "0012" SEND_2 "0012" SEND_3},
+     FINDS(IW_CHECK_MPA_CRC_ABSENT, 2, 20, 0, 0)},
+    {{PLAIN, "i 0012" SEND_1 "00124143 0012" SEND_2 "00000000"}, CLEAN(IW_CHECK_MPA_CRC_ABSENT)},
+    /* One wrong ULPDU_Length: the next FPDU begins where its CRC field would. */
+    {{BEGIN, "i 0013" SEND_1 "41a6e2c3", "I " SEND_2, "I " SEND_3},
+     FINDS(IW_CHECK_MPA_CRC, 2, 24, 0x43411200, 0xae64d690),
+     .lost = 1},
     /* A wrong CRC explains the pad, too. */
     {{BEGIN, "i 0017" SEND_1 "68656c6c6f 010000 00000000"},
      FINDS(IW_CHECK_MPA_CRC, 2, 28, 0, 0xa9f002c7)},
