@@ -24,6 +24,7 @@ import zlib
 
 MARK = "IW_STRESS"  # in the environment of all that a test starts
 PR_SET_PDEATHSIG = 1
+READABLE = 0o755  # some tests run programs as another user
 DYING = 60  # seconds after which a process that a test has ended counts as left
 BUSY = "while True: pass"
 CHOICES = {"R": "tests", "E": "exclude", "L": "label", "LE": "label-exclude"}  # ctest's options, and how ours are named
@@ -162,7 +163,9 @@ class Stress:
         with contextlib.ExitStack() as held:
             for name in sorted(test.locks):
                 held.enter_context(self.locks[name])
-            self.run_alone(test, number, pathlib.Path(tempfile.mkdtemp(dir=scratch)))
+            own = pathlib.Path(tempfile.mkdtemp(dir=scratch))
+            own.chmod(READABLE)
+            self.run_alone(test, number, own)
 
     def run_alone(self, test, number, own):
         mark = f"{os.getpid()}-{own.name}"
@@ -236,6 +239,7 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stress.interrupted)
     with tempfile.TemporaryDirectory(prefix="iw-stress-") as scratch:
+        os.chmod(scratch, READABLE)
         tests = stress.tests(pathlib.Path(scratch))
         if not tests:
             print("tools/stress.py: no test to run", file=sys.stderr)
