@@ -264,6 +264,22 @@ violation {
     c:close()
   end,
 }
+for _, crc in ipairs { true, false } do
+  violation {
+    name = "mpa-length-order" .. (crc and "" or "-no-crc"), check = "mpa-length-order", what = "the ULPDU_Length of each FPDU is in reversed octet order",
+    rules = { "MPA-4.1-01" },
+    run = function(c, bad)
+      c:start { crc = crc }
+      for msn = 1, 3 do
+        local body = unsealed(c.initiator:encode(send { payload = "number " .. msn, msn = msn })[1].ulpdu)
+        if bad then body = body:sub(2, 2) .. body:sub(1, 1) .. body:sub(3) end
+        c.initiator:write(body .. (crc and pack("<I4", crc32c(body)) or "\0\0\0\0"))
+        if msn == (crc and 1 or 3) then c:finds() end
+      end
+      c:close()
+    end,
+  }
+end
 framed("mpa-crc-length", "mpa-crc", "a CRC does not cover ULPDU_Length", {}, function(conn, bad)
   local body = unsealed(hello(conn))
   sealed(conn, body, bad and body:sub(3) or body)

@@ -36,6 +36,11 @@ static void take_shape(const struct iw_deframer *d, uint64_t pos, uint32_t lengt
     s->size = s->lead + content + s->inside * IW_MPA_MARKER;
 }
 
+static uint32_t ulpdu_length(const struct iw_deframer *d, const uint8_t *field)
+{
+    return d->turned ? (uint32_t)field[1] << 8 | field[0] : iw_get16(field);
+}
+
 bool iw_shape_read(const struct iw_deframer *d, const struct iw_cursor *c, struct iw_shape *s)
 {
     uint32_t lead = iw_shape_lead(d, c->pos);
@@ -43,13 +48,13 @@ bool iw_shape_read(const struct iw_deframer *d, const struct iw_cursor *c, struc
     if (c->left < lead + sizeof(field))
         return false;
     if (iw_cursor_run(c) >= lead + sizeof(field)) {
-        take_shape(d, c->pos, iw_get16(iw_cursor_octets(c) + lead), s);
+        take_shape(d, c->pos, ulpdu_length(d, iw_cursor_octets(c) + lead), s);
         return true;
     }
     struct iw_cursor at = *c;
     iw_cursor_step(&at, lead);
     iw_cursor_read(&at, field, sizeof(field));
-    take_shape(d, c->pos, iw_get16(field), s);
+    take_shape(d, c->pos, ulpdu_length(d, field), s);
     return true;
 }
 

@@ -32,7 +32,7 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
         if (!iw_observer_first_marker(o, s, octets.base, octets.length))
             break;
         bool end = s->settled || (s->fin_known && s->next + octets.length == s->fin_pos);
-        if (iw_observer_crc_field(o, s, octets, last, end) == IW_CRC_FIELD_WAITS)
+        if (iw_observer_framing(o, s, octets, last, end) == IW_FRAMING_WAITS)
             break;
         size_t size = iw_deframer_measure(&s->deframer, &octets, 1);
         s->redo = s->retake = false;
@@ -116,6 +116,14 @@ void iw_observer_judge_held(struct iw_observer *o, enum iw_side side)
         give_up_first(o, s, s->gap[0].to);
     }
     iw_hold_drop(s);
+}
+
+void iw_observer_judge_last(struct iw_observer *o, struct iw_observed_side *s)
+{
+    if (s->phase != PHASE_FULL || s->hold.octets == NULL)
+        return;
+    (void)judge(o, s, iw_hold_peek(s), true);
+    iw_hold_skip(s);
 }
 
 /* Returns how many of `length` octets at `pos` to hold before looking again: if they continue those
@@ -299,10 +307,8 @@ void iw_observer_flush(struct iw_observer *o)
             give_up_first(o, s, UINT64_MAX);
             iw_observer_judge_held(o, s->self);
         }
-        if (follows(s) && s->seeking && s->hold.octets != NULL) {
-            (void)judge(o, s, iw_hold_peek(s), true);
-            iw_hold_skip(s);
-        }
+        if (follows(s))
+            iw_observer_judge_last(o, s);
         iw_observer_judge_end(o, s->self);
     }
 }

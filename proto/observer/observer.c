@@ -265,6 +265,7 @@ void iw_observer_end(struct iw_observer *o, enum iw_side side, uint64_t pos, boo
     if (s->reset)
         return;
     if (reset) {
+        iw_observer_judge_last(o, s);
         s->reset = true;
         iw_observer_begin(o, IW_OBSERVED_RESET, side, pos, pos);
         iw_observer_show(o);

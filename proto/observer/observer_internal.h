@@ -181,8 +181,9 @@ struct iw_observed_side {
     iw_quirks crc_quirk;          /* what explains the CRC of the FPDU that is being taken */
     iw_quirks marker_quirk;       /* what explains the places of its Markers */
     struct iw_fault marker_fault; /* found with it; IW_CHECK_NONE: none */
-    struct iw_fault crc_absent;   /* found with the next FPDU; IW_CHECK_NONE: none */
-    bool field_waited;            /* a whole FPDU has waited: does it have a CRC field? */
+    iw_quirks frame_quirk;        /* how it frames in another way than agreed */
+    struct iw_fault frame_fault;  /* found with the next FPDU; IW_CHECK_NONE: none */
+    bool whole_waited;            /* a whole FPDU has waited: how is it framed? */
     bool settled;                 /* the caller has waited in vain for more octets */
     bool retake;                  /* its Markers stand elsewhere: frame it once more */
     uint64_t marker_retaken;      /* where the last such FPDU begins */
@@ -233,6 +234,8 @@ static inline bool iw_observed_gap(const struct iw_observed_side *s)
 /* input.c: judges what is held of a side whose framing is known, and gives up gaps that are
  * known never to close. */
 void iw_observer_judge_held(struct iw_observer *o, enum iw_side side);
+/* Judges the octets held up to the first missing one, after which none will be seen. */
+void iw_observer_judge_last(struct iw_observer *o, struct iw_observed_side *s);
 
 /* seek.c: looks for the start of an FPDU among `length` octets from s->next on. `last`: no more
  * octets will join them. Returns how many octets can be dropped; s->seeking is false if the start
@@ -267,15 +270,15 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
  * before more octets are there. */
 bool iw_observer_lacks_marker(struct iw_observer *o, struct iw_observed_side *s, bool missing,
                               bool *waits);
-/* crc_field.c: looks whether the first FPDU of a side has a CRC field. `last`: no more octets will
- * be seen after these; `end`: none were sent. If it is ABSENT, the deframer knows from now on. */
-enum iw_crc_field {
-    IW_CRC_FIELD_THERE, /* or nothing is proven */
-    IW_CRC_FIELD_ABSENT,
-    IW_CRC_FIELD_WAITS /* more octets are needed */
+/* first_fpdu.c: looks how the first FPDUs of a side are framed. `last`: no more octets will be seen
+ * after these; `end`: none were sent. If it is OTHER, the deframer knows from now on. */
+enum iw_framing {
+    IW_FRAMING_AGREED, /* or nothing is proven */
+    IW_FRAMING_OTHER,
+    IW_FRAMING_WAITS /* more octets are needed */
 };
-enum iw_crc_field iw_observer_crc_field(struct iw_observer *o, struct iw_observed_side *s,
-                                        struct iw_iov octets, bool last, bool end);
+enum iw_framing iw_observer_framing(struct iw_observer *o, struct iw_observed_side *s,
+                                    struct iw_iov octets, bool last, bool end);
 /* Framing is not known any more at s->next. */
 void iw_observer_unframe(struct iw_observer *o, struct iw_observed_side *s);
 

@@ -98,12 +98,12 @@ static void find_pending(struct iw_observer *o, bool crc_failed)
     }
 }
 
-/* Finds that CRC fields are left out, once. */
-static void find_crc_absent(struct iw_observer *o, struct iw_observed_side *s)
+/* Finds how FPDUs are framed in another way than agreed, once. */
+static void find_framing(struct iw_observer *o, struct iw_observed_side *s)
 {
-    const struct iw_fault f = s->crc_absent;
+    const struct iw_fault f = s->frame_fault;
 
-    s->crc_absent.check = IW_CHECK_NONE;
+    s->frame_fault.check = IW_CHECK_NONE;
     if (f.check != IW_CHECK_NONE)
         iw_observer_find(o, f.check, f.pos, f.got, f.want);
 }
@@ -302,9 +302,7 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
     if (fpdu->crc_checked && fpdu->crc_good)
         find_right_crc(o, s);
     s->crc_quirk = crc_failed ? crc_quirk(o, s, fpdu, header ? &h : NULL) : 0;
-    if (s->deframer.bare)
-        s->crc_quirk = iw_quirk_bit(IW_QUIRK_CRC_ABSENT);
-    else if (s->crc_quirk != 0) {
+    if (s->crc_quirk != 0) {
         mended.crc_good = true;
         crc_failed = false;
         if ((s->found & s->crc_quirk) != 0)
@@ -470,7 +468,7 @@ static void find_waiting(struct iw_observer *o)
     const struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
 
     s->early_fpdu_waits = false;
-    if (initiator->deframer.bare || initiator->field_waited)
+    if (initiator->frame_quirk != 0 || initiator->whole_waited)
         return; /* it was whole before */
     iw_observer_begin(o, IW_OBSERVED_SEGMENT, s->self, s->early_fpdu_pos, s->early_fpdu_end);
     iw_observer_find(o, IW_CHECK_MPA_RESPONDER_EARLY, s->early_fpdu_pos, 0, 0);
@@ -563,7 +561,8 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     iw_observer_begin(o, IW_OBSERVED_SEGMENT, side, fpdu != NULL ? fpdu->pos : 0,
                       fpdu != NULL ? fpdu->pos + fpdu->size : 0);
     o->now->fpdu = fpdu;
-    o->now->quirks = o->now->proven = fpdu != NULL ? s->crc_quirk | s->marker_quirk : 0;
+    o->now->quirks = o->now->proven =
+        fpdu != NULL ? s->crc_quirk | s->marker_quirk | s->frame_quirk : 0;
     s->found |= o->now->quirks;
     s->spoke = true;
     o->scratch->n_owed = 0;
@@ -572,7 +571,7 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     iw_observer_show(o);
     if (fpdu != NULL) {
         find_marker_fault(o, s);
-        find_crc_absent(o, s);
+        find_framing(o, s);
         find_pending(o, fpdu->crc_checked && !fpdu->crc_good);
     }
     if (!content || (!header && captured < length)) {

@@ -44,6 +44,8 @@ void iw_conn_judge(const struct iw_conn *c,
     config.quirks[j.peer] = c->station->quirks;
     if (c->found[IW_CHECK_MPA_CRC_ABSENT] != NULL) /* time has shown it, too */
         config.quirks[j.peer] |= iw_quirk_bit(IW_QUIRK_CRC_ABSENT);
+    if (c->found[IW_CHECK_MPA_LENGTH_ORDER] != NULL)
+        config.quirks[j.peer] |= iw_quirk_bit(IW_QUIRK_LENGTH_ORDER);
     j.observer = iw_got(iw_observer_new(&config));
     iw_exchange_relate(c->station->exchange, c->state.number, take, &j);
     iw_observer_free(j.observer);

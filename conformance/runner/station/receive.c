@@ -12,8 +12,8 @@
 
 enum { STREAMED_MAX = 1 << 20 }; /* octets that a case leaves lying */
 
-/* Nanoseconds in which a CRC field follows the octets before it. */
-#define LACKING (UINT64_C(500) * 1000 * 1000)
+/* Nanoseconds in which the rest of an FPDU follows the octets before it. */
+#define SETTLED (UINT64_C(500) * 1000 * 1000)
 
 enum { LATE_READS = 16, POLLED = 64 /* descriptors that are waited for at once */ };
 
@@ -328,21 +328,21 @@ void iw_conn_begin(struct iw_conn *c)
     c->last_item = &end->next;
 }
 
-/* As read_more. Where octets end just where an FPDU without its CRC field would, no wait is longer
- * than LACKING: then the field is left out. Returns whether something has changed. */
+/* As read_more. Where octets end just where an FPDU would that is framed in another way, no wait is
+ * longer than SETTLED: then it is. Returns whether something has changed. */
 static bool read_or_settle(struct iw_conn *c, uint64_t deadline)
 {
     enum iw_side peer = iw_conn_peer_side(c);
-    uint64_t settled = c->came + LACKING;
+    uint64_t settled = c->came + SETTLED;
 
-    if (c->streaming || !iw_observer_lacks_crc(c->observer, peer))
+    if (c->streaming || !iw_observer_unsettled(c->observer, peer))
         return read_more(c, deadline);
     if (read_more(c, deadline < settled ? deadline : settled))
         return true;
     if (iw_transport_now() < settled)
         return false;
     iw_observer_settle(c->observer, peer);
-    return !iw_observer_lacks_crc(c->observer, peer);
+    return !iw_observer_unsettled(c->observer, peer);
 }
 
 const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)

@@ -4,6 +4,7 @@
 
 usage: check_quirks.py IWARP-CONFORM IWARP-AGENT IWARP-LINT PCAPS
 """
+import itertools
 import os
 import random
 import struct
@@ -232,8 +233,8 @@ def check_crc(bench, pcaps):
         harness.expect(quirk + ": without it framing is lost", count > 4 and any(row["type"] == "unknown" for row in without), without)
 
 
-def leaves_out(crc):
-    """A responder that answers empty Reads and leaves out the CRC field; `crc`: it demands CRCs."""
+def answers(crc, bend):
+    """A responder that answers empty Reads with FPDUs that are bent; `crc`: it demands CRCs."""
     def act(wire):
         request = wire.read(20)
         private = wire.read(struct.unpack(">H", request[18:])[0])
@@ -243,25 +244,35 @@ def leaves_out(crc):
             length = struct.unpack(">H", wire.read(2))[0]
             ulpdu = wire.read(length + -(2 + length) % 4 + 4)[:length]
             if ulpdu[1] & 0xf == 1:
-                wire.send(hostile.fpdu(hostile.tagged(2, *struct.unpack(">IQ", ulpdu[18:30])))[:-4])
+                wire.send(bend(hostile.fpdu(hostile.tagged(2, *struct.unpack(">IQ", ulpdu[18:30])))))
     return act
 
 
-def check_crc_left_out(bench):
-    """No CRC field: one finding, with CRCs off and on, though each answer is the last thing that comes; and every answer counts."""
-    for crc in (False, True):
-        for words in ("", ",quirk=crc-absent"):
-            name = "CRC field left out, CRCs %s%s" % ("on" if crc else "off", words)
+def leave_out(frame):
+    return frame[:-4]
+
+
+def turn_length(frame):
+    frame = frame[1::-1] + frame[2:-4]
+    return frame + hostile.crc32c(frame)
+
+
+def check_framing(bench):
+    """Other framing: one finding, with CRCs off and on, though each answer is the last thing that comes; and every answer counts."""
+    rows = (("crc-absent", leave_out, "MPA-4.4-10", b"CRC fields are left out"), ("length-order", turn_length, "MPA-4.1-01", b"the ULPDU_Length is in reversed octet order"))
+    for (quirk, bend, rule, text), crc, told in itertools.product(rows, (False, True), (False, True)):
+            name = "%s, CRCs %s%s" % (quirk, "on" if crc else "off", ", as the target says" if told else "")
+            words = ",quirk=" + quirk if told else ""
             with hostile.Crowd() as crowd:
-                target = "tcp:127.0.0.1:%d,can=read,crc=%s%s" % (crowd.listen(leaves_out(crc)), "on" if crc else "off", words)
+                target = "tcp:127.0.0.1:%d,can=read,crc=%s%s" % (crowd.listen(answers(crc, bend)), "on" if crc else "off", words)
                 report = bench.play("", *select("rdmap-read-zero*", "ddp-rsvd-*", "rdmap-rsv-*"), target=("--target", target))
-            harness.equal(name, rules(report), ["MPA-4.4-10"])
+            harness.equal(name, rules(report), [rule])
             harness.expect(name + ": cases about something else go on", set(verdicts(report).values()) == {"NOTE"}, verdicts(report))
             case = next(case for case in report["cases"] if case["verdict"] == "NOTE")
             found = [check for check in bench.lints(case) if check != "ddp-rsvd"]  # which the station sends
-            harness.equal(name + ": iwarp-lint agrees", found, ["mpa-crc-absent"])
-            harness.expect(name + ": in the capture", b"looked through: CRC fields are left out" in harness.octets(case["pcap"]))
-            harness.expect(name + ": and not without quirks", "mpa-crc-absent" not in bench.lints(case, "--no-quirks"))
+            harness.equal(name + ": iwarp-lint agrees", found, ["mpa-" + quirk])
+            harness.expect(name + ": in the capture", b"looked through: " + text in harness.octets(case["pcap"]))
+            harness.expect(name + ": and not without quirks", "mpa-" + quirk not in bench.lints(case, "--no-quirks"))
 
 
 def check_named(bench):
@@ -286,7 +297,7 @@ def main(conform, agent, lint, pcaps):
         check_behind_markers(bench)
         check_order(bench)
         check_crc(bench, pcaps)
-        check_crc_left_out(bench)
+        check_framing(bench)
         check_named(bench)
     harness.conclude()
 

@@ -160,11 +160,12 @@ static void what_is_wrong_with_a_file_is_said(void **state)
         {"return { agent = 'h:1' }", ": agent: only a target of class agent has one"},
         {"return { token_file = 'x' }", ": token_file: only a target of class agent has one"},
         {"return { quirks = 'terminate-reversed' }", ": quirks: expected a list of quirks"},
-        {"return { quirks = { 'reversed' } }", ": quirks: expected one of terminate-reversed, "
-                                               "msn-start, msn-shared, crc-order, crc-polynomial, "
-                                               "crc-other, crc-absent, markers-missing, "
-                                               "markers-unasked, markers-place, qn-order, "
-                                               "msn-order, mo-order, stag-order, to-order"},
+        {"return { quirks = { 'reversed' } }",
+         ": quirks: expected one of terminate-reversed, "
+         "msn-start, msn-shared, crc-order, crc-polynomial, "
+         "crc-other, crc-absent, length-order, markers-missing, "
+         "markers-unasked, markers-place, qn-order, "
+         "msn-order, mo-order, stag-order, to-order"},
         {"return { quirks = { true } }", ": quirks: expected a text"},
         {"return { connect = 'x', ask = 'y' }",
          ": ask: a target that has a command to connect needs no person"},

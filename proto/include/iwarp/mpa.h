@@ -260,6 +260,8 @@ struct iw_deframer {
     /* FPDUs end after the pad: their sender leaves the CRC field out (a quirk). Set in the same way
      * as always_crc, with `crc` false. */
     bool bare;
+    /* ULPDU_Length fields are in reversed octet order (a quirk). Set in the same way. */
+    bool turned;
     uint64_t start; /* position of the first octet of full operation */
     uint64_t next;  /* first octet not yet part of an FPDU handed out */
     uint64_t fpdus; /* handed out so far */

@@ -231,11 +231,13 @@ struct iw_observer_assumption {
 void iw_observer_assume(struct iw_observer *o, const struct iw_observer_assumption *assumption);
 /* Reports that no more octets will come: gives up every gap and judges the octets after it. */
 void iw_observer_flush(struct iw_observer *o);
-/* Returns whether the octets of a side end where its first FPDU would without a CRC field: it may
- * be left out, or still be on its way. */
-bool iw_observer_lacks_crc(const struct iw_observer *o, enum iw_side side);
-/* Reports that the caller has waited in vain for more octets of such a side: it leaves the field
- * out (IW_QUIRK_CRC_ABSENT), and the FPDU is taken. */
+/* Returns whether the first FPDUs of a side are held because it is not clear yet how they are
+ * framed: without CRC fields, or with the ULPDU_Length in reversed octet order, they would end
+ * where the octets end; or an FPDU is whole, but its CRC field could be the next one's beginning.
+ * More octets may be on their way, or not. */
+bool iw_observer_unsettled(const struct iw_observer *o, enum iw_side side);
+/* Reports that the caller has waited in vain for more octets of such a side: the
+ * FPDUs are whole, and are taken. */
 void iw_observer_settle(struct iw_observer *o, enum iw_side side);
 /* Reports a FIN at position `pos` (where the next octet would have come), or a RST. */
 void iw_observer_end(struct iw_observer *o, enum iw_side side, uint64_t pos, bool reset);

@@ -37,6 +37,9 @@ enum iw_quirk {
      * first two FPDUs decide: where their CRC fields should be, the next FPDU begins, and none
      * begins after that; or its octets end there, with a FIN or in spite of a wait. */
     IW_QUIRK_CRC_ABSENT,
+    /* The ULPDU_Length is in reversed octet order. A side's first FPDU decides: its CRC is right
+     * then; or, with CRCs off, FPDUs follow each other so, and do not as agreed. */
+    IW_QUIRK_LENGTH_ORDER,
     /* A side sends no Markers, though the other one's start-up frame asks for them (RFC 5044
      * §7.1.1), or sends some that nobody asked for. Its first FPDU decides: a first Marker that is
      * left out is MISSING, too. */

@@ -361,6 +361,29 @@ static void test_unseen_crc_field_is_no_fault(void **state)
     }
 }
 
+/* A CRC field that could be the next FPDU's beginning: the FPDU is judged at the end all the same,
+ * and when the caller has waited in vain. */
+static void test_ambiguous_crc_field_is_taken(void **state)
+{
+    (void)state;
+    for (unsigned how = 0; how < 3; how++) {
+        struct rig *rig = rig_new(false, false);
+        PLAY(rig, REQUEST, REPLY, "i 0012" SEND_1 "3777400e");
+        assert_int_equal(rig_count(rig, IW_OBSERVED_SEGMENT), 0);
+        assert_true(iw_observer_unsettled(rig->observer, IW_SIDE_INITIATOR));
+        if (how == 0)
+            iw_observer_flush(rig->observer);
+        else if (how == 1)
+            iw_observer_end(rig->observer, IW_SIDE_INITIATOR, rig->next[IW_SIDE_INITIATOR], true);
+        else
+            iw_observer_settle(rig->observer, IW_SIDE_INITIATOR);
+        assert_int_equal(rig_count(rig, IW_OBSERVED_SEGMENT), 1);
+        assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check, IW_CHECK_MPA_CRC);
+        assert_false(iw_observer_unsettled(rig->observer, IW_SIDE_INITIATOR));
+        rig_free(rig);
+    }
+}
+
 /* While octets of one side are missing the other is given the benefit of the doubt. */
 static void test_gap_is_no_fault(void **state)
 {
@@ -629,6 +652,7 @@ int main(void)
         cmocka_unit_test(test_startup_and_fpdu_together),
         cmocka_unit_test(test_gap_is_no_fault),
         cmocka_unit_test(test_unseen_crc_field_is_no_fault),
+        cmocka_unit_test(test_ambiguous_crc_field_is_taken),
         cmocka_unit_test(test_places_changed),
         cmocka_unit_test(test_fin_waits_for_its_octets),
         cmocka_unit_test(test_fin_in_the_middle),

@@ -167,6 +167,31 @@ static const struct row rows[] = {
      {IW_CHECK_MPA_CRC_ABSENT, IW_CHECK_DDP_MSN},
      3,
      false},
+    /* ULPDU_Lengths in reversed octet order: CRCs are off, and each one is far too long as it
+     * stands; the rest is judged. */
+    {{REQUEST_PLAIN, REPLY_PLAIN, "i 1200" SEND_1 "00000000", "i 1200" SEND_2 "00000000",
+      "i 1200" SEND_4 "00000000"},
+     {IW_CHECK_MPA_LENGTH_ORDER, IW_CHECK_DDP_MSN},
+     0,
+     false},
+    {{REQUEST_PLAIN, REPLY_PLAIN, "i 1200" SEND_1 "00000000", "F"},
+     {IW_CHECK_MPA_LENGTH_ORDER},
+     1,
+     false},
+    {{REQUEST_PLAIN, REPLY_PLAIN, "i 1200" SEND_1 "000000", "F"},
+     {IW_CHECK_MPA_FIN_INSIDE},
+     1,
+     false},
+    /* CRCs are on: one that is right proves it, one that is wrong does not. */
+    {{REQUEST, REPLY, "i 1200" SEND_1 "35791d15"}, {IW_CHECK_MPA_LENGTH_ORDER}, 0, false},
+    {{REQUEST, REPLY, "i 1200" SEND_1 "35791d16", "F"}, {IW_CHECK_MPA_FIN_INSIDE}, 1, false},
+    /* As it stands it is above the longest. */
+    {{REQUEST, REPLY,
+      "i ff00 c140 11223344 0000000000001000" OCTETS_64 OCTETS_64 OCTETS_64 OCTETS_16 OCTETS_16
+          OCTETS_16 "aa 000000 6cf19ddf"},
+     {IW_CHECK_MPA_LENGTH_ORDER},
+     1,
+     false},
     /* No Markers, though both ask for them. */
     {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, "R " SEND_1, "I " SEND_3},
      {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_DDP_MSN},
