@@ -36,7 +36,7 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
     if (c == NULL)
         return NULL;
     struct iw_endpoint_config config = *endpoint;
-    config.in_place = r->tap == NULL;
+    config.in_place = iw_tap_in_place(r->tap);
     int result = iw_heap_reserve(r)
                      ? IW_ERR_MEMORY
                      : iw_endpoint_create(domain, &config, iw_transport_now(), &c->ep);
@@ -200,6 +200,7 @@ static ssize_t receive_guess(struct iw_connection *c, void *at, size_t room, int
     ssize_t n = recvmsg(c->fd, &message, flags);
     if (n <= 0)
         return n;
+    iw_tap_received(c, into, 3, (size_t)n);
     size_t there = (size_t)n <= head ? 0 : (size_t)n - head < room ? (size_t)n - head : room;
     size_t taken = there == 0 ? 0 : iw_endpoint_guessed(c->ep, buffer, there, iw_transport_now());
     memcpy(buffer + head + taken, (uint8_t *)at + taken, there - taken);
@@ -238,6 +239,7 @@ static ssize_t receive_into(struct iw_connection *c, int flags, struct received 
     ssize_t n = recvmsg(c->fd, &message, flags);
     if (n <= 0)
         return n;
+    iw_tap_received(c, into, 2, (size_t)n);
     size_t landed = (size_t)n < room ? (size_t)n : room;
     iw_endpoint_landed(c->ep, landed, iw_transport_now());
     got->length = (size_t)n - landed;

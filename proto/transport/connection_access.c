@@ -37,7 +37,7 @@ void iw_connection_kick(struct iw_connection *c)
 int iw_connection_remake(struct iw_connection *c, const struct iw_endpoint_config *endpoint)
 {
     struct iw_endpoint_config config = *endpoint;
-    config.in_place = c->tap == NULL;
+    config.in_place = iw_tap_in_place(c->tap);
     return iw_endpoint_remake(&c->ep, &config, iw_transport_now());
 }
 

@@ -167,9 +167,15 @@ void iw_connection_serve(struct iw_connection *c, bool tick);
 void iw_connection_progress(struct iw_connection *c);
 
 /* connection_tap.c: calls the tap, if there is one. */
+/* Returns whether payload is received in place. */
+bool iw_tap_in_place(const struct iw_tap *tap);
 void iw_tap_opened(struct iw_connection *c, bool active);
 void iw_tap_octets(const struct iw_connection *c, bool sent, const struct iw_iov *pieces,
                    size_t count, size_t length);
+/* The first `length` octets of at most IW_TAP_PIECES pieces were received. */
+enum { IW_TAP_PIECES = 3 };
+void iw_tap_received(const struct iw_connection *c, const struct iovec *into, size_t count,
+                     size_t length);
 void iw_tap_ended(const struct iw_connection *c, bool sent, bool reset);
 void iw_tap_closed(struct iw_connection *c, bool reset);
 

@@ -221,7 +221,10 @@ static void peer_faulted(struct peer_connection *pc, const struct iw_fault *faul
 {
     const struct iw_check_info *info = iw_check_info(fault->check);
     const struct iw_rule *rule = iw_check_rule(fault->check);
-    enum iw_quirk quirk = iw_quirk_in_fault(fault);
+    enum iw_quirk quirk = peer_beginning_quirk(iw_connection_tapped(pc->c));
+
+    if (quirk == IW_QUIRK_COUNT)
+        quirk = iw_quirk_in_fault(fault);
 
     peer_fail(pc, "fault %s (%s) at octet %llu: %s%s%s", info->name, rule != NULL ? rule->id : "-",
               (unsigned long long)fault->pos, info->text, quirk != IW_QUIRK_COUNT ? ": " : "",

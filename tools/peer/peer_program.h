@@ -7,6 +7,8 @@
 
 #include "endpoint_options.h"
 #include "host/endpoint_trace.h"
+#include "iwarp/quirk.h"
+#include "iwarp/tap.h"
 #include "iwarp/transport.h"
 
 struct peer_connection;
@@ -74,6 +76,15 @@ void peer_forget(struct peer_connection *pc);
 /* peer_threads.c: runs one peer in each thread, with its own reactor, domain and listener, so that
  * connections share nothing; until a signal or the end. Returns the exit status. */
 int peer_run(struct peer *p);
+
+/* beginning.c: keeps the first octets of connections, both directions, so that a fault can be
+ * explained by what they show: at most PEER_BEGINNING octets of memory for each, and one that goes
+ * beyond keeps none. */
+enum { PEER_BEGINNING = 2 * IW_MPA_FPDU_MAX };
+extern const struct iw_tap peer_beginnings;
+/* Returns the first quirk that the other side has shown in these octets, as iwarp-lint finds it;
+ * IW_QUIRK_COUNT if it has shown none. `tapped`: of iw_connection_tapped. */
+enum iw_quirk peer_beginning_quirk(const void *tapped);
 
 /* Prints one line about a connection to stderr and remembers that it failed. */
 __attribute__((format(printf, 2, 3))) void peer_fail(struct peer_connection *pc, const char *format,

@@ -141,6 +141,8 @@ static int prepare(struct worker *w)
     w->stop = first ? iw_standard_signals(SIGUSR1) : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     p->reactor = iw_reactor_create();
     p->domain = iw_domain_create(&p->host.env, &limits);
+    if (p->reactor != NULL && p->stream == NULL) /* which begins with MPA, then */
+        iw_reactor_tap(p->reactor, &peer_beginnings);
     if (w->stop < 0 || p->reactor == NULL || p->domain == NULL ||
         iw_watch_create(p->reactor, w->stop, EPOLLIN, first ? on_signal : on_stop,
                         first ? (void *)w->crew : (void *)p) == NULL)

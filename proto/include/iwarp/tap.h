@@ -33,6 +33,8 @@ struct iw_tap {
     void (*ended)(void *tapped, bool sent, bool reset);
     /* The connection is gone. */
     void (*closed)(void *tapped);
+    /* Payload is still received in place, and shown there: other threads may have changed it. */
+    bool in_place;
 };
 
 #ifdef __cplusplus

@@ -96,7 +96,7 @@ struct iw_reactor *iw_reactor_create(void);
 void iw_reactor_destroy(struct iw_reactor *r);
 /* Has `tap`, which is borrowed, look on at the connections that are made from now on. Their payload
  * is received into a buffer first, so that the program cannot change octets that the tap has not
- * seen. NULL: nobody looks on. */
+ * seen (but see `in_place` in struct iw_tap). NULL: nobody looks on. */
 void iw_reactor_tap(struct iw_reactor *r, const struct iw_tap *tap);
 /* In a child of fork: closes the descriptors of the sockets and of the epoll set that it has from
  * its parent, without a word to the peers, and leaves the parent's set as it is. The reactor and
@@ -218,6 +218,8 @@ void iw_connection_kick(struct iw_connection *c);
 void iw_connection_flush(struct iw_connection *c);
 /* Replaces the endpoint as iw_endpoint_remake does, with the same results. */
 int iw_connection_remake(struct iw_connection *c, const struct iw_endpoint_config *endpoint);
+/* Returns what `opened` of the tap returned for this connection; NULL if nobody looks on. */
+void *iw_connection_tapped(const struct iw_connection *c);
 /* Returns the socket error that ended the connection, or 0. */
 int iw_connection_error(const struct iw_connection *c);
 /* Print the local and remote address ("[::1]:7471"; "-" if unknown) into `text` (IW_TRANSPORT_TEXT

@@ -61,6 +61,7 @@ struct iw_endpoint *__wrap_iw_connection_endpoint(const struct iw_connection *c)
 void __wrap_iw_connection_set_context(struct iw_connection *c, void *context);
 int __wrap_iw_connection_error(const struct iw_connection *c);
 void __wrap_iw_connection_remote(const struct iw_connection *c, char *text);
+void *__wrap_iw_connection_tapped(const struct iw_connection *c);
 int __wrap_iw_connection_stream(struct iw_connection *c, const void *octets, size_t length);
 void __wrap_iw_connection_start(struct iw_connection *c);
 struct iw_listener *__wrap_iw_transport_listen(struct iw_reactor *r, const struct iw_host_port *at,
@@ -151,6 +152,12 @@ int __wrap_iw_connection_error(const struct iw_connection *c)
 {
     assert_ptr_equal(c, &a_connection);
     return os_error;
+}
+
+void *__wrap_iw_connection_tapped(const struct iw_connection *c)
+{
+    assert_ptr_equal(c, &a_connection);
+    return NULL;
 }
 
 void __wrap_iw_connection_remote(const struct iw_connection *c, char *text)
