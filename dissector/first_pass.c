@@ -340,6 +340,7 @@ struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool j
                                         .emss = iwd_mss,
                                         .default_config = iwd_default_config,
                                         .extensions = true,
+                                        .intact = iwd_intact,
                                         .no_quirks = !iwd_quirks};
     struct iwd_connection *c = wmem_new0(wmem_file_scope(), struct iwd_connection);
     bool from = side == IW_SIDE_INITIATOR;

@@ -262,6 +262,7 @@ void iwd_draw_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
 /* Preferences that correspond to options of iwarp-lint. */
 extern unsigned iwd_mss;
 extern iwd_bool iwd_default_config;
+extern iwd_bool iwd_intact;
 extern iwd_bool iwd_quirks;
 
 /* Returns the offset in an FPDU of its n-th octet that belongs to no Marker. */

@@ -10,6 +10,7 @@ static dissector_handle_t handle;
 struct iwd_connection *iwd_shown;
 unsigned iwd_mss;
 iwd_bool iwd_default_config;
+iwd_bool iwd_intact;
 iwd_bool iwd_quirks = TRUE;
 
 static iwd_bool built_in;
@@ -329,6 +330,11 @@ void iwd_register(void)
                                    "Then their start-up frames ask for CRCs. As iwarp-lint "
                                    "--assume default-config.",
                                    &iwd_default_config);
+    prefs_register_bool_preference(module, "intact", "The octets are as they were sent",
+                                   "Nothing on their way changed them, so that a wrong CRC is its "
+                                   "sender's: one whose CRCs are all wrong is reported once, and "
+                                   "the rest is judged. As iwarp-lint --assume intact.",
+                                   &iwd_intact);
     prefs_register_bool_preference(module, "quirks", "Look through quirks",
                                    "A deviation that would hide all others is reported once, and "
                                    "what it bends is read as its sender meant it. Off: as "

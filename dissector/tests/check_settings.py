@@ -17,6 +17,7 @@ from harness import expect
 OPERATIONS = PCAPS / "golden/operations/rev2-crc-markers.pcapng"
 TERMINATE = PCAPS / "golden/terminates/0-1-01.pcapng"
 BAD = PCAPS / "golden/violations/ddp-msn-gap-broken.pcapng"
+WRONG_CRC = PCAPS / "golden/violations/mpa-crc-broken.pcapng"
 PLAIN = PCAPS / "golden/tcp/aligned-nocrc.pcapng"
 SIW = PCAPS / "siw/siw-ib_read_bw-32K-crcon.pcap"
 
@@ -85,7 +86,16 @@ def try_preferences(home):
     """The preferences and their defaults, as Wireshark saves them."""
     found = re.findall(r"^#(iwarp\..*)$", run(["tshark", "-G", "currentprefs"], home), re.MULTILINE)
     expect("preferences", found == ["iwarp.ports: 445,860,3260,4420,5445,9009", "iwarp.built_in: FALSE", "iwarp.keep: 1", "iwarp.mss: 0",
-                                    "iwarp.default_config: FALSE", "iwarp.quirks: TRUE"], found)
+                                    "iwarp.default_config: FALSE", "iwarp.intact: FALSE", "iwarp.quirks: TRUE"], found)
+
+
+def try_intact(tshark):
+    """A wrong CRC is looked through only where the octets are as they were sent."""
+    data = bytearray(WRONG_CRC.read_bytes())
+    data[data.index(bytes.fromhex("4143 00000000 00000000 00000001")) + 22] ^= 1  # the one before is wrong, too
+    for intact in ("FALSE", "TRUE"):
+        shown = tshark(bytes(data), "-o", f"iwarp.intact:{intact}")
+        expect(f"intact {intact}", ("no CRC is right, and framing is in order without it" in shown) == (intact == "TRUE"), shown)
 
 
 def try_profile(home):
@@ -211,6 +221,7 @@ def main(plugins, version, _lint=""):
         expect("-z expert", "MPA-4.1-02" in expert, expert)
         try_depths(tshark)
         try_preferences(home)
+        try_intact(tshark)
         try_without_tcp(home)
         try_profile(home)
         try_page(home)
