@@ -10,6 +10,7 @@ The same seed draws the same edits from the same sources. Tests that need siw's 
 import argparse
 import fnmatch
 import json
+import math
 import multiprocessing
 import os
 import pathlib
@@ -63,14 +64,18 @@ class Parser(argparse.ArgumentParser):
 
 def arguments():
     parser = Parser(prog="tools/dev mutate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                    epilog="exit status: 0 if at least 95 % were noticed and at most 3 % are listed as equal, 1 if not, 64 usage")
+                    epilog="exit status: 0 if at least 95 % were noticed and at most 3 % are listed as equal, 1 if not or if no edit was finished, 64 usage")
     parser.add_argument("n", metavar="N", nargs="?", type=int, default=200, help="edits (200)")
     parser.add_argument("seed", metavar="SEED", nargs="?", type=int, help="what decides which (the date)")
     parser.add_argument("--jobs", "-j", type=int, default=2 * os.cpu_count(),
                         help="edits at a time, each in a tree of its own (two for each CPU: tests wait half of their time)")
     parser.add_argument("--only", metavar="PATTERN", action="append", default=[], help="edit only these files: a glob or how they begin")
-    parser.add_argument("--budget", metavar="MINUTES", type=float, help="begin no other edit after this time")
-    parser.add_argument("--no-reach", action="store_true", help="do not first find out which tests reach which code (for few edits)")
+    parser.add_argument("--budget", metavar="MINUTES", type=float,
+                        help="begin no other edit after this time. Once a tree is built, tests run without an edit for a third of what is left; "
+                        "those that did not are asked last and only up to this time, the suite not at all. An edit that only such tests could "
+                        "still notice is unfinished: it does not count, and --resume tries it again")
+    parser.add_argument("--no-reach", action="store_true",
+                        help="do not first find out which tests reach which code (for few edits); only the suite runs without an edit")
     parser.add_argument("--no-asan", action="store_true", help="do not ask the tests under AddressSanitizer")
     parser.add_argument("--tests", metavar="REGEX", default="", help="ask only the tests whose name it is found in: unit tests of a room, say")
     parser.add_argument("--list", action="store_true", help="print the edits, try none")
@@ -138,7 +143,10 @@ class Run:
         self.began = {}
         self.free, self.learned = set(), set()  # workers
         self.states, self.left, self.running = {}, None, set()  # tests to be run without an edit
-        self.start = time.monotonic()
+        self.clock = time.monotonic
+        self.start = self.clock()
+        self.deadline = math.inf if options.budget is None else self.start + 60 * options.budget
+        self.until = self.deadline  # of tests without an edit
         self.measured = self.spent = False
 
     def go(self, n):
@@ -153,7 +161,7 @@ class Run:
             pool.end()
 
     def say(self, text):
-        print(f"{(time.monotonic() - self.start) / 60:5.1f} min: {text}", flush=True)
+        print(f"{(self.clock() - self.start) / 60:5.1f} min: {text}", flush=True)
 
     def take(self, pipe, what, *said):
         """Notes what a worker says, who is free now."""
@@ -162,42 +170,45 @@ class Run:
             self.say(f"a tree is ready, {len(said[0])} tests")
             if self.left is None:
                 self.states = {key: state for key, state in said[0].items() if ":" not in key}
-                self.left = [key for key, state in self.states.items() if not self.options.no_reach and not self.store.has(key, state)]
-                self.left.sort(key=lambda key: self.history.cost.get(key, 0))
+                left = [key for key, state in self.states.items()
+                        if (key == suite.SUITE or not self.options.no_reach) and not self.store.has(key, state)]
+                self.left = self.history.first(left, said[1], self.options.budget is not None)
+                self.until = self.clock() + (self.deadline - self.clock()) / 3
         elif what == "measured":
             self.running.remove(said[0])
         else:
             self.done(*said)
 
     def give(self, n):
-        """Gives work to who is free: first each test once without an edit, unless that was done for what it is made of now.
+        """Gives work to who is free: first each test once without an edit, unless that was done for what it is made of now or
+        the time for that is over.
 
         Returns False once there is nothing to wait for."""
-        while self.left and self.free:
-            self.running.add(self.left[-1])
-            self.free.pop().send(("measure", self.left.pop()))
-        if self.left is None or self.left or self.running:
+        while self.left and self.free and self.clock() < self.until:
+            self.running.add(self.left[0])
+            self.free.pop().send(("measure", self.left.pop(0), self.until))
+        if self.left is None or self.running:
             return True
         if not self.measured:
             self.measured = True
-            for key, state in self.states.items():
-                if self.store.has(key, state):
-                    self.history.learn(key, self.store.get(key)[0])
-            self.say("all tests were run without an edit")
+            known = [key for key, state in self.states.items() if self.store.has(key, state)]
+            for key in known:
+                self.history.learn(key, self.store.get(key)[0])
+            self.say(f"{len(known)} tests were run without an edit, {len(self.states) - len(known)} were not")
         while self.free and (edit := self.next(n)):
             pipe = self.free.pop()
             if pipe not in self.learned:
                 self.learned.add(pipe)
                 pipe.send(("learn",))
-            self.began[edit] = time.monotonic()
-            pipe.send(("edit", edit, self.history))
+            self.began[edit] = self.clock()
+            pipe.send(("edit", edit, self.history, self.deadline))
         return bool(self.began)
 
     def next(self, n):
         """The next edit, or None if none is wanted or left."""
         if self.spent or n is not None and len(self.report.counted) + len(self.began) >= n:
             return None
-        if self.options.budget is not None and time.monotonic() - self.start > 60 * self.options.budget:
+        if self.clock() > self.deadline:
             self.spent = True
             self.say("the budget is spent")
             return None
@@ -209,10 +220,10 @@ class Run:
 
     def write(self):
         """Writes the result so far, with which --resume goes on."""
-        self.report.write(self.options.result, {**self.head, "minutes": round(self.minutes + (time.monotonic() - self.start) / 60, 1)})
+        self.report.write(self.options.result, {**self.head, "minutes": round(self.minutes + (self.clock() - self.start) / 60, 1)})
 
     def done(self, edit, result, unsound):
-        result["seconds"] = time.monotonic() - self.began.pop(edit)
+        result["seconds"] = self.clock() - self.began.pop(edit)
         asked = result.pop("asked")
         result["asked"] = len(asked)
         for key, outcome, killed in asked:

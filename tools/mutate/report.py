@@ -60,6 +60,7 @@ class Report:
         self.counted = []  # (edit, result)
         self.uncompiled = 0
         self.same = 0
+        self.unfinished = 0
         self.unsound = set()
         self.spent = {}  # kind of work -> seconds, of all workers
 
@@ -72,6 +73,9 @@ class Report:
             return False
         if result["state"] == "same":
             self.same += 1
+            return False
+        if result["state"] == "unfinished":
+            self.unfinished += 1
             return False
         if result["state"] == "survived" and (row := self.row(edit)) and row["state"] == "equal":
             result["state"] = "equal"
@@ -132,8 +136,8 @@ class Report:
         for name, row in self.rooms().items():
             lines.append(f"{name:24} {row['edits']:6} {row['killed']:6} {row['equal']:6} {row['survived']:6}")
         lines.append(f"{len(self.counted)} edits, {self.count('killed')} killed, {self.count('equal')} equal, "
-                     f"{self.count('survived')} alive: {100 * self.rate():.1f} %; besides, {self.uncompiled} did not compile "
-                     f"and {self.same} changed no code")
+                     f"{self.count('survived')} alive: {f'{100 * self.rate():.1f} %' if self.counted else 'no edit was finished'}; "
+                     f"besides, {self.uncompiled} did not compile, {self.same} changed no code and {self.unfinished} were not finished")
         if self.spent:
             lines.append("minutes of all workers: " + ", ".join(f"{work} {seconds / 60:.1f}" for work, seconds in sorted(self.spent.items())))
         if self.unsound:
@@ -148,8 +152,8 @@ class Report:
                           "seconds": round(result.get("seconds", 0), 1), "asked": result.get("asked", 0),
                           "spent": {work: round(seconds, 1) for work, seconds in result.get("spent", {}).items()}})
         data = {**head, "edits": len(self.counted), "killed": self.count("killed"), "equal": self.count("equal"),
-                "survived": self.count("survived"), "uncompiled": self.uncompiled, "same_code": self.same, "rate": round(self.rate(), 4),
-                "good": self.good(), "spent": {work: round(seconds) for work, seconds in self.spent.items()},
+                "survived": self.count("survived"), "uncompiled": self.uncompiled, "same_code": self.same, "unfinished": self.unfinished,
+                "rate": round(self.rate(), 4), "good": self.good(), "spent": {work: round(seconds) for work, seconds in self.spent.items()},
                 "unsound": sorted(self.unsound), "rooms": self.rooms(), "list": edits}
         with open(f"{path}.new", "w", encoding="utf-8") as file:
             json.dump(data, file, indent=1)

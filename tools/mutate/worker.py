@@ -3,7 +3,9 @@
 
 import contextlib
 import ctypes
+import dataclasses
 import json
+import math
 import os
 import re
 import shutil
@@ -20,6 +22,11 @@ import tree as trees
 BATCH = 6  # programs linked at once
 PR_SET_PDEATHSIG = 1
 CLEAN = guard.Limits(cpu=3600, idle=900, wall=3600, memory=2 * guard.MEMORY)  # without an edit nothing hangs
+
+
+def within(limits, deadline):
+    """Limits that also end a test at a deadline."""
+    return dataclasses.replace(limits, wall=min(limits.wall, deadline - time.monotonic()))
 
 
 class Clock:
@@ -72,13 +79,15 @@ class Worker:
         """The sources that an edit can be in, or in what they include."""
         return set(self.edited) | set(self.tree.users("plain", *(file for file in self.edited if file.endswith(".h"))))
 
-    def measure(self, key):
-        """Runs a test without an edit and keeps what it took and reached."""
+    def measure(self, key, until):
+        """Runs a test without an edit and keeps what it took and reached, unless time is up before it has passed."""
         test = next(test for test in self.tests if test.key == key)
         reach.clear(self.tree.reached)
-        outcome, wrong = self.run(test, CLEAN)
+        outcome, wrong = self.run(test, within(CLEAN, until))
         if wrong:
-            outcome, wrong = self.run(test, CLEAN)
+            outcome, wrong = self.run(test, within(CLEAN, until))
+        if wrong and time.monotonic() >= until:
+            return
         self.store.put(key, self.states[key], self.tree.reached,
                        {"wall": outcome.wall, "cpu": outcome.cpu, "idle": outcome.idle, "wrong": wrong,
                         "output": outcome.output[-3000:].decode("utf-8", "replace") if wrong else "",
@@ -196,13 +205,21 @@ class Worker:
         self.unsound.add(test.key)
         return False
 
-    def ask(self, edit, history, old, new):
-        """The test that notices, what it says and what was asked; the file is edited."""
-        asked = []
-        order = history.order(edit.file, self.candidates(edit))
+    def ask(self, edit, history, new, deadline):
+        """The test that notices, what it says and what was asked; the file is edited.
+
+        Tests that were not measured come last, up to the deadline."""
+        asked, unfinished = [], False
+        order = sorted(history.order(edit.file, self.candidates(edit)), key=lambda test: test.name not in self.reached)
         made = set()
         for i, test in enumerate(order):
             if test.key in self.unsound:
+                continue
+            measured = test.name in self.reached
+            until = math.inf if measured else deadline
+            # A suite whose verdicts are not known would pass whatever they become.
+            if time.monotonic() >= until or test.name == suite.SUITE and not self.clean_suite:
+                unfinished |= not measured
                 continue
             wanted = [(test.build, target) for target in test.targets]
             if not made.issuperset(wanted):
@@ -214,11 +231,14 @@ class Worker:
                 made |= {(test.build, target) for target in targets}
             limits = history.limits(test)
             with self.clock.on(f"{'suite' if test.name == suite.SUITE else 'tests'} {test.build}"):
-                outcome, wrong = self.run(test, limits)
+                outcome, wrong = self.run(test, within(limits, until))
                 if wrong and not outcome.why.startswith(("more", "asleep")):
                     # Once more: what only the machine's other work brought about is no verdict.
                     ids = [wrong] if test.name == suite.SUITE and " " not in wrong else []
-                    outcome, wrong = self.run(test, limits, ids)
+                    outcome, wrong = self.run(test, within(limits, until), ids)
+            if wrong and time.monotonic() >= until:
+                unfinished = True  # the deadline may have ended it
+                continue
             if wrong and test.key not in self.sound:
                 self.restore(edit.file)
                 good = self.proven(test, limits)
@@ -229,9 +249,9 @@ class Worker:
             asked.append((test.key, (outcome.wall, outcome.cpu, outcome.idle), bool(wrong)))
             if wrong:
                 return test.key, wrong, asked
-        return "", "", asked
+        return "", "unfinished" if unfinished else "", asked
 
-    def judge(self, edit, history):
+    def judge(self, edit, history, deadline):
         """What becomes of an edit, as a dictionary."""
         old = self.original(edit.file)
         new = edit.apply(old)
@@ -244,9 +264,9 @@ class Worker:
                 return {"state": "uncompiled", "asked": []}
             if same:
                 return {"state": "same", "asked": []}
-            killer, why, asked = self.ask(edit, history, old, new)
-            if why == "does not compile":
-                return {"state": "uncompiled", "asked": asked}
+            killer, why, asked = self.ask(edit, history, new, deadline)
+            if not killer and why:
+                return {"state": "uncompiled" if why == "does not compile" else why, "asked": asked}
             return {"state": "killed" if killer else "survived", "killer": killer, "why": why, "asked": asked}
         finally:
             guard.sweep()
@@ -319,18 +339,18 @@ def serve(pipe, *settings):
     try:
         worker = Worker(*settings)
         worker.prepare()
-        pipe.send(("ready", worker.states))
+        pipe.send(("ready", worker.states, {test.key for test in worker.tests if test.unit}))
         while (job := pipe.recv()) is not None:
             if job[0] == "measure":
-                worker.measure(job[1])
+                worker.measure(*job[1:])
                 pipe.send(("measured", job[1]))
             elif job[0] == "learn":
                 worker.learn()
             elif job[0] == "plant":
                 pipe.send(("planted", job[1], worker.plant(job[1])))
             else:
-                _, edit, history = job
-                result = worker.judge(edit, history)
+                edit = job[1]
+                result = worker.judge(*job[1:])
                 pipe.send(("done", edit, {**result, "spent": worker.clock.spent}, sorted(worker.unsound)))
         pipe.send(("end",))
     except trees.Bad as error:

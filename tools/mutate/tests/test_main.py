@@ -24,7 +24,8 @@ class Worker:
         self.sent = []
 
     def send(self, job):
-        self.sent.append(job[0] if job[0] != "measure" else " ".join(job))
+        self.sent.append(f"measure {job[1]}" if job[0] == "measure" else job[0])
+        self.last = job
 
 
 class Work(unittest.TestCase):
@@ -39,7 +40,8 @@ class Work(unittest.TestCase):
         self.left = list(draw.Sites("a.c", TEXT).found["comparison"])
         with mock.patch.object(main, "FOLDER", self.result.parent), mock.patch.object(main, "edited_files", lambda: {"a.c": TEXT}):
             self.run_ = main.Run(self.options, {"a.c": TEXT}, lambda: self.left.pop() if self.left else None)
-        self.run_.say = lambda text: None
+        self.said = []
+        self.run_.say = self.said.append
         self.one, self.two = Worker(), Worker()
 
     def measured(self, worker, key):
@@ -55,15 +57,15 @@ class Work(unittest.TestCase):
 
     def test_edits_begin_once_all_is_measured_though_a_tree_is_not_ready(self):
         self.assertTrue(self.run_.give(2))
-        self.run_.take(self.one, "ready", STATES)
+        self.run_.take(self.one, "ready", STATES, {"one"})
         self.assertTrue(self.run_.give(2))
-        self.measured(self.one, "two")
-        self.assertTrue(self.run_.give(2))
-        self.assertEqual(self.one.sent, ["measure two", "measure one"])
         self.measured(self.one, "one")
         self.assertTrue(self.run_.give(2))
+        self.assertEqual(self.one.sent, ["measure one", "measure two"])
+        self.measured(self.one, "two")
+        self.assertTrue(self.run_.give(2))
         self.assertEqual(self.one.sent[2:], ["learn", "edit"])
-        self.run_.take(self.two, "ready", STATES)
+        self.run_.take(self.two, "ready", STATES, {"one"})
         self.assertTrue(self.run_.give(2))
         self.assertEqual(self.two.sent, ["learn", "edit"])
         self.judged(self.one, "killed")
@@ -74,7 +76,7 @@ class Work(unittest.TestCase):
 
     def test_no_edit_begins_while_another_worker_measures(self):
         for worker in (self.one, self.two):
-            self.run_.take(worker, "ready", STATES)
+            self.run_.take(worker, "ready", STATES, {"one"})
         self.assertTrue(self.run_.give(1))
         self.measured(self.one, self.one.sent[0].split()[1])
         self.assertTrue(self.run_.give(1))
@@ -83,9 +85,78 @@ class Work(unittest.TestCase):
         self.assertTrue(self.run_.give(1))
         self.assertEqual((self.one.sent + self.two.sent).count("edit"), 1)
 
+    def hurry(self):
+        """A run of at most 30 minutes whose tree is ready after three of them."""
+        self.options.budget = 30
+        self.begin()
+        self.now = self.run_.start + 180
+        self.run_.clock = lambda: self.now
+        self.run_.take(self.one, "ready", STATES, {"two"})
+        self.run_.give(2)
+
+    def test_a_third_of_what_is_left_of_the_budget_goes_to_tests_without_an_edit(self):
+        self.hurry()
+        self.assertEqual(self.one.last, ("measure", "two", self.run_.start + 720))
+        self.now = self.run_.start + 719
+        self.measured(self.one, "two")
+        self.assertTrue(self.run_.give(2))
+        self.assertEqual(self.one.last, ("measure", "one", self.run_.start + 720))
+
+    def test_edits_begin_though_tests_are_left_once_that_is_over(self):
+        self.hurry()
+        self.measured(self.one, "two")
+        self.now = self.run_.start + 720
+        self.assertTrue(self.run_.give(2))
+        self.assertEqual(self.one.sent, ["measure two", "learn", "edit"])
+        self.assertEqual(self.one.last[3], self.run_.start + 1800)
+        self.assertEqual(self.said[-1], "1 tests were run without an edit, 1 were not")
+
+    def test_a_test_that_ran_out_of_time_was_not_run(self):
+        self.hurry()
+        self.now = self.run_.start + 720
+        self.run_.take(self.one, "measured", "two")
+        self.assertTrue(self.run_.give(2))
+        self.assertEqual(self.said[-1], "0 tests were run without an edit, 2 were not")
+
+    def test_no_edit_begins_after_the_budget(self):
+        self.hurry()
+        self.measured(self.one, "two")
+        self.now = self.run_.start + 1801
+        self.assertFalse(self.run_.give(2))
+        self.assertEqual(self.one.sent, ["measure two"])
+
+    def test_the_suite_alone_is_run_if_nobody_asks_what_tests_reach(self):
+        self.options.no_reach = True
+        self.run_.take(self.one, "ready", {**STATES, "suite": "now"}, {"one"})
+        self.assertTrue(self.run_.give(2))
+        self.measured(self.one, "suite")
+        self.assertTrue(self.run_.give(2))
+        self.assertEqual(self.one.sent, ["measure suite", "learn", "edit"])
+
+    def test_what_is_not_finished_is_no_edit_and_tried_again(self):
+        self.options.survivors = str(self.result.parent / "survivors")
+        self.run_.free, self.run_.left, self.run_.measured = {self.one}, [], True
+        self.run_.give(1)
+        edit = list(self.run_.began)[0]
+        self.judged(self.one, "unfinished")
+        self.assertFalse(self.run_.report.good())
+        self.assertEqual(self.run_.report.survivors(), [])
+        self.assertFalse(pathlib.Path(self.options.survivors).exists())
+        self.assertIn("0 edits, 0 killed, 0 equal, 0 alive: no edit was finished; besides, 0 did not compile, 0 changed no code "
+                      "and 1 were not finished", self.run_.report.summary())
+        self.assertTrue(self.run_.give(1))  # another one instead
+        self.judged(self.one, "killed")
+        self.assertIn("1 edits, 1 killed, 0 equal, 0 alive: 100.0 %; besides", self.run_.report.summary())
+        self.assertTrue(self.run_.report.good())
+        self.options.resume = True
+        self.begin()
+        self.run_.free, self.run_.left, self.run_.measured = {self.two}, [], True
+        self.run_.give(2)
+        self.assertEqual(self.two.last[1], edit)
+
     def test_what_does_not_compile_is_replaced_until_none_is_left(self):
         self.run_.options.no_reach = True
-        self.run_.take(self.one, "ready", STATES)
+        self.run_.take(self.one, "ready", STATES, {"one"})
         wanted = len(self.left)
         while self.run_.give(1):
             self.judged(self.one, "uncompiled")

@@ -46,6 +46,22 @@ class Order(unittest.TestCase):
         self.assertEqual(self.order()[0], "test_ddp")
 
 
+class First(unittest.TestCase):
+    def setUp(self):
+        self.history = suite.History("nowhere/history.json")
+        self.history.cost = {"test_dear": 9, "test_cheap": 2, suite.SUITE: 300, "script_dear": 60, "script_cheap": 20}
+        self.keys = ["script_new", "script_dear", "test_dear", suite.SUITE, "test_new", "script_cheap", "test_cheap"]
+
+    def first(self, hurry):
+        return self.history.first(self.keys, {"test_dear", "test_cheap", "test_new"}, hurry)
+
+    def test_what_takes_long_begins_first(self):
+        self.assertEqual(self.first(False), [suite.SUITE, "script_dear", "script_cheap", "test_dear", "test_cheap", "script_new", "test_new"])
+
+    def test_in_a_hurry_unit_tests_the_suite_scripts(self):
+        self.assertEqual(self.first(True), ["test_new", "test_cheap", "test_dear", suite.SUITE, "script_cheap", "script_dear", "script_new"])
+
+
 class Sanitized(unittest.TestCase):
     def test_scripts_are_not(self):
         self.assertTrue(suite.sanitized(a_test("tools_test_lint")))
