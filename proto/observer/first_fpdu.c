@@ -154,21 +154,22 @@ static enum iw_framing look_turned(const struct iw_observer *o, const struct iw_
     }
 }
 
-/* Looks at the first FPDUs, as many as are there. */
+/* Looks at the first FPDUs, as many as are there. A right CRC is proof by itself. */
 static enum iw_framing look_at_all(const struct iw_observer *o, const struct iw_observed_side *s,
                                    const struct iw_deframer *other, const struct rest *r,
                                    bool assumed)
 {
     enum iw_framing found = IW_FRAMING_OTHER;
     struct rest at = *r;
+    int most = other->crc ? 1 : LOOKED_AT;
 
-    for (int i = 0; i < LOOKED_AT && at.length > 0 && found == IW_FRAMING_OTHER; i++) {
+    for (int i = 0; i < most && at.length > 0 && found == IW_FRAMING_OTHER; i++) {
         uint32_t size;
         enum iw_fpdu_probe probe = header(o, other, &at, &size);
         if (probe == IW_PROBE_BAD)
             return IW_FRAMING_AGREED;
         if (probe == IW_PROBE_CUT || size > at.length)
-            return i == 0 ? IW_FRAMING_AGREED : other->crc ? found : cut(&at);
+            return i == 0 ? IW_FRAMING_AGREED : cut(&at);
         found = other->bare ? look_bare(o, s, other, &at, size, assumed)
                             : look_turned(o, s, other, &at, size, assumed);
         at = after(&at, size);

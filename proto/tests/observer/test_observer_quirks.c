@@ -185,6 +185,10 @@ static const struct row rows[] = {
     /* CRCs are on: one that is right proves it, one that is wrong does not. */
     {{REQUEST, REPLY, "i 1200" SEND_1 "35791d15"}, {IW_CHECK_MPA_LENGTH_ORDER}, 0, false},
     {{REQUEST, REPLY, "i 1200" SEND_1 "35791d16", "F"}, {IW_CHECK_MPA_FIN_INSIDE}, 1, false},
+    {{REQUEST, REPLY, "i 1200" SEND_1 "35791d15 1200" SEND_2 "00000000"},
+     {IW_CHECK_MPA_LENGTH_ORDER, IW_CHECK_MPA_CRC},
+     0,
+     false},
     /* As it stands it is above the longest. */
     {{REQUEST, REPLY,
       "i ff00 c140 11223344 0000000000001000" OCTETS_64 OCTETS_64 OCTETS_64 OCTETS_16 OCTETS_16
