@@ -259,7 +259,7 @@ violation {
     for msn = 1, 3 do
       local body = unsealed(c.initiator:encode(send { payload = "number " .. msn, msn = msn })[1].ulpdu)
       c.initiator:write(body .. (bad and "" or "\0\0\0\0"))
-      if msn == 3 then c:finds() end
+      if msn == 2 then c:finds() end
     end
     c:close()
   end,
@@ -274,7 +274,7 @@ for _, crc in ipairs { true, false } do
         local body = unsealed(c.initiator:encode(send { payload = "number " .. msn, msn = msn })[1].ulpdu)
         if bad then body = body:sub(2, 2) .. body:sub(1, 1) .. body:sub(3) end
         c.initiator:write(body .. (crc and pack("<I4", crc32c(body)) or "\0\0\0\0"))
-        if msn == (crc and 1 or 3) then c:finds() end
+        if msn == 1 then c:finds() end
       end
       c:close()
     end,
