@@ -12,7 +12,7 @@ local wrong_answer = iw.load("wrong_answer")
 
 local Conn = {}
 for name, method in pairs(iw.load("conn_segments")) do Conn[name] = method end
-local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen port asked literal fences terminated request first heard heard_request held ends receives delivered latest failing deaf turned over")) }
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen port asked literal fences terminated request first heard heard_request held ends receives delivered latest failing deaf turned over spoke took_end")) }
 
 function Conn.new(t, raw)
   local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)
@@ -135,13 +135,27 @@ local function some(fields, names)
   return list
 end
 
+-- Before something that no correct stack sends, if nothing else was sent since the start-up: an end that has come is no answer to it.
+local function before_stimulus(conn)
+  local state = conn:state()
+  if (state.ended or state.reset) and not (conn.spoke or conn.took_end) then
+    local item = conn:next(0)
+    conn.t:inconclusive("the target ended the connection before the stimulus", {
+      expected = "an open connection", actual = item and item.text or "its end", item = item,
+    })
+  end
+end
+
 local function marked(conn, m, bend, text)
   local comment = bend.comment or m.fields.comment
   local odd = some(m.fields, ODD)
   if m.name == "raw" then odd[1] = "raw octets" end
   for _, name in ipairs(some(bend, BENDS)) do odd[#odd + 1] = name end
   if bend.broken or m.fields.broken then odd[#odd + 1] = "broken" end
-  if #odd > 0 then conn.t.negative, conn.t.odd = true, true end
+  if #odd > 0 then
+    before_stimulus(conn)
+    conn.t.negative, conn.t.odd = true, true
+  end
   if #odd == 0 then return comment and "stimulus: " .. comment end
   return ("stimulus: %s (set on purpose: %s)"):format(comment or text, table.concat(odd, ", "))
 end
@@ -198,6 +212,7 @@ function Conn:send(m, bend)
   local comment = marked(self, m, bend, first.text)
   for i, record in ipairs(records) do
     self.raw:ulpdu(record.ulpdu, bend, bend.writes)
+    self.spoke = true
     ended(self)
     if i == 1 and comment then self.raw:comment_sent(comment) end
   end
@@ -209,8 +224,12 @@ end
 function Conn:write(text, options)
   options = strict.check("conn:write", options or {}, strict.set("writes comment"))
   local state = self:state()
-  if state.own and state.peer then instruments.depend(self, nil, text:sub(3)) end
+  if state.own and state.peer then
+    instruments.depend(self, nil, text:sub(3))
+    before_stimulus(self)
+  end
   self.raw:write(text, options.writes)
+  self.spoke = true
   ended(self)
   self.t.negative, self.t.odd = true, true
   self.raw:comment_sent("stimulus: " .. (options.comment or #text .. " octets as they are"))
@@ -301,6 +320,7 @@ end
 -- The next thing that the peer did, or nil.
 function Conn:next(seconds)
   local item = self.raw:next(instruments.seconds(self, seconds))
+  if item and (item.kind == "fin" or item.kind == "reset") then self.took_end = true end
   return item and seal(self, item)
 end
 

@@ -37,6 +37,8 @@ CONNECTS = """return {
 """
 LISTENS = "address = \"127.0.0.1\", port = %d,"
 
+RESET_BEFORE = hostile.ResetBefore()
+
 # Settings that failed once: an agent or None, the MPA port, the seed of both, cases.
 KNOWN = (
     (hostile.agent_null_features, hostile.nothing, 0, ["empa-rtr-chosen-send", "empa-rtr-taken-read"]),
@@ -44,6 +46,7 @@ KNOWN = (
     (hostile.agent_flood, hostile.nothing, 0, ["rdmap-send-basic", "rdmap-send-basic-initiator"]),
     (hostile.agent_refuses, hostile.nothing, 1, ["rdmap-send-basic", "ddp-write-both-ends"]),
     (hostile.agent_wrong_replies, hostile.nothing, 1, ["rdmap-send-basic", "ddp-write-both-ends"]),
+    (RESET_BEFORE.agent, RESET_BEFORE.port, 1, ["mpa-crc-bad"]),
     (None, hostile.endless_octets, 0, ["mpa-startup-reply", "mpa-startup-rev1"]),
     (None, hostile.fast_drip, 1, ["mpa-startup-reply", "mpa-startup-rev1"]),
     (None, hostile.one_huge_message, 0, ["rdmap-read-basic", "rdmap-rsv-read-request"]),

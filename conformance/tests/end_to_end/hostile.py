@@ -515,6 +515,27 @@ def agent_good(wire, rng, port):
             put(wire, {"event": "established", "conn": 2, "listen": 1, "private": "", "agreed": AGREED})
 
 
+class ResetBefore:
+    """An MPA port that resets after a good beginning, and an agent that says only then that the connection is established."""
+
+    def __init__(self):
+        self.over = threading.Event()
+
+    def port(self, wire, rng, called):
+        opened(wire, rng, called)
+        try:
+            wire.reset()
+        finally:
+            self.over.set()
+
+    def agent(self, wire, _rng, port):
+        for request in requests(wire):
+            put(wire, answer(request, port))
+            if request.get("do") in ("listen", "connect"):
+                self.over.wait(60)
+                put(wire, {"event": "established", "conn": 2, "listen": 1, "private": "", "agreed": AGREED})
+
+
 def agent_null_features(wire, rng, port):
     """Lists of its features hold values that are no words."""
     for request in requests(wire):
