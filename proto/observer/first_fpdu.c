@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Framing that is wrong from the first FPDU of a side on, and always in the same way: CRC fields
  * are left out, or the ULPDU_Length is in reversed octet order. */
-#include "iwarp/crc32c.h"
 #include "iwarp/octets.h"
 #include "observer/observer_internal.h"
 
@@ -55,14 +54,6 @@ static struct rest after(const struct rest *r, size_t n)
     next.octets += n;
     next.length -= n;
     return next;
-}
-
-static bool crc_right(const struct iw_observed_side *s, const uint8_t *octets, size_t size)
-{
-    size_t covered = size - IW_MPA_CRC_FIELD;
-    uint32_t crc = s->deframer.crc32c(IW_CRC32C_INIT, octets, covered);
-
-    return iw_crc32c_finish(crc) == iw_crc32c_get(octets + covered);
 }
 
 static enum iw_fpdu_probe header(const struct iw_observer *o, const struct iw_deframer *d,
@@ -120,7 +111,7 @@ static enum iw_framing look_bare(const struct iw_observer *o, const struct iw_ob
     if (agreed > r->length)
         return cut(r); /* a few octets more will show it */
     enum iw_fpdu_probe without = begins(o, other, &next);
-    if (without == IW_PROBE_BAD || crc_right(s, r->octets, agreed))
+    if (without == IW_PROBE_BAD || iw_observer_crc_right(s->deframer.crc32c, r->octets, agreed))
         return IW_FRAMING_AGREED;
     if (without == IW_PROBE_CUT || with == IW_PROBE_CUT || agreed == r->length)
         return cut(r);
@@ -139,7 +130,8 @@ static enum iw_framing look_turned(const struct iw_observer *o, const struct iw_
     if (agreed == size)
         return IW_FRAMING_AGREED; /* a ULPDU_Length that is the same in either order */
     if (other->crc)
-        return crc_right(s, r->octets, size) ? IW_FRAMING_OTHER : IW_FRAMING_AGREED;
+        return iw_observer_crc_right(s->deframer.crc32c, r->octets, size) ? IW_FRAMING_OTHER
+                                                                          : IW_FRAMING_AGREED;
     if (with != IW_PROBE_BAD)
         return IW_FRAMING_AGREED;
     if (next.length == 0)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Markers that stand elsewhere than the start-up frames say: at no place, at any, at others. */
-#include "iwarp/crc32c.h"
 #include "iwarp/octets.h"
 #include "observer/observer_internal.h"
 
@@ -72,12 +71,9 @@ static bool guessed(const struct places *p, size_t at)
 
 static bool crc_right(struct sought *k, size_t size)
 {
-    size_t end = size - IW_MPA_CRC_FIELD;
-
     if (k->summed != size) {
-        uint32_t crc = k->sum(IW_CRC32C_INIT, k->octets, end);
         k->summed = size;
-        k->summed_good = iw_crc32c_finish(crc) == iw_crc32c_get(k->octets + end);
+        k->summed_good = iw_observer_crc_right(k->sum, k->octets, size);
     }
     return k->summed_good;
 }

@@ -2,6 +2,7 @@
 #ifndef IW_OBSERVER_INTERNAL_H
 #define IW_OBSERVER_INTERNAL_H
 
+#include "iwarp/crc32c.h"
 #include "iwarp/observer.h"
 #include "iwarp/stream.h"
 
@@ -270,6 +271,15 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
  * before more octets are there. */
 bool iw_observer_lacks_marker(struct iw_observer *o, struct iw_observed_side *s, bool missing,
                               bool *waits);
+/* Returns whether the CRC field at the end of an FPDU is right: `size` octets, as they lie in the
+ * stream. */
+static inline bool iw_observer_crc_right(iw_crc32c_fn sum, const uint8_t *fpdu, size_t size)
+{
+    size_t covered = size - IW_MPA_CRC_FIELD;
+
+    return iw_crc32c_finish(sum(IW_CRC32C_INIT, fpdu, covered)) == iw_crc32c_get(fpdu + covered);
+}
+
 /* first_fpdu.c: looks how the first FPDUs of a side are framed. `last`: no more octets will be seen
  * after these; `end`: none were sent. If it is OTHER, the deframer knows from now on. */
 enum iw_framing {

@@ -12,8 +12,10 @@
 
 enum { STREAMED_MAX = 1 << 20 }; /* octets that a case leaves lying */
 
-/* Nanoseconds in which the rest of an FPDU follows the octets before it. */
+/* Nanoseconds in which the rest of an FPDU follows the octets before it, and round trips: those of
+ * conn:expect_silence. */
 #define SETTLED (UINT64_C(500) * 1000 * 1000)
+#define SETTLED_TRIPS 20
 
 enum { LATE_READS = 16, POLLED = 64 /* descriptors that are waited for at once */ };
 
@@ -328,12 +330,14 @@ void iw_conn_begin(struct iw_conn *c)
     c->last_item = &end->next;
 }
 
-/* As read_more. Where octets end just where an FPDU would that is framed in another way, no wait is
- * longer than SETTLED: then it is. Returns whether something has changed. */
+/* As read_more. Where octets end just where an FPDU would that is framed in another way, it is,
+ * once nothing has followed for SETTLED and SETTLED_TRIPS. Returns whether something has changed.
+ */
 static bool read_or_settle(struct iw_conn *c, uint64_t deadline)
 {
     enum iw_side peer = iw_conn_peer_side(c);
-    uint64_t settled = c->came + SETTLED;
+    uint64_t trips = SETTLED_TRIPS * c->state.rtt;
+    uint64_t settled = c->came + (trips > SETTLED ? trips : SETTLED);
 
     if (c->streaming || !iw_observer_unsettled(c->observer, peer))
         return read_more(c, deadline);

@@ -260,9 +260,9 @@ def turn_length(frame):
 def check_framing(bench):
     """Other framing: one finding, with CRCs off and on, though each answer is the last thing that comes; and every answer counts."""
     rows = (("crc-absent", leave_out, "MPA-4.4-10", b"CRC fields are left out"), ("length-order", turn_length, "MPA-4.1-01", b"the ULPDU_Length is in reversed octet order"))
-    for (quirk, bend, rule, text), crc, told in itertools.product(rows, (False, True), (False, True)):
-            name = "%s, CRCs %s%s" % (quirk, "on" if crc else "off", ", as the target says" if told else "")
-            words = ",quirk=" + quirk if told else ""
+    for (quirk, bend, rule, text), crc, known in itertools.product(rows, (False, True), (False, True)):
+            name = "%s, CRCs %s%s" % (quirk, "on" if crc else "off", ", as the target says" if known else "")
+            words = ",quirk=" + quirk if known else ""
             with hostile.Crowd() as crowd:
                 target = "tcp:127.0.0.1:%d,can=read,crc=%s%s" % (crowd.listen(answers(crc, bend)), "on" if crc else "off", words)
                 report = bench.play("", *select("rdmap-read-zero*", "ddp-rsvd-*", "rdmap-rsv-*"), target=("--target", target))
