@@ -36,6 +36,7 @@ function Raw:state()
     number = self.connection.number, initiator = self.initiator, own = own, peer = peer, mss = self.mss, sent = self.sent,
     markers = consortium or peer and peer.flags & 0x80 ~= 0 or false,
     crc = consortium or (own and own.flags or 0) & 0x40 ~= 0 or (peer and peer.flags or 0) & 0x40 ~= 0,
+    ended = false, reset = false, -- a written connection ends after all that is sent
   }
 end
 
