@@ -5,7 +5,8 @@
 N edits that compile and change the program are made, one at a time: a comparison, a constant, a condition or a statement of
 any function. Each is run against the tests whose programs hold it, the likely and cheap ones first, until one fails: unit
 tests, the conformance suite against the embedded peer, the tests of the programs; the first two with AddressSanitizer, too.
-The same seed draws the same edits from the same sources. Tests that need siw's kernel or a browser are left out."""
+The same seed draws the same edits from the same sources. Tests that need a kernel of their own or a
+browser are left out, and so are edits of what runs only in a kernel."""
 
 import argparse
 import fnmatch
@@ -35,7 +36,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE / "survivors.csv"
 FOLDER = trees.TOP / "build-mutate"
 # Tests, examples, what only a switch of the build compiles in, the glue of fuzzing engines, and what runs in a kernel.
-NOT_EDITED = ("*/tests/*", "proto/examples/*", "proto/rules/hosted/*", "fuzz/engine/*.c", "fuzz/mutate/mutate_libfuzzer.c", "tools/siw.d/*", "tools/bench_*")
+NOT_EDITED = ("*/tests/*", "proto/examples/*", "proto/rules/hosted/*", "fuzz/engine/*.c", "fuzz/mutate/mutate_libfuzzer.c", "proto/kernel/*", "tools/siw.d/*", "tools/bench_*")
 
 
 def edited_files():
