@@ -465,6 +465,7 @@ int iw_capture_connections_add(struct iw_capture_connections *t, const struct iw
         if (end > c->ahead[side])
             c->ahead[side] = end;
         result = t->seen(t->context, &segment);
+        c->begun[side] |= segment.pos == 0 && segment.length > 0;
         if (result != 0)
             return result;
     }

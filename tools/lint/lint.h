@@ -4,9 +4,10 @@
 
 /*
  * iwarp-lint: runs the observer over a capture. lint_follow.c sorts frames into connections and
- * octets into observers, lint_seen.c takes what they see, lint_frames.c knows which frame an octet
- * was in, lint_report.c prints what is seen, lint_order.c puts that in order, summary.c sums it up
- * at the end, lint_reads.c times Reads, extract.c collects the octets placed in a buffer,
+ * octets into observers, lint_opening.c keeps those that come before it is known which,
+ * lint_seen.c takes what they see, lint_frames.c knows which frame an octet was in,
+ * lint_report.c prints what is seen, lint_order.c puts that in order, summary.c sums it up at
+ * the end, lint_reads.c times Reads, extract.c collects the octets placed in a buffer,
  * captures.c runs all of that over each of several captures.
  */
 
@@ -137,10 +138,11 @@ struct iw_lint {
     uint64_t unfollowed;  /* iWARP connections for which there was no memory */
     uint64_t early;       /* closed to make room for others */
     struct iw_capture_connections *table;
-    struct iw_lint_extract *extract; /* NULL: nothing is extracted */
-    void *scratch;                   /* of all observers */
-    size_t lent;                     /* octets in their blocks */
-    struct iw_lint_note *notes;      /* NULL: the capture is not copied */
+    struct iw_lint_extract *extract;   /* NULL: nothing is extracted */
+    struct iw_lint_openings *openings; /* NULL: none yet */
+    void *scratch;                     /* of all observers */
+    size_t lent;                       /* octets in their blocks */
+    struct iw_lint_note *notes;        /* NULL: the capture is not copied */
     size_t n_notes;
     uint64_t more_notes; /* that were not kept */
     struct iw_lint_sarif *sarif;
@@ -169,6 +171,18 @@ bool iw_lint_stopped(void);
 void iw_lint_seen(void *context, const struct iw_observation *o);
 void *iw_lint_lend(void *context, size_t size);
 void iw_lint_give_back(void *context, void *block, size_t size);
+
+/* lint_opening.c: octets of a connection that is not followed, from the first one of a direction
+ * on. At most 64 beginnings of at most a start-up frame are kept at a time. */
+/* Returns the segment with what was kept before it, as far as the octets of a key follow on one
+ * another, written to `key`; as it is if nothing was kept. */
+struct iw_segment iw_lint_opening_join(const struct iw_lint *lint, const struct iw_segment *s,
+                                       uint8_t key[IW_MPA_KEY_LENGTH]);
+/* Keeps the octets of a segment that may belong to a start-up frame. */
+void iw_lint_opening_keep(struct iw_lint *lint, const struct iw_segment *s);
+/* Hands on what was kept of the direction of `s`, by the frames that brought it. */
+void iw_lint_opening_give(struct iw_lint *lint, struct iw_lint_connection *c,
+                          const struct iw_segment *s, enum iw_side side);
 
 /* lint_frames.c */
 void iw_lint_no_ranges(struct iw_lint_ranges *r);

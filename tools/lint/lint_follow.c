@@ -171,16 +171,33 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
     return c;
 }
 
+/* Returns the connection if these octets, with those before them, begin one to be followed. */
+static struct iw_lint_connection *recognise(struct iw_lint *lint, const struct iw_segment *s)
+{
+    uint8_t key[IW_MPA_KEY_LENGTH];
+    const struct iw_segment first = iw_lint_opening_join(lint, s, key);
+    enum iw_side side;
+    if (s->length == 0)
+        return NULL;
+    if (!opens(lint, &first, &side)) {
+        iw_lint_opening_keep(lint, s);
+        return NULL;
+    }
+    struct iw_lint_connection *c = follow(lint, &first, side);
+    if (c != NULL)
+        iw_lint_opening_give(lint, c, s, side);
+    return c;
+}
+
 /* Takes octets. The other side's may come before those of the side that opens: a connection whose
  * first octets are no start-up frame is watched until one comes. */
 static void take_data(struct iw_lint *lint, const struct iw_segment *s)
 {
     struct iw_lint_connection *c = s->connection->user;
     struct iw_segment mpa = *s;
-    enum iw_side side;
-    if (c == NULL && (!s->length || !opens(lint, s, &side) || (c = follow(lint, s, side)) == NULL))
+    if (c == NULL && (c = recognise(lint, s)) == NULL)
         return;
-    side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
+    enum iw_side side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
     if (c->side[side].lost || !skip_streaming(&c->side[side], &mpa))
         return;
     if (mpa.length) {
@@ -399,6 +416,7 @@ int iw_lint_run(const struct iw_lint_options *options, FILE *out, FILE *json_lin
     iw_capture_close(c);
     iw_capture_connections_free(lint.table);
     free(lint.scratch);
+    free(lint.openings);
     iw_lint_lines_free(&lint);
     iw_lint_free_notes(&lint);
     return status;

@@ -189,7 +189,8 @@ struct iw_capture_connection {
     alignas(64) uint64_t number; /* from 0, in order of appearance */
     struct iw_address address[2];
     uint16_t port[2];
-    bool syn[2]; /* this side's SYN was seen: position 0 is the octet after it */
+    bool syn[2];   /* this side's SYN was seen: position 0 is the octet after it */
+    bool begun[2]; /* the octet at position 0 was seen, before this segment */
     bool fin[2];
     bool reset; /* either side sent a RST */
     /* Private to capture/; so are the members marked so below. */
