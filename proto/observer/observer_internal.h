@@ -142,6 +142,7 @@ struct iw_observed_side {
     uint64_t input_pos, input_end; /* of the input that came last */
     uint64_t fin_pos;
     unsigned suspects;
+    bool too_short;       /* the FPDU before held no whole DDP header, and no CRC vouches for it */
     uint64_t segments;    /* so far */
     struct iw_fault lost; /* PHASE_LOST: why */
 

@@ -152,8 +152,10 @@ static bool framing_lost(struct iw_observed_side *s, const struct iw_fpdu *fpdu,
         why->check = IW_CHECK_DDP_HEADER_SHORT;
     else if (iw_ddp_version(h) != s->observer->version)
         why->check = iw_ddp_tagged(h) ? IW_CHECK_DDP_VERSION_TAGGED : IW_CHECK_DDP_VERSION_UNTAGGED;
+    const bool again = s->too_short && !header;
+    s->too_short = !header;
     s->suspects = why->check == IW_CHECK_NONE ? 0 : s->suspects + 1;
-    return s->suspects == SUSPECTS;
+    return again || s->suspects == SUSPECTS;
 }
 
 /* Returns whether a segment meets the demands on framing that is not certain. */
@@ -258,6 +260,14 @@ static void forgive_crc(struct iw_observer *o)
     forgive(o, crc, 1);
 }
 
+/* After a ULPDU_Length that is too small, the octets that follow are no pad. */
+static void forgive_pad(struct iw_observer *o)
+{
+    static const enum iw_check pad[] = {IW_CHECK_MPA_PAD};
+
+    forgive(o, pad, 1);
+}
+
 /* Of a side whose Markers are known to stand elsewhere, nothing more is found where none is. */
 static void forgive_markers(struct iw_observer *o, const struct iw_observed_side *s)
 {
@@ -317,6 +327,8 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
         iw_observer_lose(o, s->self, &why);
         return -1;
     }
+    if (!header && !fpdu->crc_checked)
+        forgive_pad(o);
     bool content = !crc_failed && !(wrong && places == IW_MARKERS_UNSURE);
     if (content && header)
         trust(o, s, fpdu, &h);

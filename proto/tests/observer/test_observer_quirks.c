@@ -120,18 +120,18 @@ static const struct row rows[] = {
      2,
      true},
     /* CRC fields left out: CRCs are off, or on. Without the quirk what follows is read in their
-     * place, and the end seems to be inside an FPDU. */
+     * place, and framing is lost at the second FPDU without a DDP header. */
     {{REQUEST_PLAIN, REPLY_PLAIN, "i 0012" SEND_1, "i 0012" SEND_2, "i 0012" SEND_3, "F"},
      {IW_CHECK_MPA_CRC_ABSENT},
-     4,
-     false},
+     1,
+     true},
     {{REQUEST, REPLY, "i 0012" SEND_1 "0012" SEND_2, "F"}, {IW_CHECK_MPA_CRC_ABSENT}, 1, true},
     /* The rest is judged, with pad; the last one, too. */
     {{REQUEST_PLAIN, REPLY_PLAIN, "i 0013" SEND_1 "aa000000 0012" SEND_3 "0013" SEND_4 "aa010000",
       "F"},
      {IW_CHECK_MPA_CRC_ABSENT, IW_CHECK_DDP_MSN, IW_CHECK_MPA_PAD},
-     4,
-     false},
+     1,
+     true},
     {{REQUEST_PLAIN, REPLY_PLAIN, "i 000e c140 11223344 0000000000001000",
       "i 000e c140 11223344 0000000000001000", "i 000e c140 11223344 0000000000001000"},
      {IW_CHECK_MPA_CRC_ABSENT},
@@ -145,8 +145,8 @@ static const struct row rows[] = {
     /* It was whole when the responder spoke. */
     {{REQUEST_PLAIN, REPLY_PLAIN, "i 0012" SEND_1, "R " SEND_1, "i 0012" SEND_2, "i 0012" SEND_3},
      {IW_CHECK_MPA_CRC_ABSENT},
-     4,
-     false},
+     2,
+     true},
     /* After an FPDU with one it is cut off. */
     {{REQUEST_PLAIN, REPLY_PLAIN, "i 0012" SEND_1 "00000000 0012" SEND_2, "F"},
      {IW_CHECK_MPA_FIN_INSIDE},
@@ -165,8 +165,8 @@ static const struct row rows[] = {
     /* With Markers, one of them between the FPDUs. */
     {{REQUEST_MARKERS, REPLY_MARKERS, "i 00000000 0012" SEND_1 "0012" SEND_2 "0012" SEND_4},
      {IW_CHECK_MPA_CRC_ABSENT, IW_CHECK_DDP_MSN},
-     3,
-     false},
+     1,
+     true},
     /* ULPDU_Lengths in reversed octet order: CRCs are off, and each one is far too long as it
      * stands; the rest is judged. */
     {{REQUEST_PLAIN, REPLY_PLAIN, "i 1200" SEND_1 "00000000", "i 1200" SEND_2 "00000000",
@@ -199,12 +199,12 @@ static const struct row rows[] = {
     /* No Markers, though both ask for them. */
     {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, "R " SEND_1, "I " SEND_3},
      {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_DDP_MSN},
-     8,
-     false},
+     4,
+     true},
     /* Markers that nobody asked for: only the first stands before its FPDU here. */
     {{REQUEST_PLAIN, REPLY_PLAIN, "M " SEND_1, "I " SEND_3},
      {IW_CHECK_MPA_MARKER_UNASKED, IW_CHECK_DDP_MSN},
-     2,
+     1,
      true},
     {{REQUEST, REPLY, "M " SEND_1, "I " SEND_3},
      {IW_CHECK_MPA_MARKER_UNASKED, IW_CHECK_DDP_MSN},
@@ -263,7 +263,7 @@ static void test_rows(void **state)
             for (size_t k = 0; !without && k < findings; k++)
                 assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, k)->fault.check,
                                  rows[i].found[k]);
-            assert_int_equal(rig_count(rig, IW_OBSERVED_LOST), without && rows[i].lost);
+            assert_int_equal(rig_count(rig, IW_OBSERVED_LOST) > 0, without && rows[i].lost);
             rig_free(rig);
         }
     }
