@@ -2,7 +2,6 @@
 #include "verbs/engine.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,12 +16,12 @@
 #include <unistd.h>
 
 #include "judge/judge.h"
+#include "verbs/event_fd.h"
 #include "verbs/mutex.h"
 
 static struct engine {
     bool started;
     bool survives_fork; /* the handlers of fork are there */
-    bool forked;        /* descriptors of events may have lost their counts */
     struct iw_verbs_settings settings;
     struct iw_host_env env;
     struct iw_domain *domain;
@@ -48,32 +47,11 @@ static struct engine {
  * memory polls only now and then. */
 enum { POLLS = 16, YIELD = 64 };
 
-/* poll is ucma/'s, ppoll is not. */
-static int real_poll(struct pollfd *list, nfds_t count, int ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
-    return ppoll(list, count, ms < 0 ? NULL : &t, NULL);
-}
-
-/* Not by write, which is ucma/'s. */
-static void write_event(int fd)
-{
-    while (eventfd_write(fd, 1) < 0 && errno == EINTR)
-        ;
-}
-
-static void read_event(int fd)
-{
-    eventfd_t value;
-    while (eventfd_read(fd, &value) < 0 && errno == EINTR)
-        ;
-}
-
 static void woken(void *context, uint32_t events)
 {
     struct engine *e = context;
     (void)events;
-    read_event(e->wake_fd);
+    iw_verbs_event_read(e->wake_fd);
 }
 
 /* Returns the ms until a step is due, and notes when that is. */
@@ -98,8 +76,8 @@ static void sleep_thread(struct engine *e, int ms)
 {
     struct pollfd kick = {.fd = e->kick_fd, .events = POLLIN};
     iw_verbs_mutex_release();
-    if (real_poll(&kick, 1, ms) > 0)
-        read_event(e->kick_fd);
+    if (iw_verbs_real_poll(&kick, 1, ms) > 0)
+        iw_verbs_event_read(e->kick_fd);
     iw_verbs_mutex_take();
 }
 
@@ -110,9 +88,9 @@ static void cover(struct engine *e)
     int ms = due(e);
     e->covering = true;
     iw_verbs_mutex_release();
-    (void)real_poll(fds, 2, ms);
+    (void)iw_verbs_real_poll(fds, 2, ms);
     if (fds[1].revents != 0)
-        read_event(e->kick_fd);
+        iw_verbs_event_read(e->kick_fd);
     iw_verbs_mutex_take();
     e->covering = false;
     if (!e->leader) /* else what has come is the leader's, who knows the time-outs */
@@ -183,23 +161,13 @@ static int start_thread(struct engine *e)
 
 /* ---- fork ---- */
 
-enum { FDS = 65536, LIST = 64, HOOKS = 4, NOT_OURS = 0, OURS, DRIVEN };
-static _Atomic uint8_t descriptors[FDS];
+enum { LIST = 64, HOOKS = 4 };
 static void (*hooks[HOOKS])(void);
 static _Atomic(void (*)(void)) hook_before;
-static bool keep_counts;
-/* What the eventfds have been given: at a fork they are the parent's as well, which may be faster.
- */
-static uint32_t counts[FDS];
 
 void iw_verbs_before_fork(void (*hook)(void))
 {
     atomic_store(&hook_before, hook);
-}
-
-void iw_verbs_keep_counts(bool keep)
-{
-    keep_counts = keep;
 }
 
 void iw_verbs_at_fork(void (*hook)(void))
@@ -214,7 +182,7 @@ static void before_fork(void)
 {
     void (*hook)(void) = atomic_load(&hook_before);
     iw_verbs_mutex_take();
-    keep_counts = false;
+    iw_verbs_keep_counts(false);
     if (hook != NULL && engine.started)
         hook();
     if (engine.judge != NULL)
@@ -226,18 +194,6 @@ static void after_fork(void)
     iw_verbs_mutex_release();
 }
 
-/* Gives a descriptor a count of its own, which is no longer the parent's. */
-static void part_event(int fd)
-{
-    const int status = fcntl(fd, F_GETFL), flags = fcntl(fd, F_GETFD);
-    counts[fd] = keep_counts ? counts[fd] : 0;
-    int made = eventfd(counts[fd], EFD_SEMAPHORE | (status & O_NONBLOCK));
-    if (made < 0 || flags < 0)
-        return;
-    (void)dup3(made, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
-    close(made);
-}
-
 /* The child has neither the thread nor the connections, which stay its parent's. */
 static void part(struct engine *e)
 {
@@ -247,16 +203,13 @@ static void part(struct engine *e)
     e->judge = NULL;
     close(e->wake_fd);
     close(e->kick_fd);
-    for (int fd = 0; fd < FDS; fd++)
-        if (atomic_load(&descriptors[fd]) != NOT_OURS)
-            part_event(fd);
+    iw_verbs_event_part();
     for (unsigned i = 0; i < HOOKS && hooks[i] != NULL; i++)
         hooks[i]();
     e->reactor = NULL;
     e->watch = NULL;
     e->started = e->leader = e->covering = e->asleep = e->polled = e->cover_now = false;
     e->in_poll = 0;
-    e->forked = true;
 }
 
 /* Releasing the parent's lock fails (but ThreadSanitizer sees it), so make it anew. */
@@ -386,7 +339,7 @@ void iw_verbs_unlock(void)
         uint64_t known = e->wait_until;
         int ms = due(e);
         if (e->wait_until < known && (ms == 0 || known - e->wait_until > 1000000))
-            write_event(e->wake_fd);
+            iw_verbs_event_write(e->wake_fd);
         else
             e->wait_until = known;
     }
@@ -411,36 +364,6 @@ const struct iw_verbs_settings *iw_verbs_settings(void)
 FILE *iw_verbs_trace(void)
 {
     return engine.trace;
-}
-
-/* ---- our descriptors ---- */
-
-void iw_verbs_own(int fd, bool ours)
-{
-    if (fd < 0 || fd >= FDS)
-        return;
-    counts[fd] = 0;
-    atomic_store(&descriptors[fd], ours ? OURS : NOT_OURS);
-}
-
-bool iw_verbs_driven(int fd)
-{
-    return fd >= 0 && fd < FDS && atomic_load(&descriptors[fd]) == DRIVEN;
-}
-
-/* Marks our descriptors as driven; not one that another thread gives up at the same time. Returns
- * whether there is one. */
-static bool mark(const struct pollfd *list, nfds_t count)
-{
-    bool found = false;
-    for (nfds_t i = 0; i < count; i++) {
-        uint8_t was = OURS;
-        const int fd = list[i].fd;
-        if (fd >= 0 && fd < FDS &&
-            (atomic_compare_exchange_strong(&descriptors[fd], &was, DRIVEN) || was == DRIVEN))
-            found = true;
-    }
-    return found;
 }
 
 /* ---- driving ---- */
@@ -478,7 +401,7 @@ static void stop_leading(struct engine *e)
     e->leader = false;
     e->activity += POLLS;
     if (e->asleep)
-        write_event(e->kick_fd);
+        iw_verbs_event_write(e->kick_fd);
 }
 
 struct waiting {
@@ -520,7 +443,7 @@ static int wait_once(struct engine *e, int fd, struct waiting *w)
     ++*w->waiters;
     pthread_cleanup_push(cancelled, w);
     iw_verbs_mutex_release();
-    w->result = real_poll(fds, w->leads ? 2 : 1, w->ms);
+    w->result = iw_verbs_real_poll(fds, w->leads ? 2 : 1, w->ms);
     w->error = errno;
     iw_verbs_mutex_take();
     pthread_cleanup_pop(0);
@@ -560,7 +483,7 @@ int iw_verbs_wait_until(int fd, unsigned *waiters, bool (*done)(const void *cont
             return -1;
         }
         w.leads = !e->leader && !follow;
-        mark(&(struct pollfd){.fd = fd}, 1);
+        iw_verbs_event_drive(&(struct pollfd){.fd = fd}, 1);
         e->leader = e->leader || w.leads;
         if (wait_once(e, fd, &w) < 0 && errno == EINTR)
             result = -1;
@@ -594,7 +517,7 @@ static int lead_once(struct engine *e, struct pollfd *list, nfds_t count, int ms
     e->in_poll++;
     pthread_cleanup_push(cancelled, &w);
     iw_verbs_mutex_release();
-    w.result = real_poll(all, count + 1, w.ms);
+    w.result = iw_verbs_real_poll(all, count + 1, w.ms);
     w.error = errno;
     iw_verbs_mutex_take();
     pthread_cleanup_pop(0);
@@ -619,12 +542,12 @@ static int poll_as_leader(struct engine *e, struct pollfd *list, nfds_t count, i
         const int error = errno;
         iw_verbs_unlock();
         if (follow)
-            return real_poll(list, count, left);
+            return iw_verbs_real_poll(list, count, left);
         if (result < 0 && error == EINTR) {
             errno = EINTR;
             return -1;
         }
-        const int ready = real_poll(list, count, 0);
+        const int ready = iw_verbs_real_poll(list, count, 0);
         if (ready != 0)
             return ready;
     }
@@ -633,15 +556,15 @@ static int poll_as_leader(struct engine *e, struct pollfd *list, nfds_t count, i
 bool iw_verbs_poll_list(struct pollfd *list, nfds_t count, int ms, int *result)
 {
     struct engine *e = &engine;
-    if (count > LIST || !mark(list, count))
+    if (count > LIST || !iw_verbs_event_drive(list, count))
         return false;
-    *result = real_poll(list, count, 0);
+    *result = iw_verbs_real_poll(list, count, 0);
     if (*result != 0)
         return true;
     iw_verbs_lock();
     iw_verbs_poll();
     iw_verbs_unlock();
-    *result = real_poll(list, count, 0);
+    *result = iw_verbs_real_poll(list, count, 0);
     if (*result == 0 && ms != 0)
         *result = poll_as_leader(e, list, count, ms);
     else if (*result == 0)
@@ -653,18 +576,7 @@ void iw_verbs_signal(int fd, unsigned waiters)
 {
     if (waiters > 0)
         engine.handed++;
-    if (fd >= 0 && fd < FDS)
-        counts[fd]++;
-    write_event(fd);
-}
-
-void iw_verbs_unsignal(int fd)
-{
-    struct pollfd readable = {.fd = fd, .events = POLLIN};
-    if (!engine.forked || real_poll(&readable, 1, 0) == 1)
-        read_event(fd);
-    if (fd >= 0 && fd < FDS && counts[fd] > 0)
-        counts[fd]--;
+    iw_verbs_event_add(fd);
 }
 
 void iw_verbs_cover(void)
@@ -673,5 +585,5 @@ void iw_verbs_cover(void)
     if (e->leader || e->covering || e->cover_now)
         return;
     e->cover_now = true;
-    write_event(e->kick_fd);
+    iw_verbs_event_write(e->kick_fd);
 }

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "iwarp/transport.h"
+#include "verbs/event_fd.h"
 #include "verbs/settings.h"
 
 enum {
@@ -40,8 +41,6 @@ void iw_verbs_at_fork(void (*hook)(void));
 /* Calls `hook` with the lock before each fork, if the engine runs; NULL: no longer. Needs no lock.
  */
 void iw_verbs_before_fork(void (*hook)(void));
-/* In such a hook: descriptors of events keep their counts in the child of this fork. */
-void iw_verbs_keep_counts(bool keep);
 
 /* Prints that `name`, which lives for ever, is not supported: once, and only if the launcher was
  * asked for it (-v). Needs no lock. */
@@ -73,16 +72,9 @@ int iw_verbs_wait_until(int fd, unsigned *waiters, bool (*done)(const void *cont
                         const void *context, uint64_t deadline);
 /* Makes `fd`, an eventfd, readable. `waiters` is the number of iw_verbs_wait calls on it. */
 void iw_verbs_signal(int fd, unsigned waiters);
-/* Descriptors whose events this library makes: `ours` at creation, and before they are closed
- * false. A program that waits for one in poll() drives, too. Needs no lock. */
-void iw_verbs_own(int fd, bool ours);
-/* Returns whether a program waits for a descriptor by means that drive. */
-bool iw_verbs_driven(int fd);
 /* poll() for lists with one of our descriptors. Returns false, with nothing done, if there is none.
  * Takes the lock itself. */
 bool iw_verbs_poll_list(struct pollfd *list, nfds_t count, int ms, int *result);
-/* Undoes one iw_verbs_signal. */
-void iw_verbs_unsignal(int fd);
 /* An event will be waited for by other means than iw_verbs_wait: the thread drives from now on. */
 void iw_verbs_cover(void);
 
