@@ -39,7 +39,7 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
         o->raw = octets.base;
         o->raw_length = octets.length;
         bool waits = false;
-        if (iw_observer_lacks_marker(o, s, size > octets.length, &waits))
+        if (iw_observer_lacks_marker(o, s, size > octets.length, last || end, &waits))
             continue;
         if (size == 0 || size > octets.length || waits)
             break;

@@ -79,7 +79,8 @@ static bool crc_right(struct sought *k, size_t size)
 }
 
 /* Completes a guess. Returns whether the FPDU fits it, and not what was agreed: each Marker of the
- * guess is right, at a place where one belongs there is none, and so is the CRC, if in force. */
+ * guess is right, and the CRC, if in force; at a place where one belongs there is none, or one
+ * stands where none belongs. */
 static bool fits_with(const struct iw_observer *o, const struct iw_observed_side *s,
                       struct sought *k, struct places *p)
 {
@@ -112,8 +113,11 @@ static bool fits_with(const struct iw_observer *o, const struct iw_observed_side
             p->due = at;
         lacks = true;
     }
+    other.markers = true;
     other.start = s->next + (p->at < p->size ? p->at : p->size);
-    return lacks &&
+    if (!lacks)
+        p->due = k->first;
+    return (lacks || p->displaced > 0) &&
            iw_observer_probe_header(o, &other, s->next, k->octets, k->length, &size) ==
                IW_PROBE_GOOD &&
            (!k->crc || crc_right(k, p->size));
@@ -314,14 +318,91 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
                                                                            : IW_MARKERS_IN_PLACE;
 }
 
+/* Returns whether a Marker that belongs into the FPDU, or before it, is none. */
+static bool is_wrong(const struct sought *k)
+{
+    const size_t lead = k->first == 0 ? IW_MPA_MARKER : 0;
+    const struct places here = {.lead = lead};
+
+    return k->first + IW_MPA_MARKER <= k->length &&
+           k->first < lead + iw_wire_fpdu_size(iw_get16(k->octets + lead)) &&
+           !is_marker(k, &here, k->first) && !may_be_marker(k, &here, k->first);
+}
+
+/* Returns whether the next FPDU begins after one of this size. */
+static enum iw_fpdu_probe begins_after(const struct iw_observer *o,
+                                       const struct iw_observed_side *s,
+                                       const struct iw_deframer *d, const struct sought *k,
+                                       size_t size)
+{
+    uint32_t next;
+
+    if (size >= k->length)
+        return IW_PROBE_CUT;
+    return iw_observer_probe_header(o, d, s->next + size, k->octets + size, k->length - size,
+                                    &next);
+}
+
+/* Returns whether octets that no CRC covers are framed as guessed: the next FPDU begins where that
+ * leads to, and not where the framing as agreed does. */
+static enum iw_fpdu_probe leads_on(const struct iw_observer *o, const struct iw_observed_side *s,
+                                   const struct sought *k, const struct places *p, bool last)
+{
+    struct iw_deframer other = s->deframer;
+    uint32_t size;
+    enum iw_fpdu_probe agreed =
+        iw_observer_probe_header(o, &s->deframer, s->next, k->octets, k->length, &size);
+
+    other.markers = true;
+    other.start = s->next + (p->at < p->size ? p->at : p->size);
+    if (agreed == IW_PROBE_GOOD && size == p->size)
+        return IW_PROBE_BAD; /* what follows says nothing */
+    if (agreed == IW_PROBE_GOOD)
+        agreed = begins_after(o, s, &s->deframer, k, size);
+    if (last && p->size == k->length)
+        return agreed == IW_PROBE_GOOD ? IW_PROBE_BAD : IW_PROBE_GOOD;
+    enum iw_fpdu_probe next = begins_after(o, s, &other, k, p->size);
+    if (next == IW_PROBE_BAD || agreed == IW_PROBE_GOOD)
+        return IW_PROBE_BAD;
+    return agreed == IW_PROBE_CUT ? IW_PROBE_CUT : next;
+}
+
+/* Does the same as iw_observer_lacks_marker without CRCs, also for a side whose first Marker was
+ * left out: others may stand elsewhere. */
+static bool lacks_uncovered(struct iw_observer *o, struct iw_observed_side *s, struct sought *k,
+                            bool last, bool *waits)
+{
+    const bool late = !s->deframer.markers;
+    struct places p = {0};
+
+    if (late ? !iw_quirk_in(s->found | s->marker_quirk, IW_QUIRK_MARKERS_MISSING) : !is_wrong(k))
+        return false;
+    if (guess(o, s, k, &p) != 1 || p.displaced == 0)
+        return false;
+    enum iw_fpdu_probe verdict = p.displaced > 1 ? IW_PROBE_GOOD : leads_on(o, s, k, &p, last);
+    *waits = verdict == IW_PROBE_CUT && !last;
+    if (verdict != IW_PROBE_GOOD)
+        return false;
+    s->marker_quirk &= ~iw_quirk_bit(IW_QUIRK_MARKERS_MISSING);
+    s->deframer.markers = true;
+    if (follow(s, &p, 1))
+        iw_deframer_move(&s->deframer, s->next);
+    else
+        iw_observer_lose_markers(o, s);
+    return true;
+}
+
 bool iw_observer_lacks_marker(struct iw_observer *o, struct iw_observed_side *s, bool missing,
-                              bool *waits)
+                              bool last, bool *waits)
 {
     struct sought k = seek(o, s);
     struct places p = {0};
 
-    if (!s->deframer.markers || !k.crc || k.length < 2 * IW_MPA_MARKER || !certain(o, s) ||
-        s->marker_retaken == s->next)
+    if (k.length < 2 * IW_MPA_MARKER || !certain(o, s) || s->marker_retaken == s->next)
+        return false;
+    if (!k.crc)
+        return lacks_uncovered(o, s, &k, last, waits);
+    if (!s->deframer.markers)
         return false;
     /* Of a side whose Markers drift, one may stand before an FPDU that should not, or the reverse.
      */

@@ -268,10 +268,10 @@ enum iw_marker_places {
 enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_observed_side *s,
                                                bool crc_failed);
 /* Looks for the end of the FPDU at s->next, from which octets seem to be `missing`: it may lack a
- * Marker that belongs into it, or before it. Returns whether to frame it once more; *waits: not
- * before more octets are there. */
+ * Marker that belongs into it, or before it. `last`: no more octets come. Returns whether to frame
+ * it once more; *waits: not before more octets are there. */
 bool iw_observer_lacks_marker(struct iw_observer *o, struct iw_observed_side *s, bool missing,
-                              bool *waits);
+                              bool last, bool *waits);
 /* Returns whether the CRC field at the end of an FPDU is right: `size` octets, as they lie in the
  * stream. */
 static inline bool iw_observer_crc_right(iw_crc32c_fn sum, const uint8_t *fpdu, size_t size)

@@ -33,6 +33,12 @@
         FILL_4                                                                                     \
     "000001e8 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4      \
     "000003e8 " FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 CRC
+/* The same as a first FPDU. */
+#define FIRST_TWO_LATE                                                                             \
+    "i 04c24143 00000000 00000000 00000001 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16     \
+        FILL_4                                                                                     \
+    "000001e8 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4      \
+    "000003e8 " FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 "00000000"
 /* The first is, the second eight octets. */
 #define SEND_DRIFTING(CRC)                                                                         \
     "i 04c24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16     \
@@ -53,6 +59,8 @@
 #define SEND_SECOND_EARLY                                                                          \
     "i 01f64143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16     \
     "000001e4 " FILL_16 FILL_4 "15b3a46b"
+/* Its Marker is four octets after its beginning. */
+#define SEND_WITHIN(MSN) "i 00124143 00000004 00000000 00000000 " MSN " 00000000 00000000"
 /* No Marker in it. */
 #define SEND_PLAIN "i 00124143 00000000 00000000 00000002 00000000 accbdb8c"
 
@@ -261,6 +269,38 @@ static const struct row {
     {{REQUEST_BOTH, REPLY_BOTH, FIRST_WITHOUT, SEND_SECOND}, {IW_CHECK_MPA_MARKER_MISSING}, 0, 2},
     {{REQUEST_BOTH, REPLY_BOTH, FIRST_WITHOUT, SEND_SECOND_EARLY},
      {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     2},
+    /* Without CRCs two of them prove it, also in the first FPDU; or one of them, and where the next
+     * FPDU begins, or the last one ends. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, FIRST_TWO_LATE}, {IW_CHECK_MPA_MARKER_PLACE}, 0, 1},
+    {{REQUEST_MARKERS, REPLY_MARKERS, SEND_WITHIN("00000001")}, {IW_CHECK_NONE}, 0, 0},
+    {{REQUEST_MARKERS, REPLY_MARKERS, SEND_WITHIN("00000001"), "i 0012", "i 4143"},
+     {IW_CHECK_NONE},
+     0,
+     0},
+    {{REQUEST_MARKERS, REPLY_MARKERS, SEND_WITHIN("00000001"), "I " SEND_2},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     2},
+    {{REQUEST_MARKERS, REPLY_MARKERS, SEND_WITHIN("00000001"), "F"},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     1},
+    /* The FPDU before was too short for one. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, SEND_WITHIN("00000002"), "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     3},
+    /* A payload that looks like a Marker where there are none. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1,
+      "i 00264143 00000000 00000000 00000002 00000000 00000014 " FILL_16 "00000000", "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_MISSING},
+     0,
+     3},
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1,
+      "i 00264143 00000000 00000000 00000002 00000000 00000014 " FILL_16 "00000000", "F"},
+     {IW_CHECK_MPA_MARKER_MISSING},
      0,
      2},
 };
