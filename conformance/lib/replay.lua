@@ -381,7 +381,7 @@ local function nothing_more(r)
     local item = not stream.gone and stream.conn and (stream.kept[1] or stream.conn:next(0))
     if item and item.kind == "message" then
       compare.differs(r, last, "more", {
-        item = item, rule = compare.rules.op, reason = "the target sent more than the recorded " .. r.target .. " did",
+        ends = true, item = item, rule = compare.rules.op, reason = "the target sent more than the recorded " .. r.target .. " did",
         expected = "nothing more", actual = compare.line(item), recorded = "nothing more", got = compare.line(item),
       })
     end
@@ -400,6 +400,15 @@ local function allow_recorded(r)
       r.t:allow(finding.check)
     end
   end
+end
+
+-- Returns the rules that the recorded peer broke.
+local function broken_rules(r)
+  local rules = {}
+  for _, stream in ipairs(r.streams) do
+    for _, rule in pairs(stream.findings[r.target]) do rules[rule] = true end
+  end
+  return rules
 end
 
 local function check_listed(r)
@@ -432,6 +441,7 @@ local function play(t, options)
   r.t, r.target, r.played = t, t.case.role, SIDES[t.case.role]
   r.scale, r.private = scale_of(options.time), options.private
   r.places, r.unknown, r.areas, r.remarks, r.terminated = {}, {}, {}, {}, {}
+  r.broken = broken_rules(r)
   r.count, r.listed, r.order = 0, {}, options.differences or {}
   for _, key in ipairs(r.order) do r.listed[key] = false end
   for _, stream in ipairs(r.streams) do stream.kept, stream.shift, stream.due = {}, {}, {} end

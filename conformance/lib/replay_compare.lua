@@ -49,7 +49,27 @@ local function plain(op) return op and (op:gsub("^malformed ", "")) end
 
 local LISTED = 20 -- one by one
 
--- Adds a difference. why: rule, item (live), reason, expected and actual (the two messages), recorded and got (the values).
+-- Returns the rule that the recorded peer broke in the header of a message, or in a start-up frame: what of framing it broke
+-- changes no message.
+local function bent(r, thing)
+  if thing.side == r.target and thing.broke and (thing.kind == "startup" or not thing.broke:find("^MPA")) then return thing.broke end
+end
+
+local OCTETS = strict.set("payload length") -- which no header changes but one of the other sort
+
+-- Returns the rule that the recorded peer broke and the live one need not: in this message, or the same rule elsewhere; where the
+-- comparison ends, also one that it broke before.
+local function recorded_broke(r, thing, name, why)
+  if r.broken[why.rule] then return why.rule end
+  local apart = OCTETS[name] and why.item and why.item.t == thing.t
+  if not apart and bent(r, thing) then return bent(r, thing) end
+  for number = 1, why.ends and thing.number - 1 or 0 do
+    if bent(r, r.things[number]) then return bent(r, r.things[number]) end
+  end
+end
+
+-- Adds a difference, which accuses the target unless the recorded one broke a rule. why: rule, ends (the comparison), item
+-- (live), reason, expected and actual (the two messages), recorded and got (the values).
 local function differs(r, thing, name, why)
   local key = ("%d %s"):format(thing.number, name)
   r.count = r.count + 1
@@ -60,6 +80,14 @@ local function differs(r, thing, name, why)
   if r.listed[key] == false then
     r.listed[key] = true
     r.t:observe("difference", key)
+    return
+  end
+  local broke = recorded_broke(r, thing, name, why)
+  if broke then
+    r.t:note(("the recorded %s broke %s: the difference is no fault of this one"):format(r.target, broke))
+    if why.ends and #r.t.deviations == 0 then
+      r.t:inconclusive(("what follows cannot be compared: the recorded %s broke %s"):format(r.target, broke))
+    end
     return
   end
   -- A difference counts even where the rule is no MUST of its own.
@@ -93,7 +121,7 @@ function compare.strays(r, thing, item, expected, rule)
   local code = item.op == "terminate" and thing.op ~= "terminate" and item.layer and message.code_of(item)
     or item.kind ~= "message" and item.kind ~= "lost" and item.conn and refusal.closes(item.conn, item, thing.kind == "startup") or nil
   differs(r, thing, "op", {
-    how = code and "refused" or nil, fault = code,
+    ends = true, how = code and "refused" or nil, fault = code,
     rule = found and found.rule or rule or RULES.op, item = item,
     reason = found and found.text or "the target did something else than the recorded " .. thing.side,
     expected = expected, actual = line(item), recorded = expected, got = line(item),
@@ -105,7 +133,7 @@ end
 function compare.missing(r, thing, expected, actual, part)
   local whole = part and part.op == plain(thing.op) and #part.payload >= #(thing.payload or "")
   differs(r, thing, "missing", {
-    rule = whole and "DDP-4.1-03" or nil, how = whole and "unfinished" or nil, item = whole and part or nil,
+    ends = true, rule = whole and "DDP-4.1-03" or nil, how = whole and "unfinished" or nil, item = whole and part or nil,
     reason = whole and "the target's message does not end: no segment has L=1"
       or "the target did something else than the recorded " .. thing.side,
     expected = expected, actual = whole and part.text or actual, recorded = expected, got = actual,

@@ -26,6 +26,7 @@ struct thing {
     uint64_t frame; /* with which it was whole */
     uint64_t time;
     struct iw_item *item;
+    enum iw_check broke; /* the first that its sender failed in it; IW_CHECK_NONE: none */
 };
 
 struct recorded {
@@ -37,7 +38,9 @@ struct recorded {
     struct iw_ddp_header before[2]; /* of the segment that `partial` ends with */
     size_t payload[2];              /* octets in it */
     uint64_t frame[2], time[2];     /* with which it came */
+    enum iw_check broke[2];         /* in `partial` */
     struct thing *things, **last;
+    struct thing *newest[2];       /* of each side */
     bool found[2][IW_CHECK_COUNT]; /* checks that failed, by side */
 };
 
@@ -105,7 +108,7 @@ static void add(struct recorded *c, enum iw_side side, struct iw_item *item, uin
             at = &(*at)->next;
     struct thing *thing = iw_got(malloc(sizeof(*thing)));
     *thing = (struct thing){.next = *at, .side = side, .frame = frame, .time = time, .item = item};
-    *at = thing;
+    *at = c->newest[side] = thing;
     if (thing->next == NULL)
         c->last = &thing->next;
 }
@@ -117,9 +120,15 @@ static void add_now(struct recorded *c, enum iw_side side, struct iw_item *item)
 
 static void flush(struct recorded *c, enum iw_side side)
 {
-    if (c->partial[side] != NULL)
+    if (c->partial[side] != NULL) {
+        if (!iw_ddp_last(&c->before[side]) && c->broke[side] == IW_CHECK_NONE)
+            c->broke[side] = IW_CHECK_DDP_LAST;
         add(c, side, c->partial[side], c->frame[side], c->time[side]);
+        if (!*c->recording->error)
+            c->newest[side]->broke = c->broke[side];
+    }
     c->partial[side] = NULL;
+    c->broke[side] = IW_CHECK_NONE;
 }
 
 /* Returns whether a segment goes on where the message that is not whole yet has ended so far. */
@@ -171,6 +180,23 @@ static void seen_end(struct recorded *c, const struct iw_observation *o, enum iw
     add_now(c, o->side, iw_item_new(kind, o->pos, o->pos));
 }
 
+/* What is found in a segment is found right after it was seen. */
+static void seen_finding(struct recorded *c, const struct iw_observation *o)
+{
+    enum iw_check *broke = &c->broke[o->side];
+    const struct iw_item *item = c->partial[o->side];
+
+    c->found[o->side][o->fault.check] = true;
+    if (item == NULL && c->newest[o->side] != NULL) {
+        item = c->newest[o->side]->item;
+        broke = &c->newest[o->side]->broke;
+    }
+    /* IW_CHECK_DDP_LAST is of the message before, as flush() knows. */
+    if (item != NULL && o->fault.check != IW_CHECK_DDP_LAST && o->fault.pos >= item->position &&
+        o->fault.pos < item->end && *broke == IW_CHECK_NONE)
+        *broke = o->fault.check;
+}
+
 static void seen(void *context, const struct iw_observation *o)
 {
     struct recorded *c = context;
@@ -195,7 +221,7 @@ static void seen(void *context, const struct iw_observation *o)
         seen_end(c, o, IW_ITEM_LOST);
         break;
     case IW_OBSERVED_FINDING:
-        c->found[o->side][o->fault.check] = true;
+        seen_finding(c, o);
         break;
     case IW_OBSERVED_MESSAGE:
     case IW_OBSERVED_RESYNC:
@@ -281,9 +307,11 @@ static void push_thing(lua_State *L, const struct thing *thing)
     iw_script_set_text(L, "side", iw_side_name(thing->side));
     iw_script_set_integer(L, "frame", thing->frame);
     iw_script_set_integer(L, "time", thing->time);
+    if (thing->broke != IW_CHECK_NONE)
+        iw_script_set_text(L, "broke", iw_check_sender_rule(thing->broke)->id);
 }
 
-/* {initiator = {check = true, ...}, responder = {...}} */
+/* {initiator = {check = rule that its sender broke, ...}, responder = {...}} */
 static void push_findings(lua_State *L, const struct recorded *c)
 {
     lua_newtable(L);
@@ -291,7 +319,8 @@ static void push_findings(lua_State *L, const struct recorded *c)
         lua_newtable(L);
         for (int check = 0; check < IW_CHECK_COUNT; check++)
             if (c->found[side][check])
-                iw_script_set_boolean(L, iw_check_info((enum iw_check)check)->name, true);
+                iw_script_set_text(L, iw_check_info((enum iw_check)check)->name,
+                                   iw_check_sender_rule((enum iw_check)check)->id);
         lua_setfield(L, -2, iw_side_name((enum iw_side)side));
     }
 }
@@ -348,7 +377,7 @@ static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
 
 /* iw.capture(name [, first [, last]]): TCP connections of a capture (from 1, all of them unless
  * said, CONNECTIONS at most), in the order of their first frames, each {initiator =, responder =
- * (address:port), things = {...}, findings = {initiator = {check = true ...}, responder = {...}}};
+ * (address:port), things = {...}, findings = {initiator = {check = rule ...}, responder = {...}}};
  * a thing is an item as conn:next gives it, of either side, with `side` ("initiator", "responder"),
  * `frame` and `time` (ns since 1970), in capture order. Also returns how many there are in the
  * file. */

@@ -210,8 +210,25 @@ static void things_have_times_and_findings(void **state)
     save(f);
     gives("local c = iw.capture('made.pcapng')[1] return c.things[1].time", "7000");
     gives("return iw.capture('made.pcapng')[1].findings",
-          "{initiator={} responder={mpa-res-bits=true}}");
+          "{initiator={} responder={mpa-res-bits=MPA-7.1.1-14}}");
     gives("return iw.capture('made.pcapng')[1].things[1].side", "initiator");
+}
+
+/* The Sends of the initiator: one in order, one with a reserved bit, one without a last segment. */
+static void things_say_what_their_sender_broke(void **state)
+{
+    const struct folder *f = *state;
+    connect_from(5000);
+    data(0, REQUEST);
+    data(1, REPLY);
+    data(0, "00124143 00000000 00000000 00000001 00000000 00000000");
+    data(0, "00124543 00000000 00000000 00000002 00000000 00000000");
+    data(0, "00120143 00000000 00000000 00000003 00000000 00000000");
+    data(0, "00124143 00000000 00000000 00000004 00000000 00000000");
+    save(f);
+    gives("local broke = {} for i, thing in ipairs(iw.capture('made.pcapng')[1].things) do "
+          "broke[i] = thing.broke or '-' end return table.concat(broke, ' ')",
+          "- - - DDP-4.1-09 DDP-4.1-03 -");
 }
 
 /* ---- arguments ---- */
@@ -355,6 +372,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_end_ends_messages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_initiator_is_who_speaks_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(things_have_times_and_findings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(things_say_what_their_sender_broke, set_up, tear_down),
         cmocka_unit_test_setup_teardown(connections_are_counted_from_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_folder_is_more_than_the_beginning_of_a_name, set_up,
                                         tear_down),
