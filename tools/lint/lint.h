@@ -174,13 +174,14 @@ void iw_lint_give_back(void *context, void *block, size_t size);
 
 /* lint_opening.c: octets of a connection that is not followed, from the first one of a direction
  * on. At most 64 beginnings of at most a start-up frame are kept at a time. */
-/* Returns the segment with what was kept before it, as far as the octets of a key follow on one
- * another, written to `key`; as it is if nothing was kept. */
+/* Returns what is known of the key with this segment and what was kept before it, written to `key`,
+ * as a segment at position 0, which is empty while that is not enough to tell whose it is; the
+ * segment as it is if nothing was kept. */
 struct iw_segment iw_lint_opening_join(const struct iw_lint *lint, const struct iw_segment *s,
                                        uint8_t key[IW_MPA_KEY_LENGTH]);
 /* Keeps the octets of a segment that may belong to a start-up frame. */
 void iw_lint_opening_keep(struct iw_lint *lint, const struct iw_segment *s);
-/* Hands on what was kept of the direction of `s`, by the frames that brought it. */
+/* Hands on what was kept of the direction of `s`, in the order of the frames that brought it. */
 void iw_lint_opening_give(struct iw_lint *lint, struct iw_lint_connection *c,
                           const struct iw_segment *s, enum iw_side side);
 

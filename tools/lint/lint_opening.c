@@ -47,16 +47,10 @@ static struct opening *make(struct iw_lint *lint, const struct iw_segment *s)
     return o;
 }
 
-/* Returns how many octets of the segment may belong to a start-up frame at position 0. */
-static size_t usable(const struct iw_segment *s)
+/* Returns how many of `length` octets at a position come before `end`. */
+static size_t before(uint64_t end, uint64_t pos, size_t length)
 {
-    return s->pos < IW_MPA_STARTUP_MAX ? MIN(s->length, (size_t)(IW_MPA_STARTUP_MAX - s->pos)) : 0;
-}
-
-static bool fits_key(const struct iw_segment *s)
-{
-    return s->pos >= COMMON || memcmp(s->data, iw_mpa_request_key + s->pos,
-                                      MIN(s->length, (size_t)(COMMON - s->pos))) == 0;
+    return pos < end ? MIN(length, (size_t)(end - pos)) : 0;
 }
 
 struct iw_segment iw_lint_opening_join(const struct iw_lint *lint, const struct iw_segment *s,
@@ -64,35 +58,26 @@ struct iw_segment iw_lint_opening_join(const struct iw_lint *lint, const struct 
 {
     const struct opening *o = find(lint, s);
     struct iw_segment joined = *s;
-    if (o == NULL || s->pos >= IW_MPA_KEY_LENGTH)
+    if (o == NULL)
         return joined;
+    memcpy(key, o->octets, IW_MPA_KEY_LENGTH);
+    for (size_t i = 0; i < before(IW_MPA_KEY_LENGTH, s->pos, s->length); i++)
+        key[s->pos + i] = s->data[i];
     joined.pos = 0;
     joined.data = key;
-    joined.missing = 0;
-    for (joined.length = 0; joined.length < IW_MPA_KEY_LENGTH; joined.length++) {
-        const size_t at = joined.length;
-        if (at >= s->pos && at - s->pos < s->length)
-            key[at] = s->data[at - s->pos];
-        else if (o->frame[at] != 0)
-            key[at] = o->octets[at];
-        else
-            break;
-    }
-    return joined.length > 0 ? joined : *s;
+    joined.length = key[COMMON] != 0 ? IW_MPA_KEY_LENGTH : 0; /* that one tells the side */
+    return joined;
 }
 
 void iw_lint_opening_keep(struct iw_lint *lint, const struct iw_segment *s)
 {
+    const size_t n = before(IW_MPA_STARTUP_MAX, s->pos, s->length);
     struct opening *o = find(lint, s);
-    const size_t n = usable(s);
-    if (n == 0 ||
-        (o == NULL && (s->connection->begun[s->direction] || !s->connection->syn[s->direction])))
+    if (n == 0 || memcmp(s->data, iw_mpa_request_key + MIN(s->pos, COMMON),
+                         before(COMMON, s->pos, s->length)) != 0)
         return;
-    if (!fits_key(s)) {
-        if (o != NULL)
-            o->used = false;
+    if (o == NULL && (s->connection->begun[s->direction] || !s->connection->syn[s->direction]))
         return;
-    }
     if (o == NULL)
         o = make(lint, s);
     for (size_t i = 0; i < n; i++)
@@ -107,12 +92,13 @@ void iw_lint_opening_keep(struct iw_lint *lint, const struct iw_segment *s)
 static uint64_t next_frame(const struct opening *o, uint64_t last, size_t *from, size_t *to)
 {
     uint64_t frame = 0;
+    *from = *to = 0;
     for (size_t i = 0; i < IW_MPA_STARTUP_MAX; i++) {
         if (o->frame[i] > last && (frame == 0 || o->frame[i] < frame)) {
             frame = o->frame[i];
             *from = i;
         }
-        if (frame != 0 && o->frame[i] == frame)
+        if (o->frame[i] == frame)
             *to = i;
     }
     return frame;
@@ -121,7 +107,7 @@ static uint64_t next_frame(const struct opening *o, uint64_t last, size_t *from,
 void iw_lint_opening_give(struct iw_lint *lint, struct iw_lint_connection *c,
                           const struct iw_segment *s, enum iw_side side)
 {
-    struct opening *o = find(lint, s);
+    const struct opening *o = find(lint, s);
     const uint64_t now = lint->frame;
     size_t from, to;
     if (o == NULL)
@@ -129,13 +115,7 @@ void iw_lint_opening_give(struct iw_lint *lint, struct iw_lint_connection *c,
     for (uint64_t frame = 0; (frame = next_frame(o, frame, &from, &to)) != 0;) {
         lint->frame = frame;
         iw_lint_remember(c, side, from, to + 1);
-        for (size_t i = from, n; i <= to; i += n) {
-            for (n = 1; i + n <= to && o->frame[i + n] == o->frame[i];)
-                n++;
-            if (o->frame[i] == frame)
-                (void)iw_observer_input(c->observer, side, i, o->octets + i, n);
-        }
+        (void)iw_observer_input(c->observer, side, from, o->octets + from, to + 1 - from);
     }
     lint->frame = now;
-    o->used = false;
 }

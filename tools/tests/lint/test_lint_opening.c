@@ -60,13 +60,54 @@ static void reply_in_pieces(void **state)
     (void)state;
     int c = open_tcp();
     say_at(c, 1, 0, reply, 3);
-    say_at(c, 1, 3, reply + 3, 17);
+    say_at(c, 1, 3, reply + 3, 6); /* the octet after these is another one in a Request */
+    say_at(c, 1, 9, reply + 9, 11);
     say(c, 0, request, 20);
     lints(&plain, 1,
           "a:4: MPA-7.1.2-03 (MUST): the responder sent octets before the Request was complete "
           "[mpa-reply-early; responder 10.0.0.2:2002, octet 0]\n"
           "a:4: responder 10.0.0.2:2002: mpa reply rev 1 pd 0\n"
-          "a:6: initiator 10.0.0.1:1001: mpa request rev 1 pd 0\n");
+          "a:7: initiator 10.0.0.1:1001: mpa request rev 1 pd 0\n");
+}
+
+/* One direction says nothing of the other. */
+static void pieces_of_either_side(void **state)
+{
+    (void)state;
+    int c = open_tcp(), d = open_tcp();
+    say_at(c, 1, 0, request, 3);
+    say_at(c, 0, 3, request + 3, 17);
+    say_at(d, 0, 0, request, 3);
+    say_at(d, 1, 3, request + 3, 17);
+    finds_nothing(1, &plain, 10);
+}
+
+/* Of an octet that comes twice the first copy counts. */
+static void the_same_octets_again(void **state)
+{
+    (void)state;
+    int c = open_tcp();
+    say_at(c, 0, 0, request, 2);
+    say_at(c, 0, 0, request, 3);
+    say_at(c, 0, 3, request + 3, 17);
+    lints(&plain, 0, "a:4: initiator 10.0.0.1:1001: mpa request rev 1 pd 0\n");
+}
+
+/* The longest start-up frame ends before octet 532. */
+static void octets_far_behind(void **state)
+{
+    uint8_t longest[532 + 4] = {0};
+    (void)state;
+    memcpy(longest, request, 18);
+    longest[18] = 2; /* PD_Length 512 */
+    int c = open_tcp();
+    say_at(c, 0, 600, longest, 4);
+    say_at(c, 0, 528, longest + 528, 8);
+    say_at(c, 0, 0, longest, 9);
+    say_at(c, 0, 9, longest + 9, 519);
+    lints(&plain, 0,
+          "a:6: initiator 10.0.0.1:1001: mpa request rev 1 pd 512 data "
+          "0000000000000000000000000000000000000000000000000000000000000000...\n");
 }
 
 static void no_key(void **state)
@@ -108,16 +149,27 @@ static void many_at_a_time(void **state)
     lints(&plain, 0, "a:8: initiator 10.0.0.1:1002: mpa request rev 1 pd 0\n");
 }
 
+/* Octets that belong to no start-up frame are not kept. */
+static void nothing_else_is_kept(void **state)
+{
+    (void)state;
+    int c = open_tcp();
+    say_at(c, 0, 0, request, 3);
+    for (int i = 0; i < 64; i++) {
+        say_at(open_tcp(), 0, 600, request, 4);
+        say_at(open_tcp(), 0, 0, i % 2 == 0 ? "GET" : "SSH", 3);
+    }
+    say_at(c, 0, 3, request + 3, 17);
+    lints(&plain, 0, "a:4: initiator 10.0.0.1:1001: mpa request rev 1 pd 0\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(octet_by_octet),
-        TEST(last_octets_first),
-        TEST(sent_again_in_one_piece),
-        TEST(reply_in_pieces),
-        TEST(no_key),
-        TEST(without_syn),
-        TEST(many_at_a_time),
+        TEST(octet_by_octet),    TEST(last_octets_first),     TEST(sent_again_in_one_piece),
+        TEST(reply_in_pieces),   TEST(pieces_of_either_side), TEST(the_same_octets_again),
+        TEST(octets_far_behind), TEST(nothing_else_is_kept),  TEST(no_key),
+        TEST(without_syn),       TEST(many_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
