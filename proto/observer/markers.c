@@ -318,7 +318,7 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
                                                                            : IW_MARKERS_IN_PLACE;
 }
 
-/* Returns whether a Marker that belongs into the FPDU, or before it, is none. */
+/* Returns whether a Marker that belongs into the FPDU, or before it, is wrong or none. */
 static bool is_wrong(const struct sought *k)
 {
     const size_t lead = k->first == 0 ? IW_MPA_MARKER : 0;
@@ -326,7 +326,7 @@ static bool is_wrong(const struct sought *k)
 
     return k->first + IW_MPA_MARKER <= k->length &&
            k->first < lead + iw_wire_fpdu_size(iw_get16(k->octets + lead)) &&
-           !is_marker(k, &here, k->first) && !may_be_marker(k, &here, k->first);
+           !is_marker(k, &here, k->first);
 }
 
 /* Returns whether the next FPDU begins after one of this size. */
@@ -354,17 +354,16 @@ static enum iw_fpdu_probe leads_on(const struct iw_observer *o, const struct iw_
         iw_observer_probe_header(o, &s->deframer, s->next, k->octets, k->length, &size);
 
     other.markers = true;
-    other.start = s->next + (p->at < p->size ? p->at : p->size);
-    if (agreed == IW_PROBE_GOOD && size == p->size)
-        return IW_PROBE_BAD; /* what follows says nothing */
+    other.start = s->next + p->at;
     if (agreed == IW_PROBE_GOOD)
-        agreed = begins_after(o, s, &s->deframer, k, size);
-    if (last && p->size == k->length)
-        return agreed == IW_PROBE_GOOD ? IW_PROBE_BAD : IW_PROBE_GOOD;
-    enum iw_fpdu_probe next = begins_after(o, s, &other, k, p->size);
-    if (next == IW_PROBE_BAD || agreed == IW_PROBE_GOOD)
+        agreed = size == p->size ? IW_PROBE_GOOD /* what follows says nothing */
+                                 : begins_after(o, s, &s->deframer, k, size);
+    if (agreed == IW_PROBE_GOOD)
         return IW_PROBE_BAD;
-    return agreed == IW_PROBE_CUT ? IW_PROBE_CUT : next;
+    if (last && p->size == k->length)
+        return IW_PROBE_GOOD;
+    enum iw_fpdu_probe next = begins_after(o, s, &other, k, p->size);
+    return next == IW_PROBE_GOOD && agreed == IW_PROBE_CUT ? IW_PROBE_CUT : next;
 }
 
 /* Does the same as iw_observer_lacks_marker without CRCs, also for a side whose first Marker was

@@ -232,8 +232,8 @@ void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)
     struct iw_observed_side *s = &o->side[side];
     bool framing = s->phase != PHASE_LOST && s->phase != PHASE_LEFT;
 
-    /* Its first FPDU may have waited for more octets. */
-    if (s->fin_known && !s->fin_judged && s->phase == PHASE_FULL && !s->told && s->segments == 0)
+    /* An FPDU may have waited for more octets. */
+    if (s->fin_known && !s->fin_judged && s->phase == PHASE_FULL && !s->told)
         iw_observer_judge_held(o, side);
     if (!s->fin_known || s->fin_judged || (framing && !s->told && iw_hold_edge(s) < s->fin_pos))
         return;

@@ -61,6 +61,10 @@
     "000001e4 " FILL_16 FILL_4 "15b3a46b"
 /* Its Marker is four octets after its beginning. */
 #define SEND_WITHIN(MSN) "i 00124143 00000004 00000000 00000000 " MSN " 00000000 00000000"
+/* The same amid its payload. */
+#define SEND_AMID                                                                                  \
+    "i 00324143 00000000 00000000 00000002 00000000 " FILL_4                                       \
+    "00000018" FILL_16 FILL_4 FILL_4 FILL_4 "00000000"
 /* No Marker in it. */
 #define SEND_PLAIN "i 00124143 00000000 00000000 00000002 00000000 accbdb8c"
 
@@ -290,6 +294,31 @@ static const struct row {
     /* The FPDU before was too short for one. */
     {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, SEND_WITHIN("00000002"), "I " SEND_3},
      {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     3},
+    /* It stands in the payload, and the FPDU as agreed has a good header. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, SEND_AMID, "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     3},
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, SEND_AMID, "F"},
+     {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     2},
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, SEND_AMID, "i 0012"},
+     {IW_CHECK_MPA_MARKER_MISSING},
+     0,
+     1},
+    /* The end comes too early to tell. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, SEND_AMID, "i 0012", "F"},
+     {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_FIN_INSIDE},
+     0,
+     2},
+    /* An FPDU may begin at either place. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1,
+      "i 00264143 00000000 00000000 00000002 00000000 00000014 " FILL_16 "00000000",
+      "i 00164144 0012c140 00000000 00000003 00000000 aaaaaaaa 00000000", "F"},
+     {IW_CHECK_MPA_MARKER_MISSING},
      0,
      3},
     /* A payload that looks like a Marker where there are none. */
