@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the library starts: its thread, what it needs of the system and what is left without that;
+ * and what the program's threads keep of their own while it works. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- the system, as a test wants it; the library's, too: this program's comes first ---- */
+
+static int policy = SCHED_OTHER, priority, thread_result = -1; /* -1: as the system has it */
+static bool no_priority;
+static unsigned refused_events; /* bits: which eventfd of a series fails */
+static unsigned events_made;
+static bool no_epoll, no_watch;
+static atomic_uint yields;
+
+static struct {
+    unsigned calls;
+    bool plain[4]; /* without attributes */
+    int policy, priority, inherits;
+    sigset_t blocked;
+} made;
+
+int sched_getscheduler(pid_t process)
+{
+    assert_int_equal(process, 0);
+    return policy;
+}
+
+int sched_getparam(pid_t process, struct sched_param *param)
+{
+    assert_int_equal(process, 0);
+    param->sched_priority = priority;
+    return no_priority ? -1 : 0;
+}
+
+int sched_yield(void)
+{
+    atomic_fetch_add(&yields, 1);
+    return (int)syscall(SYS_sched_yield);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                   void *context)
+{
+    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    struct sched_param param;
+    void *found = dlsym(RTLD_NEXT, "pthread_create");
+    memcpy(&real, &found, sizeof(found));
+    if (thread_result < 0)
+        return real(thread, attr, run, context);
+    made.plain[made.calls++ % 4] = attr == NULL;
+    pthread_sigmask(SIG_SETMASK, NULL, &made.blocked);
+    if (attr != NULL) {
+        pthread_attr_getschedpolicy(attr, &made.policy);
+        pthread_attr_getschedparam(attr, &param);
+        pthread_attr_getinheritsched(attr, &made.inherits);
+        made.priority = param.sched_priority;
+    }
+    return thread_result;
+}
+
+int eventfd(unsigned count, int flags)
+{
+    if ((refused_events >> events_made++ & 1) == 0)
+        return (int)syscall(SYS_eventfd2, count, flags);
+    errno = EMFILE;
+    return -1;
+}
+
+int epoll_create1(int flags)
+{
+    if (!no_epoll)
+        return (int)syscall(SYS_epoll_create1, flags);
+    errno = EMFILE;
+    return -1;
+}
+
+int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
+{
+    if (!no_watch || operation != EPOLL_CTL_ADD)
+        return (int)syscall(SYS_epoll_ctl, epoll, operation, fd, event);
+    errno = ENOSPC;
+    return -1;
+}
+
+static unsigned count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    unsigned count = 0;
+    assert_non_null(folder);
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count;
+}
+
+static struct ibv_context *open_it(void)
+{
+    struct ibv_device **list = ibv_get_device_list(NULL);
+    struct ibv_context *context = ibv_open_device(list[0]);
+    ibv_free_device_list(list);
+    return context;
+}
+
+/* The device cannot be opened, for this reason, and nothing is left of the attempt. */
+static void expect_no_start(int error)
+{
+    const unsigned before = count_descriptors();
+    sigset_t old, now;
+    pthread_sigmask(SIG_SETMASK, NULL, &old);
+    memset(&made, 0, sizeof(made));
+    events_made = 0;
+    errno = 0;
+    assert_null(open_it());
+    assert_int_equal(errno, error);
+    assert_int_equal(count_descriptors(), before);
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    for (int signal = 1; signal <= SIGRTMAX; signal++)
+        assert_int_equal(sigismember(&now, signal), sigismember(&old, signal));
+}
+
+/* ---- before it has started ---- */
+
+/* One of a real-time policy comes before the program's threads, if the system lets it. */
+static void the_threads_priority(void **state)
+{
+    static const struct {
+        int policy, priority, result, calls, expected;
+    } rows[] = {
+        {SCHED_FIFO, 3, EPERM, 2, 4},   {SCHED_FIFO, 98, EPERM, 2, 99},
+        {SCHED_FIFO, 99, EPERM, 2, 99}, {SCHED_RR, 1, EPERM, 2, 2},
+        {SCHED_RR, 1, EAGAIN, 1, 2},    {SCHED_FIFO, 1, ENOMEM, 1, 2},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        policy = rows[i].policy;
+        priority = rows[i].priority;
+        thread_result = rows[i].result;
+        expect_no_start(ENOMEM);
+        assert_int_equal(made.calls, rows[i].calls);
+        assert_false(made.plain[0]);
+        assert_int_equal(made.policy, rows[i].policy);
+        assert_int_equal(made.priority, rows[i].expected);
+        assert_int_equal(made.inherits, PTHREAD_EXPLICIT_SCHED);
+        if (rows[i].calls == 2)
+            assert_true(made.plain[1]); /* else as its maker is */
+    }
+}
+
+static void a_thread_like_any_other(void **state)
+{
+    static const int policies[] = {SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, -1, SCHED_FIFO};
+    (void)state;
+    thread_result = EAGAIN;
+    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+        policy = policies[i];
+        no_priority = policy == SCHED_FIFO; /* which cannot be asked for */
+        expect_no_start(ENOMEM);
+        assert_int_equal(made.calls, 1);
+        assert_true(made.plain[0]);
+    }
+    no_priority = false;
+    policy = SCHED_OTHER;
+}
+
+/* Signals are the program's. */
+static void the_thread_takes_no_signal(void **state)
+{
+    (void)state;
+    thread_result = EAGAIN;
+    expect_no_start(ENOMEM);
+    for (int signal = 1; signal <= SIGRTMAX; signal++) {
+        const bool always = signal == SIGKILL || signal == SIGSTOP;
+        const bool of_the_c_library = signal > 31 && signal < SIGRTMIN;
+        if (!always && !of_the_c_library)
+            assert_int_equal(sigismember(&made.blocked, signal), 1);
+    }
+    thread_result = -1;
+}
+
+static void what_it_needs_of_the_system(void **state)
+{
+    (void)state;
+    no_epoll = true;
+    expect_no_start(ENOMEM);
+    no_epoll = false;
+    no_watch = true;
+    expect_no_start(ENOMEM);
+    no_watch = false;
+    /* Two of the context, then two of the library. */
+    refused_events = 1;
+    expect_no_start(EMFILE);
+    refused_events = 2;
+    expect_no_start(EMFILE);
+    refused_events = 3;
+    expect_no_start(EMFILE);
+    refused_events = 4;
+    expect_no_start(ENOMEM);
+    refused_events = 8;
+    expect_no_start(ENOMEM);
+    refused_events = 12;
+    expect_no_start(ENOMEM);
+    assert_int_equal(events_made, 4);
+    refused_events = 0;
+}
+
+/* ---- what it says when it starts, in a child of its own ---- */
+
+/* Opens the device there with these settings. Returns what was printed. */
+static const char *printed(const char *settings, const char *trace, const char *folder, pid_t *pid)
+{
+    static char text[1024];
+    int ends[2], status;
+    size_t length = 0;
+    ssize_t n;
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        setenv("IWARP_VERBS", settings, 1);
+        if (trace != NULL)
+            setenv("IWARP_RUN_TRACE", trace, 1);
+        if (folder != NULL)
+            setenv("IWARP_RUN_FOLDER", folder, 1);
+        _exit(open_it() != NULL ? 0 : 1);
+    }
+    close(ends[1]);
+    while ((n = read(ends[0], text + length, sizeof(text) - 1 - length)) > 0)
+        length += (size_t)n;
+    text[length] = '\0';
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    *pid = child;
+    return text;
+}
+
+static void files_that_cannot_be_written(void **state)
+{
+    static const char nowhere[] = "/proc/self/no-such-folder";
+    char expected[256];
+    pid_t child;
+    (void)state;
+    assert_string_equal(printed("", NULL, NULL, &child), "");
+    assert_string_equal(printed("", "/proc/self/no-such-folder/trace", NULL, &child),
+                        "iwarp-run: no trace: cannot write /proc/self/no-such-folder/trace: "
+                        "No such file or directory\n");
+    assert_string_equal(printed("judge=off", NULL, nowhere, &child), "");
+    assert_string_equal(printed("judge=on", NULL, NULL, &child), "");
+    const char *text = printed("judge=on", NULL, nowhere, &child);
+    snprintf(expected, sizeof(expected),
+             "iwarp-run: process %ld is not judged: cannot write to %s: "
+             "No such file or directory\n",
+             (long)child, nowhere);
+    assert_string_equal(text, expected);
+}
+
+/* ---- when it has started ---- */
+
+static struct ibv_context *context;
+static struct ibv_cq *cq;
+
+static int start(void **state)
+{
+    (void)state;
+    policy = SCHED_OTHER;
+    thread_result = -1;
+    context = open_it();
+    cq = context != NULL ? ibv_create_cq(context, 4, NULL, NULL, 0) : NULL;
+    return cq != NULL ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    policy = SCHED_OTHER;
+    return ibv_destroy_cq(cq) == 0 && ibv_close_device(context) == 0 ? 0 : -1;
+}
+
+static void *look(void *times)
+{
+    struct ibv_wc wc;
+    for (unsigned i = 0; i < *(const unsigned *)times; i++)
+        if (ibv_poll_cq(cq, 1, &wc) != 0)
+            return cq;
+    return NULL;
+}
+
+/* Looks for entries that are not there, in a thread of its own. Returns how often that has given
+ * the processor away. */
+static unsigned yields_of(unsigned times)
+{
+    pthread_t thread;
+    void *result = cq;
+    atomic_store(&yields, 0);
+    assert_int_equal(pthread_create(&thread, NULL, look, &times), 0);
+    pthread_join(thread, &result);
+    assert_null(result);
+    return atomic_load(&yields);
+}
+
+static void who_looks_in_vain_lets_others_run(void **state)
+{
+    (void)state;
+    policy = SCHED_OTHER;
+    assert_int_equal(yields_of(640), 0);
+    policy = SCHED_FIFO;
+    assert_int_equal(yields_of(63), 0);
+    assert_int_equal(yields_of(64), 1);
+    assert_int_equal(yields_of(127), 1);
+    assert_int_equal(yields_of(640), 10);
+    policy = SCHED_RR;
+    assert_int_equal(yields_of(128), 2);
+    policy = SCHED_OTHER;
+}
+
+/* A thread can be cancelled after a call as before it. */
+static void whether_a_thread_can_be_cancelled(void **state)
+{
+    struct ibv_wc wc;
+    int before;
+    (void)state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    assert_int_equal(ibv_poll_cq(cq, 1, &wc), 0);
+    assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+    assert_int_equal(before, PTHREAD_CANCEL_DISABLE);
+    assert_int_equal(ibv_poll_cq(cq, 1, &wc), 0);
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+    assert_int_equal(before, PTHREAD_CANCEL_ENABLE);
+}
+
+/* The library has one thread, its file descriptors end with exec, and a second context shares it.
+ */
+static void one_engine_for_all(void **state)
+{
+    (void)state;
+    const unsigned before = count_descriptors();
+    memset(&made, 0, sizeof(made));
+    thread_result = EAGAIN; /* were it to make another one */
+    struct ibv_context *second = open_it();
+    thread_result = -1;
+    assert_non_null(second);
+    assert_int_equal(made.calls, 0);
+    assert_int_equal(count_descriptors(), before + 2);
+    assert_int_equal(second->num_comp_vectors, 1);
+    assert_int_equal(fcntl(second->async_fd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fcntl(second->cmd_fd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fcntl(second->async_fd, F_GETFL) & O_NONBLOCK, 0);
+    assert_int_equal(ibv_close_device(second), 0);
+    assert_int_equal(count_descriptors(), before);
+    for (int fd = 3; fd < 64; fd++) {
+        char path[64], name[64];
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        const ssize_t n = readlink(path, name, sizeof(name) - 1);
+        name[n > 0 ? n : 0] = '\0';
+        if (strstr(name, "eventfd") != NULL || strstr(name, "eventpoll") != NULL)
+            assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_that_cannot_be_written), /* settings are read once */
+        cmocka_unit_test(the_threads_priority),
+        cmocka_unit_test(a_thread_like_any_other),
+        cmocka_unit_test(the_thread_takes_no_signal),
+        cmocka_unit_test(what_it_needs_of_the_system),
+        cmocka_unit_test_setup_teardown(who_looks_in_vain_lets_others_run, start, stop),
+        cmocka_unit_test_setup_teardown(whether_a_thread_can_be_cancelled, start, stop),
+        cmocka_unit_test_setup_teardown(one_engine_for_all, start, stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
