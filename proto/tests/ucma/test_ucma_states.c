@@ -3,7 +3,6 @@
  * wait. */
 #include "ucma_commands.h"
 
-#include <sched.h>
 #include <sys/syscall.h>
 
 /* ---- the system, whose calls fail when a test has them fail ---- */
@@ -120,7 +119,7 @@ static struct rdma_ucm_event_resp await(const struct desk *d, uint32_t kind)
     int error;
     while ((error = command(d->fd, RDMA_USER_CM_CMD_GET_EVENT, &in, sizeof(in), sizeof(out))) ==
            EAGAIN)
-        sched_yield();
+        usleep(500);
     assert_int_equal(error, 0);
     assert_int_equal(out.event, kind);
     return out;
@@ -447,17 +446,21 @@ static unsigned waiting_in(int fd)
     return count;
 }
 
+static void await_waiting(int fd, unsigned count)
+{
+    while (waiting_in(fd) < count)
+        usleep(500);
+}
+
 static void expect_room_for(const struct desk *d, uint32_t backlog, unsigned room)
 {
     static int clients[1100];
     char octet;
     uint32_t listener;
     const struct sockaddr_in at = listening(d->fd, &listener, backlog);
-    for (unsigned i = 0; i < room; i++) {
+    for (unsigned i = 0; i < room; i++)
         clients[i] = requesting(&at);
-        while (waiting_in(d->fd) < i + 1)
-            sched_yield();
-    }
+    await_waiting(d->fd, room);
     for (unsigned i = 0; i < 2; i++) {
         int more = requesting(&at);
         assert_true(recv(more, &octet, 1, 0) <= 0); /* refused */
@@ -466,8 +469,7 @@ static void expect_room_for(const struct desk *d, uint32_t backlog, unsigned roo
     assert_int_equal(waiting_in(d->fd), room);
     const uint32_t asked = get(d->fd, CONNECT_REQUEST).id;
     clients[room] = requesting(&at); /* for which there is room again */
-    while (waiting_in(d->fd) < room)
-        sched_yield();
+    await_waiting(d->fd, room);
     assert_int_equal(destroy(d->fd, asked), 0);
     assert_int_equal(destroy(d->fd, listener), 1);
     for (unsigned i = 0; i <= room; i++)
