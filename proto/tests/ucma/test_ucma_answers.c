@@ -105,6 +105,9 @@ static void expect_addresses(int fd, uint32_t id, bool there, const void *source
     const struct rdma_ucm_query_addr_resp out = query(fd, id, RDMA_USER_CM_QUERY_ADDR);
     const struct rdma_ucm_query_route_resp route = route_of(fd, id);
     const size_t length = size > 0 ? size : sizeof(struct sockaddr_in6);
+    /* The rest of a place that is longer than the address is zero. */
+    assert_memory_equal((const uint8_t *)&out.src_addr + length, none, sizeof(none) - length);
+    assert_memory_equal((const uint8_t *)&out.dst_addr + length, none, sizeof(none) - length);
     expect_device(&out, there);
     assert_int_equal(out.src_size, source != NULL ? size : 0);
     assert_int_equal(out.dst_size, destination != NULL ? size : 0);
