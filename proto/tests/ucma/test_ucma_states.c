@@ -260,6 +260,50 @@ static void how_connecting_fails(void **state)
     close(server);
 }
 
+/* A peer that says no, one that says nothing that is known, and one that goes: one event each. */
+static void how_a_peer_refuses(void **state)
+{
+    const struct desk *d = *state;
+    static const struct {
+        const char *reply;
+        size_t length;
+    } rows[] = {
+        {"MPA ID Rep Frame\x70\x02\0\x06\0\0\0\0no", 26}, {"HTTP/1.1 400 Bad Req", 20}, {"", 0}};
+    struct sockaddr_in at = *loopback();
+    socklen_t length = sizeof(at);
+    char asked[20];
+    int server = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(server, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(server, 4), 0);
+    assert_int_equal(getsockname(server, (struct sockaddr *)&at, &length), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint32_t id = create(d->fd, 7);
+        assert_int_equal(resolve(d->fd, id, NULL, &at, sizeof(at)), 0);
+        (void)get(d->fd, ADDR_RESOLVED);
+        move_to(d->qp, IBV_QPS_RESET);
+        move_to(d->qp, IBV_QPS_INIT);
+        const unsigned before = count_descriptors();
+        assert_int_equal(connect_with(d, id, d->qp->qp_num), 0);
+        int peer = accept(server, NULL, NULL);
+        assert_int_equal(recv(peer, asked, sizeof(asked), MSG_WAITALL), sizeof(asked));
+        assert_int_equal(send(peer, rows[i].reply, rows[i].length, 0), rows[i].length);
+        assert_int_equal(shutdown(peer, SHUT_WR), 0);
+        const struct rdma_ucm_event_resp event = await(d, REJECTED);
+        assert_int_equal(event.uid, 7);
+        assert_int_equal((int32_t)event.status, i == 0 ? -ECONNREFUSED : -ECONNRESET);
+        assert_int_equal(event.param.conn.private_data_len, i == 0 ? 2 : 0);
+        if (i == 0)
+            assert_memory_equal(event.param.conn.private_data, "no", 2);
+        close(peer);
+        while (count_descriptors() >= before) /* until the connection has gone, too */
+            usleep(500);
+        expect_refused(d, id, 0);
+        assert_int_equal(d->qp->state, IBV_QPS_ERR);
+        assert_int_equal(destroy(d->fd, id), 2);
+    }
+    close(server);
+}
+
 /* What is the program's own fault, or the system's for now, is no event. */
 static void connecting_can_be_tried_again(void **state)
 {
@@ -490,10 +534,15 @@ static void a_backlog_has_its_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(states_follow_each_other), TEST(which_queue_pairs_connect),
-        TEST(how_connecting_fails),     TEST(connecting_can_be_tried_again),
-        TEST(how_resolving_fails),      TEST(what_is_accepted),
-        TEST(who_asked_is_gone),        TEST(what_goes_with_an_identifier),
+        TEST(states_follow_each_other),
+        TEST(which_queue_pairs_connect),
+        TEST(how_connecting_fails),
+        TEST(how_a_peer_refuses),
+        TEST(connecting_can_be_tried_again),
+        TEST(how_resolving_fails),
+        TEST(what_is_accepted),
+        TEST(who_asked_is_gone),
+        TEST(what_goes_with_an_identifier),
         TEST(a_backlog_has_its_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
