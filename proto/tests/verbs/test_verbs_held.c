@@ -342,6 +342,64 @@ static void regions_of_requests_that_have_gone(void **state)
     }
 }
 
+static struct ibv_qp *ready_pair(struct world *w, const struct ibv_mr *mr, unsigned receives)
+{
+    struct ibv_qp_init_attr init = {.send_cq = w->a.cq,
+                                    .recv_cq = w->a.cq,
+                                    .cap = {.max_recv_wr = 4, .max_recv_sge = 2},
+                                    .qp_type = IBV_QPT_RC};
+    struct ibv_qp_attr ready = {.qp_state = IBV_QPS_INIT};
+    struct ibv_qp *qp = ibv_create_qp(w->a.pd, &init);
+    assert_int_equal(ibv_modify_qp(qp, &ready, IBV_QP_STATE), 0);
+    for (unsigned i = 0; i < receives; i++) {
+        struct ibv_sge sges[2] = {
+            sge_of(&w->a, 0, 8),
+            {(uintptr_t)mr->addr, 8, i + 1 == receives ? mr->lkey : w->a.mr->lkey}};
+        struct ibv_recv_wr wr = {.wr_id = 40 + i, .sg_list = sges, .num_sge = 2}, *bad;
+        assert_int_equal(ibv_post_recv(qp, &wr, &bad), 0);
+    }
+    return qp;
+}
+
+/* A region that goes ends the pairs whose requests name it, in whatever place, and no others. */
+static void a_region_ends_who_names_it(void **state)
+{
+    struct world *w = *state;
+    struct ibv_mr *mr = ibv_reg_mr(w->a.pd, w->a.memory, MEMORY, RIGHTS);
+    struct ibv_qp *none = ready_pair(w, mr, 0), *first = ready_pair(w, mr, 1);
+    struct ibv_qp *third = ready_pair(w, mr, 3);
+    struct ibv_mr *other = ibv_reg_mr(w->a.pd, w->a.memory, MEMORY, RIGHTS);
+    assert_int_equal(ibv_dereg_mr(other), 0); /* which nobody names */
+    assert_int_equal(first->state, IBV_QPS_INIT);
+    assert_int_equal(third->state, IBV_QPS_INIT);
+    assert_int_equal(ibv_dereg_mr(mr), 0);
+    assert_int_equal(none->state, IBV_QPS_INIT);
+    assert_int_equal(first->state, IBV_QPS_ERR);
+    assert_int_equal(third->state, IBV_QPS_ERR);
+    assert_int_equal(w->a.qp->state, IBV_QPS_RTS);
+    unsigned flushed[2] = {0};
+    for (unsigned i = 0; i < 4; i++) {
+        const struct ibv_wc wc = next_of(&w->a);
+        assert_int_equal(wc.status, IBV_WC_WR_FLUSH_ERR);
+        assert_int_equal(wc.opcode, IBV_WC_RECV);
+        const unsigned of = wc.qp_num == third->qp_num;
+        assert_int_equal(wc.qp_num, of != 0 ? third->qp_num : first->qp_num);
+        assert_int_equal(wc.wr_id, 40 + flushed[of]++);
+    }
+    assert_int_equal(flushed[0], 1);
+    assert_int_equal(flushed[1], 3);
+    /* One that goes takes its entries with it. */
+    struct ibv_recv_wr wr = {.wr_id = 50}, *bad;
+    struct ibv_wc wc;
+    assert_int_equal(ibv_post_recv(first, &wr, &bad), 0);
+    assert_int_equal(ibv_post_recv(third, &wr, &bad), 0);
+    assert_int_equal(ibv_destroy_qp(third), 0);
+    assert_int_equal(next_of(&w->a).qp_num, first->qp_num);
+    assert_int_equal(ibv_poll_cq(w->a.cq, 1, &wc), 0);
+    assert_int_equal(ibv_destroy_qp(first), 0);
+    assert_int_equal(ibv_destroy_qp(none), 0);
+}
+
 /* A region that moves to another domain is counted there. */
 static void domains_of_regions(void **state)
 {
@@ -387,6 +445,7 @@ int main(void)
         TEST(a_window_among_others),
         TEST(windows_are_of_a_domain),
         TEST(regions_of_requests_that_have_gone),
+        TEST(a_region_ends_who_names_it),
         TEST(domains_of_regions),
     };
     return cmocka_run_group_tests(tests, find_functions, NULL);
