@@ -408,6 +408,31 @@ static void who_looks_in_vain_lets_others_run(void **state)
     assert_int_equal(ibv_destroy_cq(ibv_cq_ex_to_cq(cq_ex)), 0);
 }
 
+/* Who finds something has no reason to. */
+static void who_finds_something_goes_on(void **state)
+{
+    struct ibv_pd *pd = ibv_alloc_pd(context);
+    struct ibv_qp_init_attr init = {
+        .send_cq = cq, .recv_cq = cq, .cap = {.max_recv_wr = 1}, .qp_type = IBV_QPT_RC};
+    struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+    struct ibv_qp *qp = ibv_create_qp(pd, &init);
+    (void)state;
+    assert_int_equal(ibv_modify_qp(qp, &error, IBV_QP_STATE), 0);
+    policy = SCHED_FIFO;
+    atomic_store(&yields, 0);
+    for (unsigned i = 0; i < 200; i++) {
+        struct ibv_recv_wr wr = {.wr_id = i}, *bad;
+        struct ibv_wc wc;
+        assert_int_equal(ibv_post_recv(qp, &wr, &bad), 0);
+        assert_int_equal(ibv_poll_cq(cq, 1, &wc), 1);
+        assert_int_equal(wc.wr_id, i);
+    }
+    assert_int_equal(atomic_load(&yields), 0);
+    policy = SCHED_OTHER;
+    assert_int_equal(ibv_destroy_qp(qp), 0);
+    assert_int_equal(ibv_dealloc_pd(pd), 0);
+}
+
 /* A thread can be cancelled after a call as before it. */
 static void whether_a_thread_can_be_cancelled(void **state)
 {
@@ -462,6 +487,7 @@ int main(void)
         cmocka_unit_test(the_thread_takes_no_signal),
         cmocka_unit_test(what_it_needs_of_the_system),
         cmocka_unit_test_setup_teardown(who_looks_in_vain_lets_others_run, start, stop),
+        cmocka_unit_test_setup_teardown(who_finds_something_goes_on, start, stop),
         cmocka_unit_test_setup_teardown(whether_a_thread_can_be_cancelled, start, stop),
         cmocka_unit_test_setup_teardown(one_engine_for_all, start, stop),
     };
