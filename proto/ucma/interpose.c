@@ -79,8 +79,12 @@ static int open_device(int flags)
     return -1;
 }
 
-static bool is_device(const char *path)
+/* By the declarations of open() and the like a name is never NULL: the compiler would leave the
+ * question out if it could see where the name comes from. */
+static bool is_device(const char *name)
 {
+    const char *volatile hidden = name;
+    const char *path = hidden;
     return path != NULL && strcmp(path, "/dev/infiniband/rdma_cm") == 0;
 }
 

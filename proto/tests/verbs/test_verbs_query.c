@@ -97,6 +97,15 @@ static void the_device_extended(void **state)
     assert_int_equal(v->query_device_ex(d->context, NULL, &ex, sizeof(ex.orig_attr)), 0);
     assert_int_equal(ex.orig_attr.max_qp, 16384);
     assert_int_equal(ex.comp_mask, 0x77777777);
+    /* Of a newer one a longer one, of which the rest is zero. */
+    struct {
+        struct ibv_device_attr_ex known;
+        uint8_t rest[8];
+    } longer;
+    memset(&longer, 0x77, sizeof(longer));
+    assert_int_equal(v->query_device_ex(d->context, NULL, &longer.known, sizeof(longer)), 0);
+    assert_int_equal(longer.known.orig_attr.max_qp, 16384);
+    assert_memory_equal(longer.rest, "\0\0\0\0\0\0\0\0", 8);
     struct ibv_values_ex values = {.comp_mask = 0xff};
     assert_int_equal(ibv_query_rt_values_ex(d->context, &values), 0);
     assert_int_equal(values.comp_mask, IBV_VALUES_MASK_RAW_CLOCK);
@@ -127,6 +136,15 @@ static void the_port(void **state)
     assert_int_equal(verbs_get_ctx(d->context)->query_port(d->context, 1, &port, 4), 0);
     assert_int_equal(port.state, IBV_PORT_ACTIVE);
     assert_int_equal(port.max_mtu, 0x77777777);
+    struct {
+        struct ibv_port_attr known;
+        uint8_t rest[8];
+    } longer;
+    memset(&longer, 0x77, sizeof(longer));
+    assert_int_equal(
+        verbs_get_ctx(d->context)->query_port(d->context, 1, &longer.known, sizeof(longer)), 0);
+    assert_int_equal(longer.known.phys_state, 5);
+    assert_memory_equal(longer.rest, "\0\0\0\0\0\0\0\0", 8);
     assert_int_equal(ibv_query_port(d->context, 0, &port), EINVAL);
 }
 

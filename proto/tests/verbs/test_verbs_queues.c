@@ -233,6 +233,37 @@ static void events_are_of_one_process(void **state)
     expect_cq_event(d, 0);
 }
 
+/* A channel may have any number, also that of a program's standard input, which it has closed. */
+static void also_those_of_descriptor_0(void **state)
+{
+    struct desk *d = *state;
+    int status;
+    const int input = fcntl(STDIN_FILENO, F_DUPFD, 3);
+    close(STDIN_FILENO);
+    struct ibv_comp_channel *channel = ibv_create_comp_channel(d->context);
+    assert_int_equal(channel->fd, STDIN_FILENO);
+    struct ibv_cq *cq = ibv_create_cq(d->context, 4, NULL, channel, 0);
+    struct ibv_qp *qp = make_flushing(d, cq);
+    assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+    make_entry(qp, 1);
+    assert_true(is_readable(STDIN_FILENO));
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(is_readable(STDIN_FILENO) ? 1 : 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(ibv_destroy_qp(qp), 0);
+    assert_int_equal(ibv_destroy_cq(cq), 0);
+    assert_int_equal(ibv_destroy_comp_channel(channel), 0);
+    assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+    if (input >= 0) {
+        assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+        close(input);
+    }
+}
+
 /* A connection needs room for one request in each direction. */
 static void a_pair_of_no_depth_takes_one_request(void **state)
 {
@@ -392,6 +423,7 @@ int main(void)
         DESK(errors_are_solicited),
         DESK(a_queue_without_channel_may_be_armed),
         DESK(events_are_of_one_process),
+        DESK(also_those_of_descriptor_0),
         DESK(a_pair_of_no_depth_takes_one_request),
         DESK(a_shared_queue_is_resized),
         cmocka_unit_test_setup_teardown(only_what_is_asked_for_is_an_event, set_up_channels,

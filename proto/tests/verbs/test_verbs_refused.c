@@ -116,6 +116,10 @@ static void ask_for_work(struct objects *o)
     struct ibv_send_wr wr = {.opcode = IBV_WR_SEND_WITH_IMM}, *bad;
     struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(o->qp);
     assert_int_equal(ibv_post_send(o->qp, &wr, &bad), EOPNOTSUPP);
+    wr.opcode = IBV_WR_TSO;
+    assert_int_equal(ibv_post_send(o->qp, &wr, &bad), EOPNOTSUPP);
+    wr.opcode = IBV_WR_DRIVER1;
+    assert_int_equal(ibv_post_send(o->qp, &wr, &bad), EOPNOTSUPP);
     ibv_wr_start(ex);
     ibv_wr_send_imm(ex, 0);
     assert_int_equal(ibv_wr_complete(ex), EOPNOTSUPP);
@@ -253,6 +257,8 @@ static void each_is_reported_once_and_only_if_asked(void **state)
         "iwarp-run: ibv_modify_cq is not supported\n"
         "iwarp-run: ibv_attach_mcast is not supported\n"
         "iwarp-run: IBV_WR_SEND_WITH_IMM is not supported\n"
+        "iwarp-run: IBV_WR_TSO is not supported\n"
+        "iwarp-run: an opcode of ibv_post_send is not supported\n"
         "iwarp-run: ibv_wr_send_imm is not supported\n"
         "iwarp-run: ibv_wr_atomic_write is not supported\n"
         "iwarp-run: ibv_wr_send_tso is not supported\n"
