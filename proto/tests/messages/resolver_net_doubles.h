@@ -149,8 +149,17 @@ static struct {
 static unsigned join_count;
 static int join_error;
 
+static int wished;          /* octets of the last buffer */
+static int option_fails[2]; /* level and name */
+
 int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
 {
+    if (level == SOL_SOCKET && name == SO_RCVBUF)
+        memcpy(&wished, value, sizeof(wished));
+    if (name != 0 && level == option_fails[0] && name == option_fails[1]) {
+        errno = ENOPROTOOPT;
+        return -1;
+    }
     if (name != MCAST_JOIN_GROUP)
         return (int)syscall(SYS_setsockopt, fd, level, name, value, length);
     struct group_req request;
@@ -165,6 +174,25 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
     return join_error != 0 ? -1 : 0;
 }
 
+static int socket_fails = -1, bind_fails = -1; /* a family; -1: none does */
+
+int socket(int family, int type, int protocol)
+{
+    if (family != socket_fails)
+        return (int)syscall(SYS_socket, family, type, protocol);
+    errno = ENFILE;
+    return -1;
+}
+
+int bind(int fd, const struct sockaddr *at, socklen_t length)
+{
+    if (at->sa_family != bind_fails)
+        return (int)syscall(SYS_bind, fd, at, length);
+    errno = EACCES;
+    return -1;
+}
+
+static unsigned filters;
 static int filtered4, filtered6;
 static size_t filtered;
 static struct iw_resolver_place filter[IW_RESOLVER_INTERFACES + 2];
@@ -173,6 +201,7 @@ void iw_resolver_filter_set(int fd, const struct iw_resolver_place *addresses, s
                             const struct iw_resolver_claims *claims)
 {
     assert_int_equal(claims->count, 5);
+    filters++;
     filtered4 = fd;
     filtered = count;
     memcpy(filter, addresses, count * sizeof(filter[0]));
@@ -181,6 +210,7 @@ void iw_resolver_filter_set(int fd, const struct iw_resolver_place *addresses, s
 void iw_resolver_filter_set6(int fd, const struct iw_resolver_claims *claims)
 {
     assert_int_equal(claims->count, 5);
+    filters++;
     filtered6 = fd;
 }
 
@@ -208,7 +238,9 @@ static int begin(void **unused)
                                    .loopback = 1};
     memset(&incoming, 0, sizeof(incoming));
     sends = lists = frees = join_count = 0;
-    join_error = 0;
+    join_error = wished = option_fails[0] = option_fails[1] = 0;
+    socket_fails = bind_fails = -1;
+    filters = 0;
     filtered4 = filtered6 = -1;
     filtered = 0;
     return 0;
