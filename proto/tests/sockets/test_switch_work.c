@@ -152,6 +152,78 @@ static void the_event_of_what_is_there(void **state)
     assert_int_equal(poll(&fd, 1, 0), 0);
 }
 
+/* A poll for completions waits as long as it may; nothing is no error. */
+static void a_poll_without_an_end(void **state)
+{
+    struct pair *p = *state;
+    struct iw_sockets_completion done;
+    assert_int_equal(iw_switched_poll(p->s[0], &done, 1, 0), 0);
+    assert_int_equal(iw_switched_poll(p->s[0], &done, 1, 5), 0);
+    assert_int_equal(iw_switched_poll(p->s[0], NULL, 0, 5), 0);
+    assert_int_equal(iw_switched_poll(p->s[0], NULL, 1, 5), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(iw_switched_poll(p->s[0], &done, -1, 5), -1);
+    assert_int_equal(errno, EINVAL);
+}
+
+/* More completions than were asked for at once come later, in order, and make room for requests. */
+static void completions_in_order(void **state)
+{
+    struct pair *p = *state;
+    struct iovec piece = {"x", 1};
+    struct iw_sockets_completion done[IW_SOCKETS_POSTS];
+    struct iw_sockets_request r = {
+        .operation = IW_SOCKETS_OP_SEND, .pieces = &piece, .piece_count = 1};
+    uint64_t posted = 0, polled = 0;
+    for (; posted < IW_SOCKETS_POSTS; posted++) {
+        r.id = posted;
+        assert_int_equal(iw_switched_post(p->s[0], &r), 0);
+    }
+    while (polled < 4 * IW_SOCKETS_POSTS) {
+        const int n = iw_switched_poll(p->s[0], done, 3, 60000);
+        assert_in_range(n, 1, 3);
+        for (int i = 0; i < n; i++) {
+            assert_int_equal(done[i].id, polled++);
+            assert_int_equal(done[i].error, 0);
+            assert_int_equal(done[i].length, 1);
+            assert_int_equal(done[i].operation, IW_SOCKETS_OP_SEND);
+            r.id = posted++;
+            assert_int_equal(iw_switched_post(p->s[0], &r), 0);
+        }
+        r.id = posted;
+        assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+        assert_int_equal(errno, EAGAIN);
+        for (char in[64]; get(p->s[1], in, sizeof(in), MSG_DONTWAIT) > 0;)
+            ;
+    }
+}
+
+/* Immediate Data is kept beside the completions of requests, more of it than there are requests. */
+static void much_immediate_data(void **state)
+{
+    struct pair *p = *state;
+    enum { MANY = 200 };
+    struct iw_sockets_completion done;
+    struct iw_sockets_request r = {.operation = IW_SOCKETS_OP_IMMEDIATE};
+    for (unsigned sent = 0, came = 0; came < MANY;) {
+        r.id = sent;
+        memcpy(r.immediate, &sent, sizeof(sent));
+        if (sent < MANY && iw_switched_post(p->s[0], &r) == 0)
+            sent++;
+        else if (sent < MANY)
+            assert_int_equal(errno, EAGAIN);
+        (void)iw_switched_poll(p->s[0], &done, 1, 0);
+        if (sent < MANY / 2)
+            continue; // until there are more than are taken
+        const int n = iw_switched_poll(p->s[1], &done, 1, 60000);
+        assert_int_equal(n, 1);
+        assert_int_equal(done.operation, IW_SOCKETS_OP_IMMEDIATE_CAME);
+        assert_int_equal(done.length, 8);
+        assert_memory_equal(done.immediate, &came, sizeof(came));
+        came++;
+    }
+}
+
 static void expect_refusal(struct pair *p, const struct iw_sockets_request *r, int error,
                            unsigned layer, unsigned etype, unsigned code)
 {
@@ -314,6 +386,9 @@ int main(void)
         SWITCHED(a_send_without_a_copy_and_immediate_data),
         SWITCHED(the_event),
         SWITCHED(the_event_of_what_is_there),
+        SWITCHED(a_poll_without_an_end),
+        SWITCHED(completions_in_order),
+        SWITCHED(much_immediate_data),
         SWITCHED(memory_that_was_withdrawn),
         SWITCHED(rights_are_kept),
         SWITCHED(memory_of_another_connection),
