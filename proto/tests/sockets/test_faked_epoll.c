@@ -372,6 +372,39 @@ static void copies(void **unused)
     close(fd);
 }
 
+/* What wakes those who wait for the system's set is one descriptor, until it has been seen. */
+static void a_nudge(void **unused)
+{
+    (void)unused;
+    const int fd = connected(), other = connected(), before = count_descriptors();
+    struct epoll_event e = {0};
+    assert_int_equal(control(EPOLL_CTL_ADD, fd, EPOLLIN), 0);
+    assert_int_equal(count_descriptors(), before + 1);
+    assert_int_equal(control(EPOLL_CTL_ADD, other, EPOLLIN), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(epoll_ctl(set, EPOLL_CTL_DEL, fd, NULL), 0);
+        assert_int_equal(epoll_ctl(set, EPOLL_CTL_DEL, other, NULL), 0);
+        assert_int_equal(control(EPOLL_CTL_ADD, other, EPOLLIN), 0);
+        assert_int_equal(control(EPOLL_CTL_ADD, fd, EPOLLIN), 0);
+        assert_int_equal(count_descriptors(), before + 1);
+    }
+    // A wait takes it out, and says nothing of it; a plain one that is ready beside it stays.
+    const int plain = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    assert_int_equal(control(EPOLL_CTL_ADD, plain, EPOLLIN), 0);
+    assert_int_equal(epoll_wait(set, &e, 1, GUARD), 1);
+    assert_int_equal(e.data.u64, 1000 + (uint64_t)plain);
+    close(plain);
+    assert_int_equal(epoll_wait(set, &e, 1, SOON), 0);
+    assert_int_equal(count_descriptors(), before);
+    // One that was not seen goes with its set.
+    assert_int_equal(epoll_ctl(set, EPOLL_CTL_DEL, fd, NULL), 0);
+    assert_int_equal(epoll_ctl(set, EPOLL_CTL_DEL, other, NULL), 0);
+    assert_int_equal(control(EPOLL_CTL_ADD, fd, EPOLLIN), 0);
+    assert_int_equal(count_descriptors(), before + 1);
+    close(other);
+    close(fd);
+}
+
 #define SET(name) cmocka_unit_test_setup_teardown(name, begin_set, end_set)
 
 int main(void)
@@ -386,6 +419,7 @@ int main(void)
         SET(woken),
         SET(taken_over_and_given_back),
         SET(copies),
+        SET(a_nudge),
     };
     give_rules();
     return cmocka_run_group_tests(tests, NULL, NULL);
