@@ -279,6 +279,37 @@ static struct iw_resolver_datagram rival(uint64_t instance)
         .kind = IW_RESOLVER_CLAIM, .number = 7, .instance = instance, .nonce = {4, 5, 6}};
 }
 
+static struct iw_resolver_datagram question(void)
+{
+    return (struct iw_resolver_datagram){
+        .kind = IW_RESOLVER_QUESTION, .number = 7, .nonce = {1, 2, 3}};
+}
+
+/* Only another claim to a number that is held casts doubt on it. */
+static void no_challenge(void **state)
+{
+    struct world w;
+    const struct iw_resolver_datagram q = question(), less = rival(41), same = rival(42);
+    (void)state;
+    begin(&w);
+    assert_int_equal(iw_resolver_core_claim(&w.core, 7, &listener, 42, w.now), 0);
+    const struct iw_resolver_claim *c = iw_resolver_claims_find(&w.core.claims, 7);
+    hear(&w, &less);
+    assert_int_equal(w.sends, 1);
+    assert_int_equal(c->doubted, 0);
+    pass(&w, 60);
+    assert_true(c->held);
+    const uint64_t due = c->due;
+    hear(&w, &q);
+    hear(&w, &same);
+    assert_int_equal(w.sends, 2);
+    assert_int_equal(c->doubted, 0);
+    assert_int_equal(c->due, due);
+    hear(&w, &less);
+    assert_int_equal(c->doubted, w.now);
+    end(&w);
+}
+
 /* A challenge is looked into after 250 ms, once in a second, and not later than it was due. */
 static void a_challenge(void **state)
 {
@@ -333,12 +364,6 @@ static void answers_to_a_held_claim(void **state)
 }
 
 /* ---- what others ask ---- */
-
-static struct iw_resolver_datagram question(void)
-{
-    return (struct iw_resolver_datagram){
-        .kind = IW_RESOLVER_QUESTION, .number = 7, .nonce = {1, 2, 3}};
-}
 
 static void which_place_is_told(void **state)
 {
@@ -469,13 +494,21 @@ static void strangers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_question_is_due),   cmocka_unit_test(a_question_has_to_wait),
-        cmocka_unit_test(without_randomness),  cmocka_unit_test(several_gather),
-        cmocka_unit_test(what_is_forgotten),   cmocka_unit_test(a_last_choice_is_due),
-        cmocka_unit_test(a_claim_is_due),      cmocka_unit_test(many_claims_are_due),
-        cmocka_unit_test(a_challenge),         cmocka_unit_test(answers_to_a_held_claim),
-        cmocka_unit_test(which_place_is_told), cmocka_unit_test(what_is_relayed),
-        cmocka_unit_test(a_link_local_answer), cmocka_unit_test(strangers),
+        cmocka_unit_test(a_question_is_due),
+        cmocka_unit_test(a_question_has_to_wait),
+        cmocka_unit_test(without_randomness),
+        cmocka_unit_test(several_gather),
+        cmocka_unit_test(what_is_forgotten),
+        cmocka_unit_test(a_last_choice_is_due),
+        cmocka_unit_test(a_claim_is_due),
+        cmocka_unit_test(many_claims_are_due),
+        cmocka_unit_test(no_challenge),
+        cmocka_unit_test(a_challenge),
+        cmocka_unit_test(answers_to_a_held_claim),
+        cmocka_unit_test(which_place_is_told),
+        cmocka_unit_test(what_is_relayed),
+        cmocka_unit_test(a_link_local_answer),
+        cmocka_unit_test(strangers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,6 +95,101 @@ static void atomics(void **state)
     assert_int_equal(errno, EINVAL);
 }
 
+/* A sum carries through all 64 bits, and all of them are compared and swapped. */
+static void atomics_of_every_bit(void **state)
+{
+    struct pair *p = *state;
+    static uint64_t number;
+    const struct iw_sockets_memory m =
+        advertise(p->s[0], &number, sizeof(number), IW_SOCKETS_ATOMIC);
+    struct iw_sockets_request r = {
+        .operation = IW_SOCKETS_OP_FETCH_ADD, .stag = m.stag, .to = m.to, .add = 1};
+    for (unsigned bit = 0; bit < 64; bit++) {
+        number = bit < 63 ? (UINT64_C(2) << bit) - 1 : UINT64_MAX;
+        const uint64_t before = number;
+        r.id = bit;
+        assert_true(complete(p->s[1], &r).original == before);
+        assert_true(number == before + 1);
+    }
+    r.operation = IW_SOCKETS_OP_CMP_SWAP;
+    r.swap = UINT64_C(0x123456789abcdef0);
+    for (unsigned bit = 0; bit < 64; bit++) {
+        number = UINT64_C(0xfedcba9876543210);
+        r.compare = number ^ UINT64_C(1) << bit;
+        assert_true(complete(p->s[1], &r).original == number);
+        assert_true(number == UINT64_C(0xfedcba9876543210));
+    }
+    r.compare = number;
+    complete(p->s[1], &r);
+    assert_true(number == UINT64_C(0x123456789abcdef0));
+}
+
+/* What rights an advertisement gives, each alone and all together. */
+static void each_right(void **state)
+{
+    struct pair *p = *state;
+    static uint64_t number, here;
+    struct iovec piece = {&here, sizeof(here)};
+    struct iw_sockets_memory m;
+    for (unsigned rights = 1; rights < 8; rights++)
+        assert_int_equal(iw_switched_advertise(p->s[1], &number, 8, rights, &m), 0);
+    assert_int_equal(iw_switched_advertise(p->s[1], &number, 8, 8, &m), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(iw_switched_advertise(p->s[1], NULL, 8, 1, &m), -1);
+    assert_int_equal(errno, EINVAL);
+    number = 77;
+    m = advertise(p->s[1], &number, 8, 7);
+    struct iw_sockets_request r = {.operation = IW_SOCKETS_OP_READ,
+                                   .pieces = &piece,
+                                   .piece_count = 1,
+                                   .stag = m.stag,
+                                   .to = m.to};
+    assert_int_equal(complete(p->s[0], &r).error, 0);
+    assert_int_equal(here, 77);
+    here = 78;
+    r.operation = IW_SOCKETS_OP_WRITE;
+    assert_int_equal(complete(p->s[0], &r).error, 0);
+    r = (struct iw_sockets_request){
+        .operation = IW_SOCKETS_OP_FETCH_ADD, .stag = m.stag, .to = m.to, .add = 1};
+    const struct iw_sockets_completion done = complete(p->s[0], &r);
+    assert_int_equal(done.error, 0);
+    assert_int_equal(done.original, 78);
+    // A Read has one piece, atomics and Immediate Data have none; of length 0 it reads nothing.
+    r.pieces = &piece;
+    for (int count = 0; count < 3; count++) {
+        r.piece_count = (size_t)count;
+        for (enum iw_sockets_operation op = IW_SOCKETS_OP_READ; op <= IW_SOCKETS_OP_IMMEDIATE;
+             op++) {
+            r.operation = op;
+            if (count == (op == IW_SOCKETS_OP_READ ? 1 : 0))
+                continue;
+            assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+            assert_int_equal(errno, EINVAL);
+        }
+    }
+    r.operation = IW_SOCKETS_OP_SEND;
+    r.piece_count = 1;
+    for (unsigned flag = 2; flag != 0; flag <<= 1) {
+        r.flags = flag;
+        assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+        assert_int_equal(errno, EINVAL);
+    }
+    r.flags = IW_SOCKETS_FENCE;
+    r.pieces = NULL;
+    assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+    assert_int_equal(errno, EINVAL);
+    r.pieces = &piece;
+    assert_int_equal(complete(p->s[0], &r).error, 0);
+    piece.iov_len = 0;
+    r = (struct iw_sockets_request){
+        .operation = IW_SOCKETS_OP_READ, .pieces = &piece, .piece_count = 1};
+    assert_int_equal(complete(p->s[0], &r).error, 0);
+    // After its own end nothing is posted any more.
+    assert_int_equal(iw_switched_shutdown(p->s[0], SHUT_WR), 0);
+    assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+    assert_int_equal(errno, EPIPE);
+}
+
 static void a_send_without_a_copy_and_immediate_data(void **state)
 {
     struct pair *p = *state;
@@ -383,6 +478,8 @@ int main(void)
         SWITCHED(gathered_write),
         SWITCHED(a_read),
         SWITCHED(atomics),
+        SWITCHED(atomics_of_every_bit),
+        SWITCHED(each_right),
         SWITCHED(a_send_without_a_copy_and_immediate_data),
         SWITCHED(the_event),
         SWITCHED(the_event_of_what_is_there),
