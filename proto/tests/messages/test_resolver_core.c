@@ -249,6 +249,31 @@ static void a_claim_is_due(void **state)
     end(&w);
 }
 
+static bool uneven_random(void *context, void *out, size_t length)
+{
+    (void)context;
+    memset(out, 0xff, length);
+    *(uint8_t *)out = 1;
+    return true;
+}
+
+/* The two octets that a nonce begins with say when: 511 parts. */
+static void a_claim_is_due_by_its_nonce(void **state)
+{
+    struct world w;
+    struct iw_resolver_means means = noting;
+    (void)state;
+    begin(&w);
+    means.random = uneven_random;
+    w.core.means = &means;
+    w.core.claims_wait = false;
+    assert_int_equal(iw_resolver_core_claim(&w.core, 7, &listener, 42, w.now), 0);
+    pass(&w, 40);
+    assert_int_equal(w.asks, 3);
+    assert_int_equal(tick(&w), START + (40 + 15000 + 77) * MS);
+    end(&w);
+}
+
 /* All claims are looked at every 5 ms at most; a lost one is never due. */
 static void many_claims_are_due(void **state)
 {
@@ -494,21 +519,14 @@ static void strangers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_question_is_due),
-        cmocka_unit_test(a_question_has_to_wait),
-        cmocka_unit_test(without_randomness),
-        cmocka_unit_test(several_gather),
-        cmocka_unit_test(what_is_forgotten),
-        cmocka_unit_test(a_last_choice_is_due),
-        cmocka_unit_test(a_claim_is_due),
-        cmocka_unit_test(many_claims_are_due),
-        cmocka_unit_test(no_challenge),
-        cmocka_unit_test(a_challenge),
-        cmocka_unit_test(answers_to_a_held_claim),
-        cmocka_unit_test(which_place_is_told),
-        cmocka_unit_test(what_is_relayed),
-        cmocka_unit_test(a_link_local_answer),
-        cmocka_unit_test(strangers),
+        cmocka_unit_test(a_question_is_due),   cmocka_unit_test(a_question_has_to_wait),
+        cmocka_unit_test(without_randomness),  cmocka_unit_test(several_gather),
+        cmocka_unit_test(what_is_forgotten),   cmocka_unit_test(a_last_choice_is_due),
+        cmocka_unit_test(a_claim_is_due),      cmocka_unit_test(a_claim_is_due_by_its_nonce),
+        cmocka_unit_test(many_claims_are_due), cmocka_unit_test(no_challenge),
+        cmocka_unit_test(a_challenge),         cmocka_unit_test(answers_to_a_held_claim),
+        cmocka_unit_test(which_place_is_told), cmocka_unit_test(what_is_relayed),
+        cmocka_unit_test(a_link_local_answer), cmocka_unit_test(strangers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
