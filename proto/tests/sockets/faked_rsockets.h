@@ -192,6 +192,8 @@ static inline ssize_t fake_rsend(int rs, const void *octets, size_t length, int 
                            MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+static void (*during_rpoll)(void); /* happens once, as it begins to sleep */
+
 /* As rpoll does: it looks, and sleeps in poll() only if nothing is ready. */
 static inline int fake_rpoll(struct pollfd *list, nfds_t count, int timeout)
 {
@@ -207,6 +209,10 @@ static inline int fake_rpoll(struct pollfd *list, nfds_t count, int timeout)
         }
         if (ready > 0 || timeout == 0)
             return ready;
+        if (during_rpoll != NULL) {
+            during_rpoll();
+            during_rpoll = NULL;
+        }
         struct pollfd copy[200];
         assert_true(count < 200);
         memcpy(copy, list, count * sizeof(copy[0]));

@@ -309,6 +309,31 @@ static void woken(void **unused)
     close(other);
 }
 
+static int changed;
+
+static void change(void)
+{
+    assert_int_equal(control(EPOLL_CTL_MOD, changed, EPOLLRDHUP), 0);
+}
+
+/* Who was woken for nothing sleeps again, in this wait and in the next one. */
+static void woken_once(void **unused)
+{
+    (void)unused;
+    struct epoll_event e;
+    changed = connected();
+    assert_int_equal(control(EPOLL_CTL_ADD, changed, EPOLLRDHUP), 0);
+    assert_int_equal(epoll_wait(set, &e, 1, 0), 0);
+    fake.polls = 0;
+    during_rpoll = change;
+    assert_int_equal(epoll_wait(set, &e, 1, 5), 0);
+    assert_null(during_rpoll);
+    assert_int_equal(fake.polls, 2);
+    assert_int_equal(epoll_wait(set, &e, 1, 5), 0);
+    assert_int_equal(fake.polls, 3);
+    close(changed);
+}
+
 /* The system's sets hold a socket before it connects, and again when it is plain. */
 static void taken_over_and_given_back(void **unused)
 {
@@ -420,6 +445,7 @@ int main(void)
         SET(taken_over_and_given_back),
         SET(copies),
         SET(a_nudge),
+        SET(woken_once),
     };
     give_rules();
     return cmocka_run_group_tests(tests, NULL, NULL);
