@@ -95,6 +95,101 @@ static void atomics(void **state)
     assert_int_equal(errno, EINVAL);
 }
 
+/* A sum carries through all 64 bits, and all of them are compared and swapped. */
+static void atomics_of_every_bit(void **state)
+{
+    struct pair *p = *state;
+    static uint64_t number;
+    const struct iw_sockets_memory m =
+        advertise(p->s[0], &number, sizeof(number), IW_SOCKETS_ATOMIC);
+    struct iw_sockets_request r = {
+        .operation = IW_SOCKETS_OP_FETCH_ADD, .stag = m.stag, .to = m.to, .add = 1};
+    for (unsigned bit = 0; bit < 64; bit++) {
+        number = bit < 63 ? (UINT64_C(2) << bit) - 1 : UINT64_MAX;
+        const uint64_t before = number;
+        r.id = bit;
+        assert_true(complete(p->s[1], &r).original == before);
+        assert_true(number == before + 1);
+    }
+    r.operation = IW_SOCKETS_OP_CMP_SWAP;
+    r.swap = UINT64_C(0x123456789abcdef0);
+    for (unsigned bit = 0; bit < 64; bit++) {
+        number = UINT64_C(0xfedcba9876543210);
+        r.compare = number ^ UINT64_C(1) << bit;
+        assert_true(complete(p->s[1], &r).original == number);
+        assert_true(number == UINT64_C(0xfedcba9876543210));
+    }
+    r.compare = number;
+    complete(p->s[1], &r);
+    assert_true(number == UINT64_C(0x123456789abcdef0));
+}
+
+/* What rights an advertisement gives, each alone and all together. */
+static void each_right(void **state)
+{
+    struct pair *p = *state;
+    static uint64_t number, here;
+    struct iovec piece = {&here, sizeof(here)};
+    struct iw_sockets_memory m;
+    for (unsigned rights = 1; rights < 8; rights++)
+        assert_int_equal(iw_switched_advertise(p->s[1], &number, 8, rights, &m), 0);
+    assert_int_equal(iw_switched_advertise(p->s[1], &number, 8, 8, &m), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(iw_switched_advertise(p->s[1], NULL, 8, 1, &m), -1);
+    assert_int_equal(errno, EINVAL);
+    number = 77;
+    m = advertise(p->s[1], &number, 8, 7);
+    struct iw_sockets_request r = {.operation = IW_SOCKETS_OP_READ,
+                                   .pieces = &piece,
+                                   .piece_count = 1,
+                                   .stag = m.stag,
+                                   .to = m.to};
+    assert_int_equal(complete(p->s[0], &r).error, 0);
+    assert_int_equal(here, 77);
+    here = 78;
+    r.operation = IW_SOCKETS_OP_WRITE;
+    assert_int_equal(complete(p->s[0], &r).error, 0);
+    r = (struct iw_sockets_request){
+        .operation = IW_SOCKETS_OP_FETCH_ADD, .stag = m.stag, .to = m.to, .add = 1};
+    const struct iw_sockets_completion done = complete(p->s[0], &r);
+    assert_int_equal(done.error, 0);
+    assert_int_equal(done.original, 78);
+    // A Read has one piece, atomics and Immediate Data have none; of length 0 it reads nothing.
+    r.pieces = &piece;
+    for (int count = 0; count < 3; count++) {
+        r.piece_count = (size_t)count;
+        for (enum iw_sockets_operation op = IW_SOCKETS_OP_READ; op <= IW_SOCKETS_OP_IMMEDIATE;
+             op++) {
+            r.operation = op;
+            if (count == (op == IW_SOCKETS_OP_READ ? 1 : 0))
+                continue;
+            assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+            assert_int_equal(errno, EINVAL);
+        }
+    }
+    r.operation = IW_SOCKETS_OP_SEND;
+    r.piece_count = 1;
+    for (unsigned flag = 2; flag != 0; flag <<= 1) {
+        r.flags = flag;
+        assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+        assert_int_equal(errno, EINVAL);
+    }
+    r.flags = IW_SOCKETS_FENCE;
+    r.pieces = NULL;
+    assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+    assert_int_equal(errno, EINVAL);
+    r.pieces = &piece;
+    assert_int_equal(complete(p->s[0], &r).error, 0);
+    piece.iov_len = 0;
+    r = (struct iw_sockets_request){
+        .operation = IW_SOCKETS_OP_READ, .pieces = &piece, .piece_count = 1};
+    assert_int_equal(complete(p->s[0], &r).error, 0);
+    // After its own end nothing is posted any more.
+    assert_int_equal(iw_switched_shutdown(p->s[0], SHUT_WR), 0);
+    assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+    assert_int_equal(errno, EPIPE);
+}
+
 static void a_send_without_a_copy_and_immediate_data(void **state)
 {
     struct pair *p = *state;
@@ -150,6 +245,78 @@ static void the_event_of_what_is_there(void **state)
     assert_int_equal(iw_switched_poll(p->s[0], &done, 1, 0), 1);
     assert_int_equal(done.id, 9);
     assert_int_equal(poll(&fd, 1, 0), 0);
+}
+
+/* A poll for completions waits as long as it may; nothing is no error. */
+static void a_poll_without_an_end(void **state)
+{
+    struct pair *p = *state;
+    struct iw_sockets_completion done;
+    assert_int_equal(iw_switched_poll(p->s[0], &done, 1, 0), 0);
+    assert_int_equal(iw_switched_poll(p->s[0], &done, 1, 5), 0);
+    assert_int_equal(iw_switched_poll(p->s[0], NULL, 0, 5), 0);
+    assert_int_equal(iw_switched_poll(p->s[0], NULL, 1, 5), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(iw_switched_poll(p->s[0], &done, -1, 5), -1);
+    assert_int_equal(errno, EINVAL);
+}
+
+/* More completions than were asked for at once come later, in order, and make room for requests. */
+static void completions_in_order(void **state)
+{
+    struct pair *p = *state;
+    struct iovec piece = {"x", 1};
+    struct iw_sockets_completion done[IW_SOCKETS_POSTS];
+    struct iw_sockets_request r = {
+        .operation = IW_SOCKETS_OP_SEND, .pieces = &piece, .piece_count = 1};
+    uint64_t posted = 0, polled = 0;
+    for (; posted < IW_SOCKETS_POSTS; posted++) {
+        r.id = posted;
+        assert_int_equal(iw_switched_post(p->s[0], &r), 0);
+    }
+    while (polled < 4 * IW_SOCKETS_POSTS) {
+        const int n = iw_switched_poll(p->s[0], done, 3, 60000);
+        assert_in_range(n, 1, 3);
+        for (int i = 0; i < n; i++) {
+            assert_int_equal(done[i].id, polled++);
+            assert_int_equal(done[i].error, 0);
+            assert_int_equal(done[i].length, 1);
+            assert_int_equal(done[i].operation, IW_SOCKETS_OP_SEND);
+            r.id = posted++;
+            assert_int_equal(iw_switched_post(p->s[0], &r), 0);
+        }
+        r.id = posted;
+        assert_int_equal(iw_switched_post(p->s[0], &r), -1);
+        assert_int_equal(errno, EAGAIN);
+        for (char in[64]; get(p->s[1], in, sizeof(in), MSG_DONTWAIT) > 0;)
+            ;
+    }
+}
+
+/* Immediate Data is kept beside the completions of requests, more of it than there are requests. */
+static void much_immediate_data(void **state)
+{
+    struct pair *p = *state;
+    enum { MANY = 200 };
+    struct iw_sockets_completion done;
+    struct iw_sockets_request r = {.operation = IW_SOCKETS_OP_IMMEDIATE};
+    for (unsigned sent = 0, came = 0; came < MANY;) {
+        r.id = sent;
+        memcpy(r.immediate, &sent, sizeof(sent));
+        if (sent < MANY && iw_switched_post(p->s[0], &r) == 0)
+            sent++;
+        else if (sent < MANY)
+            assert_int_equal(errno, EAGAIN);
+        (void)iw_switched_poll(p->s[0], &done, 1, 0);
+        if (sent < MANY / 2)
+            continue; // until there are more than are taken
+        const int n = iw_switched_poll(p->s[1], &done, 1, 60000);
+        assert_int_equal(n, 1);
+        assert_int_equal(done.operation, IW_SOCKETS_OP_IMMEDIATE_CAME);
+        assert_int_equal(done.length, 8);
+        assert_memory_equal(done.immediate, &came, sizeof(came));
+        came++;
+    }
 }
 
 static void expect_refusal(struct pair *p, const struct iw_sockets_request *r, int error,
@@ -311,9 +478,14 @@ int main(void)
         SWITCHED(gathered_write),
         SWITCHED(a_read),
         SWITCHED(atomics),
+        SWITCHED(atomics_of_every_bit),
+        SWITCHED(each_right),
         SWITCHED(a_send_without_a_copy_and_immediate_data),
         SWITCHED(the_event),
         SWITCHED(the_event_of_what_is_there),
+        SWITCHED(a_poll_without_an_end),
+        SWITCHED(completions_in_order),
+        SWITCHED(much_immediate_data),
         SWITCHED(memory_that_was_withdrawn),
         SWITCHED(rights_are_kept),
         SWITCHED(memory_of_another_connection),
