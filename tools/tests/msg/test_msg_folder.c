@@ -54,6 +54,8 @@ static int begin(void **state)
     write_file(folder, "a", "twelve chars");
     write_file(folder, "empty", "");
     write_file(folder, "...", "three dots");
+    write_file(folder, ".d", "hidden");
+    write_file(folder, "d.", "dee");
     write_file(folder, "below/b", "bee");
     write_file(folder, "..b/c", "sea");
     assert_int_equal(symlinkat("../secret", folder, "link"), 0);
@@ -105,6 +107,8 @@ static void what_is_below(void **state)
     expect_file("a", "twelve chars");
     expect_file("empty", "");
     expect_file("...", "three dots");
+    expect_file(".d", "hidden");
+    expect_file("d.", "dee");
     expect_file("below/b", "bee");
     expect_file("below//b", "bee");
     expect_file("./below/./b", "bee");

@@ -204,6 +204,8 @@ static void one_that_became_shorter(void **state)
     assert_string_equal(why, "cannot be read, or has become shorter");
     assert_false(is_open(file));
     assert_int_equal(stage.sent_count, 0);
+    assert_int_equal(stage.gets, 1);
+    assert_int_equal(stage.buffers, 0);
 }
 
 static void a_full_queue(void **state)
@@ -217,6 +219,7 @@ static void a_full_queue(void **state)
     assert_string_equal(why, "too much is sent at once");
     assert_false(is_open(file));
     assert_int_equal(stage.sent_count, 1);
+    assert_int_equal(stage.buffers, 0);
 }
 
 int main(void)
