@@ -21,7 +21,7 @@ static struct {
     char name[80];
     const char *answer; /* NULL: it closes without a word */
     int listener;
-} answering[4];
+} answering[5];
 static unsigned answering_count, timeouts_set;
 
 FILE *__real_fopen(const char *path, const char *mode);
@@ -170,22 +170,23 @@ static void answers(void **state)
     listen_as("2", "{\"version\": 2, \"sent\": 6}");
     listen_as("3", "{\"version\": 1");
     listen_as("4", NULL);
+    listen_as("5", "{\"version\": 0, \"sent\": 6}");
     assert_true(msg_ends_ask(&e));
-    assert_int_equal(e.count, 4);
-    assert_int_equal(e.silent, 3);
+    assert_int_equal(e.count, 5);
+    assert_int_equal(e.silent, 4);
     assert_int_equal(e.list[0].process, getpid());
     assert_int_equal(json_integer_value(json_object_get(e.list[0].state, "sent")), 5);
     assert_memory_equal(e.list[0].program, "na", 2);
     assert_null(strchr(e.list[0].program, '\x1b'));
     assert_null(strchr(e.list[0].program, '\n'));
     assert_non_null(strstr(e.list[0].program, "me of it"));
-    for (unsigned i = 1; i < 4; i++)
+    for (unsigned i = 1; i < 5; i++)
         assert_null(e.list[i].state);
     assert_int_equal(e.list[1].process, getpid());
     assert_int_equal(e.list[3].process, 0);
-    assert_int_equal(timeouts_set, 8);
+    assert_int_equal(timeouts_set, 10);
     msg_ends_free(&e);
-    assert_int_equal(descriptors(), before + 4); /* its listeners */
+    assert_int_equal(descriptors(), before + 5); /* its listeners */
 }
 
 /* A process that has just ended. */

@@ -210,6 +210,10 @@ static void by_default(void **state)
     assert_int_equal(slept.tv_sec, 2);
     assert_int_equal(slept.tv_nsec, 0);
     assert_int_equal(calls, 3);
+    settings.top.interval = 0.25;
+    assert_int_equal(top(0, NULL), 0);
+    assert_int_equal(slept.tv_sec, 0);
+    assert_int_equal(slept.tv_nsec, 250000000);
 }
 
 static void interrupt(void)
