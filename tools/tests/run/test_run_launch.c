@@ -326,6 +326,13 @@ static void kinds(void **state)
     refuses("a", neither);
     write_octets("a", "", 0, 0700);
     refuses("a", neither);
+    char text[100];
+    memset(text, ' ', sizeof(text));
+    write_octets("a", text, sizeof(text), 0700);
+    refuses("a", neither);
+    memset(text, '~', sizeof(text));
+    write_octets("a", text, sizeof(text), 0700);
+    refuses("a", neither);
     refuses("absent", "No such file or directory");
     refuses(".", "is not a regular file");
     assert_int_equal(descriptors(), before);
@@ -364,7 +371,10 @@ static void rules(void **state)
     assert_int_equal(option(2, "90-92,mixed,wait=5"), IW_OPTION_TAKEN);
     write_octets("rules", "connect 1\nlisten 2\n", 19, 0600);
     assert_int_equal(option(3, in_folder("rules")), IW_OPTION_TAKEN);
-    assert_int_equal(sockets.rules.count, 4);
+    write_octets("rules", "connect 3\n", 10, 0600); /* a shorter one after it */
+    assert_int_equal(option(3, in_folder("rules")), IW_OPTION_TAKEN);
+    assert_int_equal(sockets.rules.count, 5);
+    setenv("IWARP_SOCKETS", "what was there before", 1);
     assert_true(sockets.rules.rules[0].connects && sockets.rules.rules[0].listens);
     assert_true(sockets.rules.rules[0].fallback);
     assert_false(sockets.rules.rules[1].connects);
@@ -372,7 +382,7 @@ static void rules(void **state)
     assert_int_equal(sockets.rules.rules[1].wait, 5);
     assert_int_equal(run_pass_sockets(&sockets, error, sizeof(error)), 0);
     assert_string_equal(getenv("IWARP_SOCKETS"), "port 80 fallback=tcp\nlisten 90-92 mixed wait=5\n"
-                                                 "connect 1\nlisten 2\n\n");
+                                                 "connect 1\nlisten 2\n\nconnect 3\n\n");
     sockets.wanted = false;
     assert_int_equal(run_pass_sockets(&sockets, error, sizeof(error)), -1);
     assert_string_equal(error, "--port, --listen-port and --rules: expected --sockets as well");
