@@ -106,8 +106,9 @@ static void agents_have_no_class(void **state)
 {
     (void)state;
     spec.class = IW_TARGET_AGENT;
+    spec.longest_timer = spec.connect_within = 0.5;
     iw_probed_take(&probed, "file: class = \"rping\"");
-    writes("  class = \"rping\"\n}\n");
+    writes("  longest_timer = 0.5,\n  connect_within = 0.5,\n  class = \"rping\"\n}\n");
 }
 
 static void what_stands(void **state)

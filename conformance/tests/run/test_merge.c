@@ -177,6 +177,20 @@ static void not_alike(void **state)
     }
 }
 
+static void the_other_way_round(void **state)
+{
+    (void)state;
+    add_run((struct made){.repeat = 2});
+    add_run((struct made){0});
+    refuses("{F}/b: its --repeat or --no-quirks is not that of {F}/a\n");
+    add_run((struct made){.no_quirks = true});
+    add_run((struct made){0});
+    refuses("{F}/b: its --repeat or --no-quirks is not that of {F}/a\n");
+    add_run((struct made){.of = "\"mine\""});
+    add_run((struct made){0});
+    refuses("{F}/b: its --cases is not that of {F}/a\n");
+}
+
 /* What a run does not know it does not contradict; what no run could read is in all of them. */
 static void alike_enough(void **state)
 {
@@ -441,6 +455,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(two, begin, end),
         cmocka_unit_test_setup_teardown(not_alike, begin, end),
+        cmocka_unit_test_setup_teardown(the_other_way_round, begin, end),
         cmocka_unit_test_setup_teardown(alike_enough, begin, end),
         cmocka_unit_test_setup_teardown(files_that_are_none, begin, end),
         cmocka_unit_test_setup_teardown(shards, begin, end),

@@ -13,6 +13,7 @@
 
 #include "iwarp/control.h"
 #include "station/station_tcp.h"
+#include "target/target_ends.h"
 #include "target/target_instance.h"
 
 enum { SECOND = 1000000000, MS = 1000000 };
@@ -33,6 +34,9 @@ static struct {
     uint64_t shut_at;
     unsigned closes, shuts, ends;
     bool forsaken, aborts;
+    bool process_ended;
+    unsigned frees, starts;
+    enum iw_target_opened started;
     /* An agent. */
     const char *reply;
     uint64_t call_until;
@@ -135,7 +139,7 @@ bool __wrap_iw_process_ended(struct iw_process *p, uint64_t deadline)
     (void)p;
     world.ends++;
     world.ended_until = deadline;
-    return false;
+    return world.process_ended;
 }
 
 bool __wrap_iw_process_forsaken(const struct iw_process *p)
@@ -173,6 +177,27 @@ bool __wrap_iw_control_lost(const struct iw_control *c)
 {
     (void)c;
     return world.lost;
+}
+
+void __wrap_iw_process_free(struct iw_process *p);
+enum iw_target_opened __wrap_iw_target_start_peer(struct iw_target_instance *t, char *error,
+                                                  size_t room);
+
+void __wrap_iw_process_free(struct iw_process *p)
+{
+    (void)p;
+    assert_int_equal(world.starts, world.frees);
+    world.frees++;
+}
+
+enum iw_target_opened __wrap_iw_target_start_peer(struct iw_target_instance *t, char *error,
+                                                  size_t room)
+{
+    (void)t;
+    (void)error;
+    (void)room;
+    world.starts++;
+    return world.started;
 }
 
 /* ---- a target ---- */
@@ -385,6 +410,79 @@ static void aborted(void **state)
     assert_true(world.aborts);
 }
 
+/* ---- programs that end after a connection ---- */
+
+static void that_end(void **state)
+{
+    (void)state;
+    char *start = spec.start;
+    world.process_ended = true;
+    assert_true(iw_target_ends(&instance));
+    assert_int_equal(world.ended_until, world.now + 2 * (uint64_t)SECOND);
+    instance.scale = 3;
+    assert_true(iw_target_ends(&instance));
+    assert_int_equal(world.ended_until, world.now + 6 * (uint64_t)SECOND);
+    instance.scale = 0.5;
+    assert_true(iw_target_ends(&instance));
+    assert_int_equal(world.ended_until, world.now + 2 * (uint64_t)SECOND);
+    instance.process.crashed = true;
+    assert_false(iw_target_ends(&instance));
+    instance.process.crashed = false;
+    world.process_ended = false;
+    assert_false(iw_target_ends(&instance));
+    world.process_ended = true;
+    world.ready = 0; /* silent */
+    assert_false(iw_target_ends(&instance));
+    world.ready = POLLIN;
+    spec.start = NULL;
+    assert_false(iw_target_ends(&instance));
+    spec.start = start;
+    instance.target.port = 0;
+    assert_false(iw_target_ends(&instance));
+    instance.target.port = 4000;
+    spec.class = IW_TARGET_AGENT;
+    world.reply = "{}";
+    assert_false(iw_target_ends(&instance));
+}
+
+/* The first connection is with the program that is there, each further one with another. */
+static void renewed(void **state)
+{
+    (void)state;
+    char error[10];
+    assert_int_equal(iw_target_renew(&instance.target, error, sizeof(error)), 0);
+    assert_true(instance.used);
+    assert_int_equal(world.ends, 0);
+    assert_int_equal(world.starts, 0);
+    assert_int_equal(iw_target_renew(&instance.target, error, sizeof(error)), 0);
+    assert_int_equal(world.ends, 1); /* it may end by itself first */
+    assert_int_equal(world.frees, 1);
+    assert_int_equal(world.starts, 1);
+    world.started = IW_TARGET_UNREACHED;
+    assert_int_equal(iw_target_renew(&instance.target, error, sizeof(error)), -1);
+    world.started = IW_TARGET_OPENED;
+    instance.process.crashed = true; /* it has not ended yet */
+    assert_int_equal(iw_target_renew(&instance.target, error, sizeof(error)), 0);
+    assert_int_equal(world.starts, 3);
+    world.process_ended = true;
+    assert_int_equal(iw_target_renew(&instance.target, error, sizeof(error)), 0);
+    assert_int_equal(world.starts, 3); /* nothing comes after a crash */
+    assert_int_equal(world.frees, 3);
+}
+
+static void awaited(void **state)
+{
+    (void)state;
+    static const bool ends[] = {false, false, true, true}, used[] = {false, true, false, true};
+    for (unsigned i = 0; i < 4; i++) {
+        world.ends = 0;
+        spec.ends_connection = ends[i];
+        instance.used = used[i];
+        iw_target_await_end(&instance);
+        assert_int_equal(world.ends, i == 3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,7 +490,8 @@ int main(void)
         cmocka_unit_test_setup(requests, begin),      cmocka_unit_test_setup(answers, begin),
         cmocka_unit_test_setup(silent, begin),        cmocka_unit_test_setup(refuses, begin),
         cmocka_unit_test_setup(no_connection, begin), cmocka_unit_test_setup(agents, begin),
-        cmocka_unit_test_setup(aborted, begin),
+        cmocka_unit_test_setup(aborted, begin),       cmocka_unit_test_setup(that_end, begin),
+        cmocka_unit_test_setup(renewed, begin),       cmocka_unit_test_setup(awaited, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
