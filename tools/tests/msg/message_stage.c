@@ -76,7 +76,8 @@ int iw_messages_open(const struct iw_messages_config *config, struct iw_messages
 {
     stage.config = *config;
     assert_true(config->place_count <= sizeof(stage.places) / sizeof(stage.places[0]));
-    memcpy(stage.places, config->places, config->place_count * sizeof(stage.places[0]));
+    for (size_t i = 0; i < config->place_count; i++)
+        stage.places[i] = config->places[i];
     stage.has_resolver = config->resolver != NULL;
     if (stage.has_resolver)
         stage.resolver = *config->resolver;
