@@ -76,14 +76,19 @@ static struct sockaddr_in given_up(int fd)
     return at;
 }
 
+/* Whether a socket of this process listens there: what is free may be another one's next. */
 static bool takes_connections(const struct sockaddr_in *at)
 {
-    int client = socket(AF_INET, SOCK_STREAM, 0);
-    const bool good = connect(client, (const struct sockaddr *)at, sizeof(*at)) == 0;
-    if (!good)
-        assert_int_equal(errno, ECONNREFUSED);
-    close(client);
-    return good;
+    for (int fd = 3; fd < 100; fd++) {
+        struct sockaddr_in its = {.sin_family = AF_UNSPEC};
+        socklen_t length = sizeof(its), size = sizeof(int);
+        int listens = 0;
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0 &&
+            getsockname(fd, (struct sockaddr *)&its, &length) == 0 &&
+            its.sin_port == at->sin_port && its.sin_addr.s_addr == at->sin_addr.s_addr)
+            return true;
+    }
+    return false;
 }
 
 /* Gives up what is kept, by taking another port. */
@@ -242,7 +247,8 @@ static void not_for_sockets(void **state)
     memcpy(&release_at_once, &found, sizeof(found));
     uint32_t id;
     const struct sockaddr_in kept = given_up(fd), at = listening(fd, &id, 4);
-    assert_false(takes_connections(&kept));
+    if (at.sin_port != kept.sin_port) /* a port that is free may be the next one's */
+        assert_false(takes_connections(&kept));
     release_at_once();
     timers = 0;
     assert_int_equal(destroy(fd, id), 0);
