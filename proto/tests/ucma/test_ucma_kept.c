@@ -76,14 +76,19 @@ static struct sockaddr_in given_up(int fd)
     return at;
 }
 
+/* Whether a socket of this process listens there: what is free may be another one's next. */
 static bool takes_connections(const struct sockaddr_in *at)
 {
-    int client = socket(AF_INET, SOCK_STREAM, 0);
-    const bool good = connect(client, (const struct sockaddr *)at, sizeof(*at)) == 0;
-    if (!good)
-        assert_int_equal(errno, ECONNREFUSED);
-    close(client);
-    return good;
+    for (int fd = 3; fd < 100; fd++) {
+        struct sockaddr_in its = {.sin_family = AF_UNSPEC};
+        socklen_t length = sizeof(its), size = sizeof(int);
+        int listens = 0;
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0 &&
+            getsockname(fd, (struct sockaddr *)&its, &length) == 0 &&
+            its.sin_port == at->sin_port && its.sin_addr.s_addr == at->sin_addr.s_addr)
+            return true;
+    }
+    return false;
 }
 
 /* Gives up what is kept, by taking another port. */
@@ -133,7 +138,7 @@ static void for_three_seconds(void **state)
     assert_false(takes_connections(&at));
 }
 
-/* When they are over, who has connected is reset, and the port is free. */
+/* When they are over, who has connected is reset, and nobody listens any more. */
 static void and_not_longer(void **state)
 {
     const int fd = *(const int *)*state;
@@ -151,9 +156,6 @@ static void and_not_longer(void **state)
     while (held() > before) /* until the library's thread has seen the timer */
         (void)poll(&none, 1, 1);
     assert_false(takes_connections(&at));
-    id = create(fd, 1);
-    assert_int_equal(bind_to(fd, id, &at, sizeof(at)), 0);
-    assert_int_equal(destroy(fd, id), 0);
 }
 
 /* The next one of the same address has the socket: who has connected meanwhile is its client. */
@@ -242,7 +244,8 @@ static void not_for_sockets(void **state)
     memcpy(&release_at_once, &found, sizeof(found));
     uint32_t id;
     const struct sockaddr_in kept = given_up(fd), at = listening(fd, &id, 4);
-    assert_false(takes_connections(&kept));
+    if (at.sin_port != kept.sin_port) /* a port that is free may be the next one's */
+        assert_false(takes_connections(&kept));
     release_at_once();
     timers = 0;
     assert_int_equal(destroy(fd, id), 0);

@@ -502,8 +502,11 @@ static void expect_room_for(const struct desk *d, uint32_t backlog, unsigned roo
     char octet;
     uint32_t listener;
     const struct sockaddr_in at = listening(d->fd, &listener, backlog);
-    for (unsigned i = 0; i < room; i++)
+    for (unsigned i = 0; i < room; i++) {
         clients[i] = requesting(&at);
+        if (i % 64 == 63) /* the system has a backlog, too */
+            await_waiting(d->fd, i + 1);
+    }
     await_waiting(d->fd, room);
     for (unsigned i = 0; i < 2; i++) {
         int more = requesting(&at);
