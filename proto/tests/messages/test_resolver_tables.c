@@ -312,6 +312,9 @@ static void addresses_of_hosts(void **unused)
     asked.status = EAI_MEMORY;
     assert_int_equal(read_hosts(hosts, 2, &places, &count), -1);
     assert_int_equal(errno, ENOMEM);
+    asked.status = EAI_SYSTEM;
+    assert_int_equal(read_hosts(hosts, 2, &places, &count), -1);
+    assert_int_equal(errno, EADDRNOTAVAIL);
     asked.status = 0;
     assert_int_equal(read_hosts(hosts, 0, &places, &count), 0);
     assert_null(places);
