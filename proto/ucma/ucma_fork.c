@@ -5,6 +5,7 @@
 #include "verbs/fork_keep.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 static const int *kept;
 static size_t kept_count;
@@ -51,7 +52,9 @@ static bool leave(struct iw_ucma_id *id)
     if (!id->parked)
         return true;
     iw_verbs_link_stop(id->listener, id);
+    free(id->listener_memory);
     id->listener = NULL;
+    id->listener_memory = NULL;
     id->parked = false;
     id->state = IW_UCMA_OVER;
     return true;

@@ -255,7 +255,13 @@ static void objects_name_what_they_are_of(void **state)
     assert_int_equal(now.port_num, 1);
     assert_int_equal(now.path_mtu, IBV_MTU_1024);
     assert_int_equal(now.max_rd_atomic, 0);
-    assert_memory_equal(&then, &init, sizeof(then));
+    assert_ptr_equal(then.qp_context, &init);
+    assert_ptr_equal(then.send_cq, cq);
+    assert_ptr_equal(then.recv_cq, cq);
+    assert_ptr_equal(then.srq, srq);
+    assert_memory_equal(&then.cap, &init.cap, sizeof(then.cap));
+    assert_int_equal(then.qp_type, IBV_QPT_RC);
+    assert_int_equal(then.sq_sig_all, 1);
     struct ibv_recv_wr wr = {.wr_id = 1}, *bad = NULL;
     struct ibv_qp_attr ready = {.qp_state = IBV_QPS_INIT};
     assert_int_equal(ibv_modify_qp(qp, &ready, IBV_QP_STATE), 0);
