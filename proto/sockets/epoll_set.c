@@ -444,7 +444,7 @@ static void prepare(struct look *looks, struct pollfd *polls, size_t count, bool
     }
 }
 
-/* All that holds now is reported with what is new, as the system does. */
+/* After a wait, asks each socket again for the events that it was asked for. */
 static void finish(struct look *looks, const struct pollfd *polls, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
