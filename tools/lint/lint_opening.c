@@ -27,9 +27,12 @@ struct iw_lint_openings {
     struct opening list[OPENINGS];
 };
 
+/* Returns NULL if nothing was kept, or for octets that come after a start-up frame. */
 static struct opening *find(const struct iw_lint *lint, const struct iw_segment *s)
 {
-    for (size_t i = 0; lint->openings != NULL && i < OPENINGS; i++) {
+    if (lint->openings == NULL || s->pos >= IW_MPA_STARTUP_MAX)
+        return NULL;
+    for (size_t i = 0; i < OPENINGS; i++) {
         struct opening *o = &lint->openings->list[i];
         if (o->used && o->connection == s->connection->number && o->direction == s->direction)
             return o;
