@@ -32,13 +32,17 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
         if (!iw_observer_first_marker(o, s, octets.base, octets.length))
             break;
         bool end = s->settled || (s->fin_known && s->next + octets.length == s->fin_pos);
-        if (iw_observer_framing(o, s, octets, last, end) == IW_FRAMING_WAITS)
-            break;
-        size_t size = iw_deframer_measure(&s->deframer, &octets, 1);
+        bool waits = false;
         s->redo = s->retake = false;
         o->raw = octets.base;
         o->raw_length = octets.length;
-        bool waits = false;
+        if (iw_observer_framing(o, s, octets, last, end) == IW_FRAMING_WAITS) {
+            /* Markers at other places may explain it, which a CRC shows. */
+            if (s->deframer.crc && iw_observer_lacks_marker(o, s, true, last || end, &waits))
+                continue;
+            break;
+        }
+        size_t size = iw_deframer_measure(&s->deframer, &octets, 1);
         if (iw_observer_lacks_marker(o, s, size > octets.length, last || end, &waits))
             continue;
         if (size == 0 || size > octets.length || waits)

@@ -360,8 +360,8 @@ static enum iw_fpdu_probe leads_on(const struct iw_observer *o, const struct iw_
                                  : begins_after(o, s, &s->deframer, k, size);
     if (agreed == IW_PROBE_GOOD)
         return IW_PROBE_BAD;
-    if (last && p->size == k->length)
-        return IW_PROBE_GOOD;
+    if (p->size == k->length && (last || agreed == IW_PROBE_BAD))
+        return IW_PROBE_GOOD; /* the octets end there as well */
     enum iw_fpdu_probe next = begins_after(o, s, &other, k, p->size);
     return next == IW_PROBE_GOOD && agreed == IW_PROBE_CUT ? IW_PROBE_CUT : next;
 }

@@ -44,6 +44,11 @@
     "i 04c24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16     \
         FILL_4 "000001e8 " FILL_256 FILL_256                                                       \
     "000003ec " FILL_64 FILL_64 FILL_64 FILL_16 FILL_4 FILL_4 FILL_4 CRC
+/* The second Marker of a first FPDU is four octets late, and the third would be after its end. */
+#define FIRST_DRIFTING                                                                             \
+    "i 00000000 03f64143 00000000 00000000 00000001 00000000 " FILL_256 FILL_64 FILL_64 FILL_64    \
+        FILL_16 FILL_16 FILL_4 FILL_4 FILL_4                                                       \
+    "00000200" FILL_256 FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4 "daa65aa6"
 /* Its Marker comes after it. */
 #define SEND_BEFORE_MARKER                                                                         \
     "i 01e24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16     \
@@ -275,11 +280,13 @@ static const struct row {
      {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_PLACE},
      0,
      2},
+    /* Of a first FPDU, whose end as agreed is four octets later, too. */
+    {{REQUEST_BOTH, REPLY_BOTH, FIRST_DRIFTING}, {IW_CHECK_MPA_MARKER_PLACE}, 1, 0},
     /* Without CRCs two of them prove it, also in the first FPDU; or one of them, and where the next
      * FPDU begins, or the last one ends. */
     {{REQUEST_MARKERS, REPLY_MARKERS, FIRST_TWO_LATE}, {IW_CHECK_MPA_MARKER_PLACE}, 0, 1},
-    {{REQUEST_MARKERS, REPLY_MARKERS, SEND_WITHIN("00000001")}, {IW_CHECK_NONE}, 0, 0},
-    {{REQUEST_MARKERS, REPLY_MARKERS, SEND_WITHIN("00000001"), "i 0012", "i 4143"},
+    {{REQUEST_MARKERS, REPLY_MARKERS, SEND_WITHIN("00000001")}, {IW_CHECK_MPA_MARKER_PLACE}, 0, 1},
+    {{REQUEST_MARKERS, REPLY_MARKERS, SEND_WITHIN("00000001") "0012", "i 4143"},
      {IW_CHECK_NONE},
      0,
      0},
@@ -305,12 +312,16 @@ static const struct row {
      {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_PLACE},
      0,
      2},
-    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, SEND_AMID, "i 0012"},
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, SEND_AMID},
+     {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     2},
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, SEND_AMID "0012"},
      {IW_CHECK_MPA_MARKER_MISSING},
      0,
      1},
     /* The end comes too early to tell. */
-    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, SEND_AMID, "i 0012", "F"},
+    {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, SEND_AMID "0012", "F"},
      {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_FIN_INSIDE},
      0,
      2},
