@@ -175,7 +175,7 @@ void iw_lint_give_back(void *context, void *block, size_t size);
 /* lint_opening.c: octets of a connection that is not followed, from the first one of a direction
  * on. At most 64 beginnings of at most a start-up frame are kept at a time. */
 /* Returns what is known of the key with this segment and what was kept before it, written to `key`,
- * as a segment at position 0, which is empty while that is not enough to tell whose it is; the
+ * as a segment at position 0, which is empty while that is not enough to know whose it is; the
  * segment as it is if nothing was kept. */
 struct iw_segment iw_lint_opening_join(const struct iw_lint *lint, const struct iw_segment *s,
                                        uint8_t key[IW_MPA_KEY_LENGTH]);

@@ -68,7 +68,7 @@ struct iw_segment iw_lint_opening_join(const struct iw_lint *lint, const struct 
         key[s->pos + i] = s->data[i];
     joined.pos = 0;
     joined.data = key;
-    joined.length = key[COMMON] != 0 ? IW_MPA_KEY_LENGTH : 0; /* that one tells the side */
+    joined.length = key[COMMON] != 0 ? IW_MPA_KEY_LENGTH : 0; /* that one shows the side */
     return joined;
 }
 

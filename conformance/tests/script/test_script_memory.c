@@ -77,7 +77,7 @@ static bool is_inside(const char *block)
 
 /* ---- sizes ---- */
 
-/* What a block takes: the next one of its size is so far behind it. */
+/* What a block takes: the next one of its size comes so far after it. */
 static void sizes(void **state)
 {
     (void)state;

@@ -46,7 +46,7 @@ static const char *posted(enum ibv_wr_opcode opcode, uint32_t length)
     return spy_fault(send_it, NULL);
 }
 
-/* Puts a message of `length` octets behind its header, for one Send. */
+/* Puts a message of `length` octets after its header, for one Send. */
 static uint32_t short_message(uint32_t length)
 {
     const struct iw_message_header h = {

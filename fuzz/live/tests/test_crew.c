@@ -107,7 +107,7 @@ static void shares(void **state)
     post(0, "aa5", 5);
     iw_hunt_board_line(hunt.board);
     hunt.over = 11;
-    processes.now += 100 * MS - 1; /* its numbers are told at once, the rest waits */
+    processes.now += 100 * MS - 1; /* its numbers are reported at once, the rest waits */
     iw_hunt_share(&hunt);
     process_noted("");
     assert_int_equal(own->over, 11);

@@ -239,7 +239,7 @@ static void again(void **state)
     pend("");
 }
 
-/* One that was ended from outside has found nothing: what waits for it is told. */
+/* One that was ended from outside has found nothing: who waits for it hears of it. */
 static void a_child_that_was_ended(void **state)
 {
     (void)state;
@@ -443,7 +443,7 @@ static void nothing_to_look_into(void **state)
     assert_int_equal(looks, 0);
 }
 
-/* After a minute they are ended; those that nobody had the time for are told. */
+/* After a minute they are ended; those that nobody had the time for are reported. */
 static void too_slow(void **state)
 {
     (void)state;

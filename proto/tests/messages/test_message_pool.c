@@ -66,7 +66,7 @@ static void sizes(void **unused)
     assert_int_equal(errno, ENOMEM);
 }
 
-/* Small ones lie in a slab, each behind its header, and share a region. */
+/* Small ones lie in a slab, each after its header, and share a region. */
 static void a_slab(void **unused)
 {
     (void)unused;

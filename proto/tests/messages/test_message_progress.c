@@ -336,7 +336,7 @@ static void it_polls_for_a_while(void **unused)
     assert_int_equal(arms, 1);
 }
 
-/* What has come since the queue was asked to tell is not slept over. */
+/* What has come since the queue was asked for an event is not slept over. */
 static void it_looks_once_more(void **unused)
 {
     (void)unused;

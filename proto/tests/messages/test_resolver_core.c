@@ -462,7 +462,7 @@ static void what_is_relayed(void **state)
     assert_int_equal(w.relays, 2);
     assert_int_equal(w.sends, 2);
     assert_int_equal(w.core.counts.relayed, 2);
-    // Nobody can be told at no port, or at a group.
+    // Nobody can be answered at no port, or at a group.
     w.core.means = &noting;
     origin.unicast = false;
     origin.from.port = 0;
@@ -474,7 +474,7 @@ static void what_is_relayed(void **state)
     end(&w);
 }
 
-/* A link-local address is that of the interface by which it was told. */
+/* A link-local address is that of the interface by which it came. */
 static void a_link_local_answer(void **state)
 {
     struct world w;

@@ -66,7 +66,7 @@ static void by_broadcast(void **unused)
     (void)unused;
     have_interfaces();
     net.broadcast = true;
-    // Without multicast at once; this host's processes are told by the group on the loopback.
+    // Without multicast at once; this host's processes hear of it by the group on the loopback.
     for (unsigned tries = 0; tries < 2; tries++) {
         ask(tries);
         assert_int_equal(sends, 2);

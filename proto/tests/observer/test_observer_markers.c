@@ -320,7 +320,7 @@ static const struct row {
      {IW_CHECK_MPA_MARKER_MISSING},
      0,
      1},
-    /* The end comes too early to tell. */
+    /* The end comes too early to decide. */
     {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, SEND_AMID "0012", "F"},
      {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_FIN_INSIDE},
      0,

@@ -340,7 +340,7 @@ static void relayed(void **unused)
     close(fd);
 }
 
-/* What the parent's receive comes to is told, each time. */
+/* What the parent's receive comes to is reported, each time. */
 static void a_relayed_failure(void **unused)
 {
     (void)unused;

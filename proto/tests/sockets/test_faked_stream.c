@@ -106,7 +106,7 @@ static void receives_all(void **unused)
     close(fd);
 }
 
-/* An end may be a failure: it is told once. */
+/* An end may be a failure: it is reported once. */
 static void at_the_end(void **unused)
 {
     (void)unused;

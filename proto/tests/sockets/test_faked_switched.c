@@ -221,7 +221,7 @@ static void events(void **unused)
     fails(shutdown(fd[SERVER], 5), EINVAL);
 }
 
-/* A connection that is reset: its error is told once by SO_ERROR. */
+/* A connection that is reset: SO_ERROR reports its error once. */
 static void a_reset(void **unused)
 {
     (void)unused;

@@ -92,7 +92,7 @@ static void waits(void **unused)
     assert_int_equal(fake.timeout, 0);
     const uint64_t until = iw_wait_until_ms(3);
     assert_int_equal(iw_wait(list, 3, until, NULL, true), 0);
-    assert_int_equal(fake.timeout, -1); // rpoll is never told of a time-out
+    assert_int_equal(fake.timeout, -1); // rpoll never gets a time-out
     assert_true(iw_wait_now() >= until);
     peer_says("x", 1);
     assert_int_equal(iw_wait(list, 3, IW_WAIT_FOREVER, NULL, true), 1);
@@ -444,7 +444,7 @@ static void sets(void **unused)
     wrong = (struct timeval){-1, 0};
     assert_int_equal(select(fd + 1, NULL, &b, NULL, &wrong), -1);
     assert_int_equal(errno, EINVAL);
-    // What is left of the time is told.
+    // What is left of the time is reported.
     struct timeval left = {7200, 0};
     assert_int_equal(select(fd + 1, NULL, &b, NULL, &left), 1);
     assert_in_range(left.tv_sec, 3600, 7199);

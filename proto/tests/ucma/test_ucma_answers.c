@@ -228,7 +228,7 @@ static void answers_are_cut(void **state)
     memset(&out, 0x77, sizeof(out));
     assert_int_equal(command(fd, RDMA_USER_CM_CMD_QUERY, &in, sizeof(in), 0), 0);
     assert_int_equal(out.port_num, 0x77);
-    /* What is behind a longer place stays. */
+    /* What comes after a longer place stays. */
     struct {
         struct rdma_ucm_query_addr_resp out;
         uint8_t behind[8];

@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is held until something else is over: objects until their events are acknowledged, windows,
  * regions and domains until the requests that name them have gone. */
+#include "series_found.h"
 #include "verbs_world.h"
 
-#include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static void (*begin_series)(void), (*end_series)(void);
-
-static int find_functions(void **state)
-{
-    void *begin = dlvsym(RTLD_DEFAULT, "iwarp_series_begin", "IWARP_1.0");
-    void *end = dlvsym(RTLD_DEFAULT, "iwarp_series_end", "IWARP_1.0");
-    (void)state;
-    memcpy(&begin_series, &begin, sizeof(begin));
-    memcpy(&end_series, &end, sizeof(end));
-    return begin != NULL && end != NULL ? 0 : -1;
-}
 
 /* ---- events that are to be acknowledged ---- */
 

@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What there is a limited number of: requests that are gathered, events that wait, queue pairs and
  * their numbers, pieces and octets of requests. At each limit, and one past it. */
+#include "series_found.h"
 #include "tcp_given.h"
 #include "verbs_world.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
-
-static void (*begin_series)(void), (*end_series)(void);
-
-static int find_functions(void **state)
-{
-    void *begin = dlvsym(RTLD_DEFAULT, "iwarp_series_begin", "IWARP_1.0");
-    void *end = dlvsym(RTLD_DEFAULT, "iwarp_series_end", "IWARP_1.0");
-    (void)state;
-    memcpy(&begin_series, &begin, sizeof(begin));
-    memcpy(&end_series, &end, sizeof(end));
-    return begin != NULL && end != NULL ? 0 : -1;
-}
 
 /* ---- requests that are gathered ---- */
 

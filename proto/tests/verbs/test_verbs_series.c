@@ -1,25 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is posted in a series of calls leaves together, at its end or with what is gathered. */
+#include "series_found.h"
 #include "tcp_given.h"
 #include "verbs_world.h"
 
-#include <dlfcn.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { PATIENCE = 120 /* s */, POLLS = 2000, LEAD = 20 };
-
-static void (*begin_series)(void), (*end_series)(void);
-
-static int find_functions(void **state)
-{
-    void *begin = dlvsym(RTLD_DEFAULT, "iwarp_series_begin", "IWARP_1.0");
-    void *end = dlvsym(RTLD_DEFAULT, "iwarp_series_end", "IWARP_1.0");
-    (void)state;
-    memcpy(&begin_series, &begin, sizeof(begin));
-    memcpy(&end_series, &end, sizeof(end));
-    return begin != NULL && end != NULL ? 0 : -1;
-}
 
 static void poll_in_vain(struct world *w)
 {

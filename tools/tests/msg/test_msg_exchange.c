@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-msg ping and get, whose other end is the test. */
+#include "message_said.h"
 #include "message_stage.h"
-#include "msg_command.h"
 
 #include <errno.h>
 #include <signal.h>
 
-#include "../caught.h"
-
 enum { MIB = 1 << 20 };
 
-static struct msg_settings settings;
 static char path[] = "exchange.XXXXXX";
 
 static int begin(void **state)
@@ -29,35 +26,6 @@ static int end(void **state)
 {
     unlink(path);
     return catch_no_more(state) | stage_end(state);
-}
-
-static const char *said;
-static char complaints[4096];
-
-static int run(int (*command)(struct msg_settings *, char *const *, size_t), const char *first,
-               const char *second)
-{
-    char *const operands[] = {(char *)(uintptr_t)first, (char *)(uintptr_t)second};
-    FILE *errors = tmpfile();
-    const int kept = dup(STDERR_FILENO);
-    assert_non_null(errors);
-    fflush(NULL);
-    dup2(fileno(errors), STDERR_FILENO);
-    catch_from(STDOUT_FILENO);
-    const int status = command(&settings, operands, second != NULL ? 2 : 1);
-    said = caught();
-    dup2(kept, STDERR_FILENO);
-    close(kept);
-    rewind(errors);
-    complaints[fread(complaints, 1, sizeof(complaints) - 1, errors)] = '\0';
-    fclose(errors);
-    return status;
-}
-
-static void complains(const char *text)
-{
-    if (strstr(complaints, text) == NULL)
-        fail_msg("expected \"%s\" in \"%s\"", text, complaints);
 }
 
 /* ---- ping ---- */
@@ -87,7 +55,7 @@ static void good_pings(void **state)
     for (unsigned k = 0; k < 3; k++) {
         settings.exchange.size = sizes[k];
         const unsigned sent = stage.sent_count;
-        assert_int_equal(run(msg_ping_run, "7", NULL), 0);
+        assert_int_equal(RUN(msg_ping_run, "7"), 0);
         assert_string_equal(complaints, "");
         char line[40];
         snprintf(line, sizeof(line), "7: 3 round trips of %zu octets: ", sizes[k]);
@@ -111,7 +79,7 @@ static void good_pings(void **state)
     for (unsigned i = 1; i + 1 < 50; i++) /* nothing of this process's memory */
         assert_int_equal(stage.sent[0].octets[i], 0);
     settings.exchange.json = true;
-    assert_int_equal(run(msg_ping_run, "7", NULL), 0);
+    assert_int_equal(RUN(msg_ping_run, "7"), 0);
     assert_non_null(strstr(said, "\"type\":\"ping\",\"number\":7,\"octets\":1,\"round_trips\":3,"));
     assert_null(strstr(said, "far_cpu_us"));
 }
@@ -129,7 +97,7 @@ static void bad_pings(void **state)
         wrong.from = stage.sent_count + 3; /* the second that counts */
         wrong.at = list[i].at;
         wrong.longer = list[i].longer;
-        assert_int_equal(run(msg_ping_run, "7", NULL), 1);
+        assert_int_equal(RUN(msg_ping_run, "7"), 1);
         complains("7: answers with something else\n");
         assert_non_null(strstr(said, ": 1 round trip of "));
         assert_int_equal(stage.sent_count, wrong.from + 1);
@@ -140,14 +108,14 @@ static void no_pings(void **state)
 {
     (void)state;
     stage.gets_left = 0;
-    assert_int_equal(run(msg_ping_run, "7", NULL), 70);
+    assert_int_equal(RUN(msg_ping_run, "7"), 70);
     complains("no memory of the pool\n");
     assert_int_equal(stage.sent_count, 0);
-    assert_int_equal(run(msg_ping_run, "7-8", NULL), 64);
+    assert_int_equal(RUN(msg_ping_run, "7-8"), 64);
     complains("7-8: expected one number\n");
-    assert_int_equal(run(msg_ping_run, "x", NULL), 64);
+    assert_int_equal(RUN(msg_ping_run, "x"), 64);
     stage.open_errno = ENOENT;
-    assert_int_equal(run(msg_ping_run, "7", NULL), 69);
+    assert_int_equal(RUN(msg_ping_run, "7"), 69);
     complains("it does not open (without one: iwarp-run iwarp-msg ...)\n");
 }
 
@@ -163,7 +131,7 @@ static void a_file(void **state)
     (void)state;
     stage_message(7, "f\0\0\0\0\0\0\0\5", 9);
     stage_message(7, "hello", 5);
-    assert_int_equal(run(msg_get_run, "7", "some/file"), 0);
+    assert_int_equal(RUN(msg_get_run, "7", "some/file"), 0);
     assert_string_equal(said, "hello");
     assert_string_equal(complaints, "");
     assert_int_equal(stage.sent_count, 1);
@@ -172,7 +140,7 @@ static void a_file(void **state)
     assert_int_equal(stage.freed, 1);
     settings.exchange.output = path;
     stage_message(7, "f\0\0\0\0\0\0\0\0", 9);
-    assert_int_equal(run(msg_get_run, "7", "empty"), 0);
+    assert_int_equal(RUN(msg_get_run, "7", "empty"), 0);
     assert_string_equal(in_file(), "");
     assert_int_equal(stage.catches_interrupt, 2);
 }
@@ -191,7 +159,7 @@ static void parts(void **state)
     stage_message(7, octets, MIB);
     stage_message(7, octets + MIB, MIB);
     stage_message(7, octets + 2 * MIB, 2);
-    assert_int_equal(run(msg_get_run, "7", "x"), 0);
+    assert_int_equal(RUN(msg_get_run, "7", "x"), 0);
     const int fd = open(path, O_RDONLY);
     assert_int_equal(read(fd, back, sizeof(back)), sizeof(octets));
     close(fd);
@@ -199,7 +167,7 @@ static void parts(void **state)
     stage_message(7, "f\0\0\0\0\0\x20\0\0", 9);
     stage_message(7, octets, MIB);
     stage_message(7, octets + MIB, MIB);
-    assert_int_equal(run(msg_get_run, "7", "x"), 0);
+    assert_int_equal(RUN(msg_get_run, "7", "x"), 0);
 }
 
 static void refusals(void **state)
@@ -207,16 +175,16 @@ static void refusals(void **state)
     (void)state;
     char longest[MSG_TEXT + 40];
     stage_message(7, "ea: No such\nfile", 16);
-    assert_int_equal(run(msg_get_run, "7", "a"), 1);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 1);
     assert_string_equal(strchr(complaints, '\n'), "\n"); /* it is one line */
     complains("7: a: No such");
     memset(longest, 'y', sizeof(longest));
     longest[0] = 'e';
     stage_message(7, longest, sizeof(longest));
-    assert_int_equal(run(msg_get_run, "7", "a"), 1);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 1);
     assert_int_equal(strspn(strchr(complaints, 'y'), "y"), MSG_TEXT - 1);
     stage_message(7, "e", 1);
-    assert_int_equal(run(msg_get_run, "7", "a"), 1);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 1);
     complains("7: \n");
     static const struct {
         const char *octets;
@@ -225,7 +193,7 @@ static void refusals(void **state)
         {"", 0}, {"f\0\0\0\0\0\0\0\1", 8}, {"f\0\0\0\0\0\0\0\1", 10}, {"p\0\0\0\0\0\0\0\1", 9}};
     for (unsigned i = 0; i < 4; i++) {
         stage_message(7, other[i].octets, other[i].length);
-        assert_int_equal(run(msg_get_run, "7", "a"), 1);
+        assert_int_equal(RUN(msg_get_run, "7", "a"), 1);
         complains("7: answers with something else\n");
     }
     assert_int_equal(stage.left, 0);
@@ -245,16 +213,16 @@ static void bad_parts(void **state)
     for (unsigned i = 0; i < 4; i++) {
         stage_message(7, "f\0\0\0\0\0\0\0\4", 9);
         stage_message(7, list[i].octets, list[i].length);
-        assert_int_equal(run(msg_get_run, "7", "a"), 1);
+        assert_int_equal(RUN(msg_get_run, "7", "a"), 1);
         complains(list[i].line);
         assert_string_equal(said, "");
     }
     stage_message(7, "f\0\0\0\0\0\0\0\4", 9);
     stage_message(7, "eeee", 4); /* as long as it has to be: a part */
-    assert_int_equal(run(msg_get_run, "7", "a"), 0);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 0);
     assert_string_equal(said, "eeee");
     stage_message(7, "f\0\0\0\0\0\0\0\4", 9);
-    assert_int_equal(run(msg_get_run, "7", "a"), 130); /* nothing comes, and then an interrupt */
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 130); /* nothing comes, and then an interrupt */
     assert_string_equal(complaints, "");
     assert_int_equal(stage.left, 0);
 }
@@ -265,19 +233,19 @@ static void outputs(void **state)
     settings.exchange.output = "/dev/full";
     stage_message(7, "f\0\0\0\0\0\0\0\4", 9);
     stage_message(7, "abcd", 4);
-    assert_int_equal(run(msg_get_run, "7", "a"), 73);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 73);
     complains("/dev/full: No space left on device\n");
     settings.exchange.output = "/nowhere/at/all";
-    assert_int_equal(run(msg_get_run, "7", "a"), 73);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 73);
     complains("/nowhere/at/all: No such file or directory\n");
     assert_int_equal(stage.sent_count, 1);
     settings.exchange.output = path;
     stage_message(7, "f\0\0\0\0\0\0\0\4", 9);
     stage_message(7, "abcd", 4);
-    assert_int_equal(run(msg_get_run, "7", "a"), 0);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 0);
     stage_message(7, "f\0\0\0\0\0\0\0\1", 9);
     stage_message(7, "x", 1);
-    assert_int_equal(run(msg_get_run, "7", "a"), 0);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 0);
     assert_string_equal(in_file(), "x"); /* what was there is gone */
 }
 
@@ -287,23 +255,23 @@ static void usage(void **state)
     char longest[MSG_PATH];
     memset(longest, 'a', sizeof(longest));
     longest[MSG_PATH - 1] = '\0';
-    assert_int_equal(run(msg_get_run, "7", longest), 64);
+    assert_int_equal(RUN(msg_get_run, "7", longest), 64);
     complains("PATH: expected at most 1022 octets\n");
     longest[MSG_PATH - 2] = '\0';
     stage_message(7, "e", 1);
-    assert_int_equal(run(msg_get_run, "7", longest), 1);
+    assert_int_equal(RUN(msg_get_run, "7", longest), 1);
     assert_int_equal(stage.sent[0].length, 1023);
-    assert_int_equal(run(msg_get_run, "7-8", "a"), 64);
+    assert_int_equal(RUN(msg_get_run, "7-8", "a"), 64);
     complains("7-8: expected one number\n");
-    assert_int_equal(run(msg_get_run, "x", "a"), 64);
+    assert_int_equal(RUN(msg_get_run, "x", "a"), 64);
     settings.exchange.json = true;
-    assert_int_equal(run(msg_get_run, "7", "a"), 64);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 64);
     complains("--json: expected --count, too\n");
     settings.exchange.tcp = "localhost:1";
-    assert_int_equal(run(msg_get_run, "7", "a"), 64);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 64);
     complains("--tcp: expected --count, too\n");
     settings.exchange.fetches = 1;
-    assert_int_equal(run(msg_get_run, "7", "a"), 64);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 64);
     complains("--count: expected --output, too\n");
     assert_int_equal(stage.opened, 1);
 }
@@ -328,14 +296,14 @@ static void fetches(void **state)
     stage.on_send = serve;
     settings.exchange.fetches = 3;
     settings.exchange.output = path;
-    assert_int_equal(run(msg_get_run, "7", "a"), 0);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 0);
     assert_non_null(strstr(said, "7: 3 fetches of 3 octets: least "));
     assert_non_null(strstr(said, ", at the other end 0.00\n"));
     assert_int_equal(stage.sent_count, 5); /* no warm-up */
     assert_string_equal(in_file(), "ab2"); /* the last one, once */
     settings.exchange.fetches = 1;
     settings.exchange.json = true;
-    assert_int_equal(run(msg_get_run, "7", "a"), 0);
+    assert_int_equal(RUN(msg_get_run, "7", "a"), 0);
     assert_non_null(strstr(said, "{\"type\":\"get\",\"number\":7,\"octets\":3,\"round_trips\":1,"));
     assert_non_null(strstr(said, "\"far_cpu_us\":0.0"));
     assert_string_equal(in_file(), "ab3");

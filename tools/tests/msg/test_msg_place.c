@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a command that sends messages, and the net that it asks: what the options say, and
- * what the library is told. */
+ * what the library gets. */
 #include "message_stage.h"
 #include "msg_command.h"
 
@@ -74,7 +74,7 @@ static void complains(const char *text)
         fail_msg("expected \"%s\" in \"%s\"", text, complaints);
 }
 
-/* ---- what the library is told ---- */
+/* ---- what the library gets ---- */
 
 static void nothing_said(void **state)
 {

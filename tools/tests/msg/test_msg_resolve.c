@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-msg resolve and claim: what they ask the resolver, and what they say. */
+#include "message_said.h"
 #include "message_stage.h"
-#include "msg_command.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
-
-#include "../caught.h"
 
 enum { MS = 1000000 };
 
@@ -53,8 +51,6 @@ static void spend(const struct stage_question *question)
         now += ask_takes;
 }
 
-static struct msg_settings settings;
-
 static int begin(void **state)
 {
     stage_begin(state);
@@ -78,38 +74,6 @@ static int end(void **state)
 static void answers(uint32_t number, uint16_t port, uint64_t instance)
 {
     stage.claimants[stage.claimant_count++] = (struct stage_claimant){number, port, instance};
-}
-
-static const char *said; /* on standard output */
-static char complaints[4096];
-
-/* Runs a command; `said` and `complaints` have its words. */
-static int run(int (*command)(struct msg_settings *, char *const *, size_t), size_t count,
-               char *const *operands)
-{
-    FILE *errors = tmpfile();
-    const int kept = dup(STDERR_FILENO);
-    assert_non_null(errors);
-    fflush(NULL);
-    dup2(fileno(errors), STDERR_FILENO);
-    catch_from(STDOUT_FILENO);
-    const int status = command(&settings, operands, count);
-    said = caught();
-    dup2(kept, STDERR_FILENO);
-    close(kept);
-    rewind(errors);
-    complaints[fread(complaints, 1, sizeof(complaints) - 1, errors)] = '\0';
-    fclose(errors);
-    return status;
-}
-
-#define RUN(command, ...)                                                                          \
-    run(command, sizeof((char *[]){__VA_ARGS__}) / sizeof(char *), (char *[]){__VA_ARGS__})
-
-static void complains(const char *text)
-{
-    if (strstr(complaints, text) == NULL)
-        fail_msg("expected \"%s\" in \"%s\"", text, complaints);
 }
 
 /* ---- resolve ---- */
@@ -286,7 +250,7 @@ static void claimed(void **state)
     assert_string_equal(said, "claimed 1 number at 192.0.2.9:5000\n");
 }
 
-/* The resolver tells of an intruder; what else it notices is not this program's affair. */
+/* The resolver reports an intruder; what else it notices is not this program's affair. */
 static void an_intruder(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-msg serve: what it answers by messages, and how long it waits for the next one. */
+#include "message_said.h"
 #include "message_stage.h"
-#include "msg_command.h"
 #include "msg_serve_tcp.h"
 
 #include <errno.h>
@@ -9,8 +9,6 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
-
-#include "../caught.h"
 
 enum {
     MIB = 1 << 20,
@@ -77,7 +75,6 @@ int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
 
 /* ---- a server ---- */
 
-static struct msg_settings settings;
 static char folder[] = "serve.XXXXXX";
 
 static void write_file(const char *name, const char *octets, size_t length)
@@ -112,33 +109,11 @@ static int end(void **state)
     return catch_no_more(state) | stage_end(state);
 }
 
-static const char *said;
-static char complaints[4096];
-
 /* Serves what is to come, until SIGTERM. */
 static int serve_number(const char *number, const char *files)
 {
     char *const operands[] = {(char *)(uintptr_t)number, (char *)(uintptr_t)files};
-    FILE *errors = tmpfile();
-    const int kept = dup(STDERR_FILENO);
-    assert_non_null(errors);
-    fflush(NULL);
-    dup2(fileno(errors), STDERR_FILENO);
-    catch_from(STDOUT_FILENO);
-    const int status = msg_serve_run(&settings, operands, files != NULL ? 2 : 1);
-    said = caught();
-    dup2(kept, STDERR_FILENO);
-    close(kept);
-    rewind(errors);
-    complaints[fread(complaints, 1, sizeof(complaints) - 1, errors)] = '\0';
-    fclose(errors);
-    return status;
-}
-
-static void complains(const char *text)
-{
-    if (strstr(complaints, text) == NULL)
-        fail_msg("expected \"%s\" in \"%s\"", text, complaints);
+    return run(msg_serve_run, files != NULL ? 2 : 1, operands);
 }
 
 /* ---- questions ---- */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-msg top: its tables, of ends that the test has made up. */
+#include "message_said.h"
 #include "message_stage.h"
-#include "msg_command.h"
 #include "msg_ends.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <time.h>
-
-#include "../caught.h"
 
 /* ---- doubles ---- */
 
@@ -68,8 +66,6 @@ int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
     return 0;
 }
 
-static struct msg_settings settings;
-
 static int begin(void **state)
 {
     stage_begin(state);
@@ -92,25 +88,9 @@ static void add(pid_t process, const char *program, const char *state)
     ends[end_count++] = (struct made){process, program, state};
 }
 
-static const char *said;
-static char complaints[1000];
-
 static int top(size_t count, char *const *operands)
 {
-    FILE *errors = tmpfile();
-    const int kept = dup(STDERR_FILENO);
-    assert_non_null(errors);
-    fflush(NULL);
-    dup2(fileno(errors), STDERR_FILENO);
-    catch_from(STDOUT_FILENO);
-    const int status = msg_top_run(&settings, operands, count);
-    said = caught();
-    dup2(kept, STDERR_FILENO);
-    close(kept);
-    rewind(errors);
-    complaints[fread(complaints, 1, sizeof(complaints) - 1, errors)] = '\0';
-    fclose(errors);
-    return status;
+    return run(msg_top_run, count, operands);
 }
 
 #define HEAD                                                                                       \
