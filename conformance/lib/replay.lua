@@ -360,6 +360,15 @@ local function rest(r, thing, before)
   end
 end
 
+-- After what breaks a rule a target may do other things than the recorded one did, unless that refused it. Of framing only a wrong
+-- CRC is played as it was.
+local function doubt(r, thing)
+  local broke = thing.broke
+  if not broke or r.terminated[r.target] or broke:find("^MPA%-[3458]") and not broke:find("^MPA%-4%.4") then return end
+  r.t.doubt = ("the recorded %s broke %s (%s), and is played: what a target does then is not in the recording"):format(
+    r.played, broke, recording.place(r, thing))
+end
+
 local function step(r, thing, before)
   local stream = thing.of
   rest(r, thing, before)
@@ -368,6 +377,7 @@ local function step(r, thing, before)
     r.remarks.gone = ("left out the items recorded after the reset (%s): %s has reset the connection"):format(
       recording.place(r, thing), stream.gone)
   elseif thing.side == r.played then
+    doubt(r, thing)
     played[thing.kind](r, thing)
   else
     awaited[thing.kind](r, thing)

@@ -52,17 +52,16 @@ local LISTED = 20 -- one by one
 -- Returns the rule that the recorded peer broke in the header of a message, or in a start-up frame: what of framing it broke
 -- changes no message.
 local function bent(r, thing)
-  if thing.side == r.target and thing.broke and (thing.kind == "startup" or not thing.broke:find("^MPA")) then return thing.broke end
+  if thing.side == r.target and thing.broke and not thing.broke:find("^MPA%-[3458]") then return thing.broke end
 end
-
-local OCTETS = strict.set("payload length") -- which no header changes but one of the other sort
 
 -- Returns the rule that the recorded peer broke and the live one need not: in this message, or the same rule elsewhere; where the
 -- comparison ends, also one that it broke before.
 local function recorded_broke(r, thing, name, why)
   if r.broken[why.rule] then return why.rule end
-  local apart = OCTETS[name] and why.item and why.item.t == thing.t
+  local apart = name == "payload" and why.item and why.item.t == thing.t -- no header changes it but one of the other sort
   if not apart and bent(r, thing) then return bent(r, thing) end
+  if name:find("^sink_") and thing.answer.broke then return thing.answer.broke end
   for number = 1, why.ends and thing.number - 1 or 0 do
     if bent(r, r.things[number]) then return bent(r, r.things[number]) end
   end
@@ -84,9 +83,9 @@ local function differs(r, thing, name, why)
   end
   local broke = recorded_broke(r, thing, name, why)
   if broke then
-    r.t:note(("the recorded %s broke %s: the difference is no fault of this one"):format(r.target, broke))
+    r.t:note(("the recording breaks %s: the difference is no fault of this target"):format(broke))
     if why.ends and #r.t.deviations == 0 then
-      r.t:inconclusive(("what follows cannot be compared: the recorded %s broke %s"):format(r.target, broke))
+      r.t:inconclusive(("what follows cannot be compared: the recording breaks %s"):format(broke))
     end
     return
   end

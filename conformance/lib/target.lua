@@ -21,7 +21,7 @@ Target.replay = iw.load("replay").play
 
 function Target.new(case)
   local t = setmetatable({
-    case = case, conns = {}, events = {}, observed = {}, notes = {}, allowed = {}, deviations = {}, atomics = {}, originals = {},
+    case = case, conns = {}, events = {}, observed = {}, notes = {}, allowed = {}, deviations = {}, doubt = false, atomics = {}, originals = {},
     listeners = {}, callers = {}, peer = iw.target(),
   }, methods)
   if t.peer.agent then
@@ -89,10 +89,12 @@ local function terminate(t)
   end
 end
 
--- Ends the case: FAIL, or NOTE if the rule (the case's first one unless given) is no MUST. why: rule,
+-- Ends the case: FAIL, or NOTE if the rule (the case's first one unless given) is no MUST; INCONCLUSIVE while self.doubt says
+-- why the target may do so. why: rule,
 -- expected, actual, item, how, fault, conn (what it has ended, it has refused), instead (a rule that stands for the case's, as grave as that).
 function Target:fail(reason, why)
   why = strict.check("t:fail", why or {}, WHY)
+  if self.doubt then self:inconclusive(self.doubt, why) end
   local conn = why.item and why.item.conn or self.asked or self.conns[#self.conns]
   instruments.check(conn, why.item, why)
   local verdict, rule = verdict_of(self, why.rule)
@@ -153,6 +155,7 @@ end
 -- As t:fail, but the case goes on; the gravest deviation decides. first = true: before others that are as grave.
 function Target:deviates(reason, why)
   why = strict.check("t:deviates", why or {}, WHY)
+  if self.doubt then self:inconclusive(self.doubt, why) end
   instruments.check(why.item and why.item.conn or self.asked or self.conns[#self.conns], why.item, why)
   local verdict, rule = verdict_of(self, why.rule)
   local one = deviation(self, verdict, rule, reason, why)

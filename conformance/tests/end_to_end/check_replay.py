@@ -31,7 +31,7 @@ SERVER = [(9, 0, 0x80, "t"), (9, 0, 0x40, "l"), (9, 0, 4, "rsvd"), (9, 0, 2, "dv
           (11, 0, 0x40, "l"), (11, 1, 6, "op"), (11, 9, 4, "qn"), (11, 13, 4, "msn"), (13, 0, 0x80, "t"), (13, 0, 0x40, "l"),
           (13, 1, 3, "op"), (13, 5, 1, "stag"), (13, 13, 4, "to")]
 OTHERS = [(10, 0, 4, "rsvd"), (10, 1, 3, "op"), (10, 5, 1, "stag"), (10, 13, 4, "to"), (8, 1, 6, "op"), (8, 13, 4, "msn")]
-ACCUSED = {(8, 1), (9, 21), (9, 29), (9, 33), (9, 37), (9, 45), (11, 1), (13, 5), (13, 13)}
+ACCUSED = {(8, 1), (9, 33), (9, 37), (9, 45), (11, 1), (13, 5), (13, 13)}
 # Payload octets: of go-ahead, Write, Read Response, and the places that the client advertises, which come into use next.
 SERVER_DATA = [(11, -1, 1), (11, 20, 0x80), (13, -1, 1), (13, 40, 1), (23, 14, 0x20)]
 CLIENT_DATA = [(10, -1, 1), (10, 40, 1), (8, -1, 1), (8, 20, 1), (8, 25, 1), (8, 28, 1), (12, 25, 1)]
@@ -73,8 +73,8 @@ class Bench(harness.Bench):
         """The reported [(message, field)], and the whole output."""
         done = self.replay(capture, "--as", side, "--target", target, *more)
         found = re.findall(r"difference \d+: message (\d+) of \d+ \(.*?, frame (\d+)\), \S+ of the \S+: ([a-z ]+): recorded ", done.stdout)
-        innocent = done.stdout.count("the difference is no fault of this one")
-        unclear = "what follows cannot be compared: the recorded" in done.stdout
+        innocent = done.stdout.count("the difference is no fault of this target")
+        unclear = "INCONCLUSIVE replay" in done.stdout
         if done.returncode != (3 if unclear else len(found) > innocent):
             sys.exit("%s as %s: exit %d\n%s%s" % (capture, side, done.returncode, done.stdout, done.stderr))
         return [(int(frame), field) for _, frame, field in found], done.stdout
@@ -124,6 +124,24 @@ def synthetic(b):
     for name in REFUSED:
         b.expect([], str(golden / "terminates" / (name + ".pcapng")), "initiator", "embedded")
     print("synthetic: %d captures, %d refused as recorded, %d cannot be played" % (len(whole), len(REFUSED), len(cut)))
+
+
+def bent(b):
+    """Recordings in which a side breaks a rule: who is right is not accused, whichever side is played. The three that are differ in more than the rule."""
+    more = ("mpa-rev-request-0-broken", "rdmap-terminate-last-broken", "rdmap-terminate-once-broken")
+    files = sorted(p for p in pathlib.Path(b.pcaps, "golden", "violations").glob("*-broken.pcapng") if p.stem not in more)
+    unclear = 0
+    for i, path in enumerate(files):
+        if i % (8 if b.few else 2):
+            continue
+        for side in ("initiator", "responder"):
+            done = b.replay(str(path), "--as", side, "--target", "embedded", "--time-scale", "0.2")
+            if done.returncode not in (0, 3, 64):
+                sys.exit("%s as %s: exit %d\n%s%s" % (path, side, done.returncode, done.stdout, done.stderr))
+            unclear += done.returncode == 3
+    if unclear < 10:
+        sys.exit("only %d bent recordings came to a difference" % unclear)
+    print("bent: nobody is accused, %d are inconclusive" % unclear)
 
 
 def both_sides(b):
@@ -230,7 +248,7 @@ def main(conform, pcaps, amount="all"):
     os.environ["PATH"] = os.path.dirname(os.path.abspath(conform)) + ":" + os.environ["PATH"]
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(conform, os.path.abspath(pcaps), folder, amount == "few")
-        for part in (unchanged, synthetic, both_sides, changed, others):
+        for part in (unchanged, synthetic, bent, both_sides, changed, others):
             part(bench)
 
 
