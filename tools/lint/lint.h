@@ -93,6 +93,7 @@ struct iw_lint_side {
     uint64_t gaps, missing; /* octets that the capture does not have */
     uint64_t base;          /* octets of streaming mode before the start-up frame */
     bool started, lost, ended;
+    bool unread; /* octets came before the connection was recognised, and were not kept */
 };
 
 /* A line to be written beside a frame of the copy. */

@@ -159,6 +159,7 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
     c->tcp = s->connection;
     c->initiator = side == IW_SIDE_INITIATOR ? s->direction : !s->direction;
     find_bases(c, s);
+    c->side[iw_observed_other(side)].unread = s->connection->begun[!s->direction];
     config.context = c;
     iw_observer_init(c->observer, iw_observer_size(), &config);
     if (is_joined(s))

@@ -127,8 +127,9 @@ void iw_lint_break(struct iw_lint_connection *c, const struct iw_observation *o)
         snprintf(text, sizeof(text), "%s", iw_check_info(o->fault.check)->text);
         break;
     case IW_OBSERVED_GAP:
-        snprintf(text, sizeof(text), "octets %" PRIu64 " to %" PRIu64 " are not in the capture",
-                 o->pos, o->end - 1);
+        snprintf(text, sizeof(text), "octets %" PRIu64 " to %" PRIu64 " %s", o->pos, o->end - 1,
+                 o->pos == 0 && c->side[o->side].unread ? "came before MPA was recognised"
+                                                        : "are not in the capture");
         break;
     default:
         found = true;

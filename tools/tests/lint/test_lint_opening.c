@@ -110,6 +110,29 @@ static void octets_far_behind(void **state)
           "0000000000000000000000000000000000000000000000000000000000000000...\n");
 }
 
+/* After streaming mode a Request is recognised where a segment begins with it. Here the Reply is
+ * the first to be. */
+static void a_request_amid_a_segment(void **state)
+{
+    uint8_t octets[11 + 20] = "streamed...";
+    (void)state;
+    memcpy(octets + 11, request, 20);
+    int c = open_tcp();
+    say(c, 0, octets, sizeof(octets));
+    say(c, 1, reply, 20);
+    for (uint8_t msn = 1; msn < 6; msn++)
+        say_send(c, 0, msn, 0);
+    lints(&plain, 0,
+          "a:5: responder 10.0.0.2:2002: mpa reply rev 1 pd 0\n"
+          "a:12: octets 0 to 30 came before MPA was recognised [initiator 10.0.0.1:1001]\n"
+          "a:12: FPDUs found again at octet 31, by a chain of headers [initiator 10.0.0.1:1001]\n"
+          "a:6: initiator 10.0.0.1:1001: send L msn 1 mo 0 len 0\n"
+          "a:7: initiator 10.0.0.1:1001: send L msn 2 mo 0 len 0\n"
+          "a:9: initiator 10.0.0.1:1001: send L msn 3 mo 0 len 0\n"
+          "a:10: initiator 10.0.0.1:1001: send L msn 4 mo 0 len 0\n"
+          "a:12: initiator 10.0.0.1:1001: send L msn 5 mo 0 len 0\n");
+}
+
 static void no_key(void **state)
 {
     static const uint8_t later[] = " ID Req Frame\0\1\0\0";
@@ -166,10 +189,18 @@ static void nothing_else_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(octet_by_octet),    TEST(last_octets_first),     TEST(sent_again_in_one_piece),
-        TEST(reply_in_pieces),   TEST(pieces_of_either_side), TEST(the_same_octets_again),
-        TEST(octets_far_behind), TEST(nothing_else_is_kept),  TEST(no_key),
-        TEST(without_syn),       TEST(many_at_a_time),
+        TEST(octet_by_octet),
+        TEST(last_octets_first),
+        TEST(sent_again_in_one_piece),
+        TEST(reply_in_pieces),
+        TEST(pieces_of_either_side),
+        TEST(the_same_octets_again),
+        TEST(octets_far_behind),
+        TEST(nothing_else_is_kept),
+        TEST(a_request_amid_a_segment),
+        TEST(no_key),
+        TEST(without_syn),
+        TEST(many_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
