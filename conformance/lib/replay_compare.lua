@@ -55,19 +55,25 @@ local function bent(r, thing)
   if thing.side == r.target and thing.broke and not thing.broke:find("^MPA%-[3458]") then return thing.broke end
 end
 
--- Returns the rule that the recorded peer broke and the live one need not: in this message, or the same rule elsewhere; where the
--- comparison ends, also one that it broke before.
-local function recorded_broke(r, thing, name, why)
-  if r.broken[why.rule] then return why.rule end
-  local apart = name == "payload" and why.item and why.item.t == thing.t -- no header changes it but one of the other sort
-  if not apart and bent(r, thing) then return bent(r, thing) end
-  if name:find("^sink_") and thing.answer.broke then return thing.answer.broke end
-  for number = 1, why.ends and thing.number - 1 or 0 do
-    if bent(r, r.things[number]) then return bent(r, r.things[number]) end
-  end
+-- A request that the recorded conversation leaves without an answer, and without a Terminate.
+local function left_open(r, thing)
+  return recording.requests[thing.op] and not thing.answer and not r.terminated.initiator and not r.terminated.responder
 end
 
--- Adds a difference, which accuses the target unless the recorded one broke a rule. why: rule, ends (the comparison), item
+-- Returns what the recording does that a live target need not: it breaks a rule in this message, or the same rule elsewhere; where
+-- the comparison ends, also if it broke one before, or left a request open.
+local function excuse(r, thing, name, why)
+  local apart = name == "payload" and why.item and why.item.t == thing.t -- no header changes it but one of the other sort
+  local broke = r.broken[why.rule] and why.rule or not apart and bent(r, thing) or name:find("^sink_") and thing.answer.broke
+  for number = 1, why.ends and thing.number - 1 or 0 do
+    local before = r.things[number]
+    if left_open(r, before) then return ("leaves the %s in frame %d without an answer"):format(before.op, before.frame) end
+    broke = broke or bent(r, before)
+  end
+  return broke and "breaks " .. broke
+end
+
+-- Adds a difference, which accuses the target unless the recording excuses it. why: rule, ends (the comparison), item
 -- (live), reason, expected and actual (the two messages), recorded and got (the values).
 local function differs(r, thing, name, why)
   local key = ("%d %s"):format(thing.number, name)
@@ -81,12 +87,10 @@ local function differs(r, thing, name, why)
     r.t:observe("difference", key)
     return
   end
-  local broke = recorded_broke(r, thing, name, why)
-  if broke then
-    r.t:note(("the recording breaks %s: the difference is no fault of this target"):format(broke))
-    if why.ends and #r.t.deviations == 0 then
-      r.t:inconclusive(("what follows cannot be compared: the recording breaks %s"):format(broke))
-    end
+  local did = excuse(r, thing, name, why)
+  if did then
+    r.t:note(("the recording %s: the difference is no fault of this target"):format(did))
+    if why.ends and #r.t.deviations == 0 then r.t:inconclusive("what follows cannot be compared: the recording " .. did) end
     return
   end
   -- A difference counts even where the rule is no MUST of its own.

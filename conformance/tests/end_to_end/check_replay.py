@@ -127,21 +127,22 @@ def synthetic(b):
 
 
 def bent(b):
-    """Recordings in which a side breaks a rule: who is right is not accused, whichever side is played. The three that are differ in more than the rule."""
-    more = ("mpa-rev-request-0-broken", "rdmap-terminate-last-broken", "rdmap-terminate-once-broken")
-    files = sorted(p for p in pathlib.Path(b.pcaps, "golden", "violations").glob("*-broken.pcapng") if p.stem not in more)
+    """Recordings in which a side breaks a rule, and the like without: who is right is not accused, whichever side is played. In those that
+    are left out a side gives up by itself, or closes."""
+    more = ("mpa-rev-request-0-broken", "rdmap-terminate-last-", "rdmap-terminate-once-", "rdmap-terminate-headers-llp-clean")
+    files = sorted(p for p in pathlib.Path(b.pcaps, "golden", "violations").glob("*.pcapng") if not p.stem.startswith(more))
     unclear = 0
     for i, path in enumerate(files):
-        if i % (8 if b.few else 2):
+        if i % (17 if b.few else 3):
             continue
         for side in ("initiator", "responder"):
             done = b.replay(str(path), "--as", side, "--target", "embedded", "--time-scale", "0.2")
             if done.returncode not in (0, 3, 64):
                 sys.exit("%s as %s: exit %d\n%s%s" % (path, side, done.returncode, done.stdout, done.stderr))
             unclear += done.returncode == 3
-    if unclear < 10:
+    if unclear < 5:
         sys.exit("only %d bent recordings came to a difference" % unclear)
-    print("bent: nobody is accused, %d are inconclusive" % unclear)
+    print("bent, and not: nobody is accused, %d are inconclusive" % unclear)
 
 
 def both_sides(b):
