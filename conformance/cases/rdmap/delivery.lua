@@ -200,9 +200,11 @@ return family {
       end
       t:check(item and item.op == "terminate", "the target ended the response early, but not with a Terminate",
         { rule = "RDMAP-7.2-09", expected = "terminate 0/1/00", actual = item and item.text or "nothing", item = item })
+      t:check(item.layer == 0 and item.etype == 1 and item.code == 0, "the target sent another Terminate than expected",
+        { expected = "0/1/00 with M, D and R", actual = show(item.payload, 4), item = item })
+      t:check(item.m and item.d and item.r, "the target's Terminate lacks headers of the Read Request",
+        { rule = "RDMAP-4.8-05", how = "headers", expected = "M, D and R set", actual = item.text, item = item })
       local _, _, _, sink_stag, sink_to, left, source_stag, source_to = unpack(">I4I2c18I4I8I4I4I8", item.payload)
-      t:check(item.layer == 0 and item.etype == 1 and item.code == 0 and item.m and item.d and item.r,
-        "the target sent another Terminate than expected", { expected = "0/1/00 with M, D and R", actual = show(item.payload, 4), item = item })
       local from = math.tointeger(tonumber(source.to))
       t:check(left == size - sent and sink_to == 0x1000 + sent and source_to == from + sent and sink_stag == 0x01020304
         and source_stag == source.stag, "the Read Request in the target's Terminate does not state the part left", {

@@ -95,7 +95,7 @@ static const char *word(const struct iw_deviation *d)
 bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation *b)
 {
     if ((a->wire && b->wire && same_field(a, b)) || (unfinished(a) && unfinished(b)) ||
-        (a->rule == b->rule && other_headers(a) && other_headers(b)))
+        (other_headers(a) && other_headers(b)))
         return true;
     if (a->wire != b->wire || strcmp(word(a), word(b)) != 0)
         return false;

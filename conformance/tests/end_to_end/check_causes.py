@@ -26,6 +26,8 @@ BENT = (
     ("--overstrict rdmap-send-empty", ("octets-msn", "octets-pad-*", "ddp-send-*", "rdmap-send-*"), ["RDMAP-5.3-11"], 1),
     ("--overstrict ddp-fit", ("ddp-send-*", "ddp-long-send*", "rdmap-size-send-to-target-*"), ["DDP-7.1-08"], 1),
     ("--overstrict rdmap-write-empty", ("octets-tagged-*", "octets-atomics-*", "octets-ddp-*", "rdmap-write-*"), ["DDP-5.2-11"], 1),
+    # Who leaves out the headers of a Terminate states no part left in them.
+    ("--violate rdmap-terminate-headers", ("rdmap-read-revoked-under-way", "rdmap-terminate-ddp-*"), ["RDMAP-4.8-05"], 0),
     # A message that is delivered twice is in the buffer of the next one.
     ("--violate ddp-deliver-once", ("ddp-send-delivered-once*", "ddp-send-tiny-*", "replay-siw-ib-send-lat-64b-crcon", "ext-immediate-with-*", "tcp-crc-bad-behind-gap"), ["DDP-5.3-07"], 1),
 )
