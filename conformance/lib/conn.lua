@@ -435,7 +435,8 @@ local function check_terminated(conn, item, sent, rule)
       rule = rule, how = "another segment", expected = "the header of " .. sent.text, actual = item.text, item = item,
     })
   end
-  if item.r and item.request and item.payload:sub(-28) ~= sent.ulpdu:sub(19, 46) then
+  local last = -1 - (item.trailing or 0)
+  if item.r and item.request and item.payload:sub(last - 27, last) ~= sent.ulpdu:sub(19, 46) then
     conn.t:fail("the target's Terminate holds the header of another Read Request", {
       rule = rule, how = "another segment", expected = "the header of " .. sent.text, actual = item.text, item = item,
     })

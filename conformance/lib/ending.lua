@@ -168,8 +168,10 @@ local function looked_through(t, one)
   return true
 end
 
--- Where the target's stream ends, and not at an octet.
-local AT_END = "mpa-fin-inside"
+-- Whether a finding is about what is missing where the target's octets ended: for good, or a field that was waited for in vain.
+local function lacks_the_rest(cause, one)
+  return cause.position == one.received and (cause.how == "mpa-fin-inside" and one.ended or cause.how == "mpa-crc-absent")
+end
 
 -- Whether a finding is about the target's Terminate, which it sent after the message that is a deviation. (What others are about may
 -- have begun before the octet that proves it.)
@@ -182,7 +184,7 @@ local function cause_of(one, found)
   for _, cause in ipairs(found) do
     if cause.how == WENT_ON or is_later(cause, one) then goto continue end
     local before = cause.time and cause.time < one.time or not cause.time and one.received
-      and (cause.position < one.received or cause.how == AT_END and one.ended and cause.position == one.received)
+      and (cause.position < one.received or lacks_the_rest(cause, one))
     if cause.verdict == "FAIL" and before and not cause.quirk and (not one.connection or one.connection == cause.connection) then
       return cause
     end

@@ -280,7 +280,7 @@ local function segment_length(t, got, ulpdu)
   if got == #ulpdu then return end
   local why = { rule = "RDMAP-4.8-09", expected = literal.x16(#ulpdu), actual = literal.x16(got) }
   t:check(got <= #ulpdu + 9, "the target's Terminate has a DDP Segment Length above the whole FPDU at fault", why)
-  why.rule = "RDMAP-4.8-04"
+  why.rule, why.how = "RDMAP-4.8-04", refusal.LENGTH
   t:deviates("the target's Terminate has a DDP Segment Length other than the ULPDU_Length of the segment at fault (OP-48)", why)
 end
 
@@ -328,7 +328,7 @@ local function fields(t, flags, text, options)
     return
   end
   t:check(not text:sub(at):find("[^%z]"), "the target's Terminate is longer than its flags say",
-    { rule = "RDMAP-4.8-01", actual = octets.show(text:sub(at), 64) })
+    { rule = "RDMAP-4.8-01", how = refusal.LONGER, actual = octets.show(text:sub(at), 64) })
 end
 
 -- Fails if a ULPDU has the DDP header of a Terminate but for L.

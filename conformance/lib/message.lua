@@ -155,6 +155,13 @@ function message.terminate(fields)
   return construct(specs.terminate, fields or {})
 end
 
+-- A Terminate, also one that cannot be decoded.
+function message.any_terminate()
+  local m = construct(specs.terminate, {})
+  m.spec = setmetatable({ tell = false }, { __index = specs.terminate })
+  return m
+end
+
 -- A ULPDU as it is.
 function message.raw(fields)
   strict.check("raw", fields, strict.set("ulpdu broken comment"))

@@ -12,6 +12,8 @@ refusal.CLOSE = "close"
 refusal.TAKES = "takes"
 -- How: a Terminate returns other headers than it should.
 refusal.HEADERS = "headers"
+-- How: octets follow the fields of a Terminate; its DDP Segment Length is other than the length of the ULPDU.
+refusal.LONGER, refusal.LENGTH = "longer", "another length"
 -- Likewise: the target leaves an Atomic Request without an answer.
 refusal.ATOMIC = "atomic"
 

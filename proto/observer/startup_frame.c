@@ -157,7 +157,9 @@ static void check_reply(struct iw_observer *o)
                       request->startup.revision);
     if (!request->sound)
         return; /* there is no right answer to it */
-    if (says_enhanced(reply) != says_enhanced(request))
+    /* Whose S stands in a frame of an older revision has said something else wrong. */
+    bool misplaced = has_flag(reply, IW_MPA_FLAG_S) && !says_enhanced(reply);
+    if (says_enhanced(reply) != says_enhanced(request) && !misplaced)
         find_in_frame(o, reply,
                       says_enhanced(request) ? IW_CHECK_MPA_REP_S : IW_CHECK_MPA_REP_S_UNASKED,
                       IW_AT_MPA_FLAGS, says_enhanced(reply), says_enhanced(request));

@@ -20,7 +20,7 @@ local function form(t, item)
     { rule = "RDMAP-5.4-02", expected = "qn 2 msn 1 mo 0", actual = item.text, item = item })
   t:check(item.reserved == 0, "the target set reserved bits in its Terminate", { rule = "RDMAP-4.8-07", item = item })
   t:check((item.trailing or 0) == 0, "the target sent octets after the Terminate header",
-    { rule = "RDMAP-4.8-01", item = item })
+    { rule = "RDMAP-4.8-01", how = "longer", item = item })
   t:check(first.invalidate == 0, "the target's Terminate has an Invalidate STag field that is not zero",
     { rule = "RDMAP-4.1-11", item = item })
 end
@@ -31,7 +31,7 @@ local function about(t, item, sent, returns_request)
     { rule = "RDMAP-4.8-05", how = "headers", expected = "M and D set", actual = item.text, item = item })
   t:check(item.segment_length == #sent.ulpdu,
     "the target's Terminate does not hold the ULPDU_Length of the segment at fault (OP-48)",
-    { rule = "RDMAP-4.8-04", expected = tostring(#sent.ulpdu), actual = tostring(item.segment_length), item = item })
+    { rule = "RDMAP-4.8-04", how = "another length", expected = tostring(#sent.ulpdu), actual = tostring(item.segment_length), item = item })
   local length = 6 + (sent.t and 14 or 18)
   t:check(item.payload:sub(7, length) == sent.ulpdu:sub(1, length - 6),
     "the target's Terminate holds another DDP header than that of the segment at fault",

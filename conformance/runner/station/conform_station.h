@@ -115,9 +115,9 @@ void iw_conn_write(struct iw_conn *c, const void *octets, size_t length,
 /* A start-up frame; FPDU positions count from its end. */
 void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
                           const struct iw_writes *writes, uint64_t deadline);
-/* One ULPDU as an FPDU. The observer judges it as it would in a capture; an FPDU that is bent in
- * its length, CRC or Markers counts as broken (iw_observer_told_segment), and so does each that
- * follows one whose end is not where its length says. */
+/* One ULPDU as an FPDU. The observer judges it as it would in a capture; an FPDU that is bent so
+ * that no correct receiver takes it (iw_frame_broken) counts as broken (iw_observer_told_segment),
+ * and so does each that follows one whose end is not where its length says. */
 void iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
                         const struct iw_frame_bend *bend, const struct iw_writes *writes,
                         uint64_t deadline);
@@ -203,6 +203,8 @@ struct iw_conn_state {
 /* Return whether the station, and the peer, put Markers into what they send. */
 bool iw_conn_markers(const struct iw_conn_state *s);
 bool iw_conn_peer_markers(const struct iw_conn_state *s);
+/* Returns whether CRCs are in force, as they are unless both sides are known to do without. */
+bool iw_conn_crc(const struct iw_conn_state *s);
 
 void iw_conn_get_state(struct iw_conn *c, struct iw_conn_state *out);
 

@@ -22,11 +22,12 @@ size_t iw_frame_room(size_t ulpdu, size_t pad)
     return content + 4 * (content / (IW_MPA_MARKER_PERIOD - IW_MPA_MARKER) + 2);
 }
 
-bool iw_frame_broken(const struct iw_frame_bend *bend)
+bool iw_frame_broken(const struct iw_frame_bend *bend, bool crc)
 {
-    return bend->length >= 0 || bend->crc != IW_FRAME_CRC_RIGHT ||
-           bend->markers != IW_FRAME_MARKERS_AGREED || bend->marker_shift ||
-           bend->marker_pointer >= 0 || bend->marker_add;
+    return bend->length >= 0 || bend->crc == IW_FRAME_CRC_ABSENT ||
+           (crc && bend->crc != IW_FRAME_CRC_RIGHT) || bend->markers != IW_FRAME_MARKERS_AGREED ||
+           bend->marker_shift || bend->marker_pointer >= 0 || bend->marker_add < 0 ||
+           bend->marker_add > 3;
 }
 
 bool iw_frame_misleads(const struct iw_frame_bend *bend)

@@ -45,9 +45,9 @@ struct iw_frame_bend {
  * octets. */
 size_t iw_frame_room(size_t ulpdu, size_t pad);
 
-/* Returns whether no correct receiver takes an FPDU that is bent so: in its length, CRC or Markers.
- */
-bool iw_frame_broken(const struct iw_frame_bend *bend);
+/* Returns whether no correct receiver takes an FPDU that is bent so: in its length or Markers, or
+ * in its CRC if CRCs are in force. The low two bits of FPDUPTR do not count (RFC 5044 §4.2). */
+bool iw_frame_broken(const struct iw_frame_bend *bend, bool crc);
 /* Returns whether the next FPDU begins elsewhere than a receiver of this one will look for it. */
 bool iw_frame_misleads(const struct iw_frame_bend *bend);
 

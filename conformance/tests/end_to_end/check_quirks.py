@@ -7,6 +7,7 @@ usage: check_quirks.py IWARP-CONFORM IWARP-AGENT IWARP-LINT PCAPS
 import itertools
 import os
 import random
+import socket
 import struct
 import tempfile
 import zlib
@@ -275,6 +276,23 @@ def check_framing(bench):
             harness.expect(name + ": and not without quirks", "mpa-" + quirk not in bench.lints(case, "--no-quirks"))
 
 
+def terminates(wire):
+    """A responder that answers the second FPDU with a right Terminate, but for the CRC field, which it leaves out."""
+    hostile.startup(wire, random.Random(1))
+    wire.read(20)
+    ulpdu = wire.read(24)[2:20]
+    wire.send(leave_out(hostile.fpdu(hostile.untagged(7, 2, 1, 0, b"\x11\0\xc0\0\0\x12" + ulpdu[:14]))))
+    wire.sock.shutdown(socket.SHUT_WR)
+    wire.idle()
+
+
+def check_compared(bench):
+    """Where a case compares octets, a CRC field that it waits for in vain is the finding, not what the case is about."""
+    with hostile.Crowd() as crowd:
+        report = bench.play("", *select("octets-terminate-tagged-stag"), target=("--target", "tcp:127.0.0.1:%d" % crowd.listen(terminates)))
+    harness.equal("octets without their CRC field", rules(report), ["MPA-4.4-10"])
+
+
 def check_named(bench):
     """A target file names the quirk: words that make sense either way are read so."""
     words = select("empa-rtr-match-all-none")
@@ -298,6 +316,7 @@ def main(conform, agent, lint, pcaps):
         check_order(bench)
         check_crc(bench, pcaps)
         check_framing(bench)
+        check_compared(bench)
         check_named(bench)
     harness.conclude()
 

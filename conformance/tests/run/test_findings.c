@@ -123,6 +123,18 @@ static void messages_without_an_end_are_one_finding(void **state)
     is(0, "DDP-4.1-03", IW_VERDICT_FAIL, 2, 1);
 }
 
+/* A case that reads M, D and R, and the observer. */
+static void headers_of_terminates_are_one_finding(void **state)
+{
+    (void)state;
+    add(on_wire("RDMAP-4.8-05", "rdmap-terminate-headers"), 9);
+    add(by_case("RDMAP-4.8-05", "headers", NULL), 7);
+    add(by_case("RDMAP-4.8-14", "headers", NULL), 9);
+    add(by_case("RDMAP-4.8-05", "another Terminate", NULL), 7);
+    build(2);
+    is(0, "RDMAP-4.8-05", IW_VERDICT_NOTE, 3, 1);
+}
+
 /* Two rules of one check (ddp-stag), and most cases accuse the second. */
 static void rules_of_one_check_are_one_finding(void **state)
 {
@@ -554,6 +566,7 @@ int main(void)
         TEST(one_check_on_the_wire_is_one_finding),
         TEST(one_field_of_both_segments_is_one_finding),
         TEST(messages_without_an_end_are_one_finding),
+        TEST(headers_of_terminates_are_one_finding),
         TEST(rules_of_one_check_are_one_finding),
         TEST(a_refusal_is_one_finding),
         TEST(another_terminate_follows_from_a_refusal),

@@ -442,6 +442,26 @@ static void what_is_sent_broken_is_told_so(void **state)
     assert_non_null(iw_station_findings(s));
 }
 
+/* Without CRCs a receiver takes any: the Read Request counts, and its response has another Sink
+ * STag. */
+static void a_crc_that_nobody_checks_breaks_nothing(void **state)
+{
+    struct iw_frame_bend bend = IW_FRAME_STRAIGHT;
+
+    (void)state;
+    sends_startup(REQUEST "00010000");
+    gives(REPLY "00010000");
+    comes("0..20 mpa reply rev 1 pd 0");
+    bend.crc = IW_FRAME_CRC_WRONG;
+    sends_ulpdu("4141 00000000 00000001 00000001 00000000 00000007 00000000 00000001 00000000"
+                " 00000000 00000000 00000000",
+                &bend);
+    gives("000ec142 00000008 00000000 00000001 1c543876");
+    iw_conn_next(c, never);
+    assert_non_null(iw_station_findings(s));
+    assert_int_equal(iw_station_findings(s)->fault.check, IW_CHECK_RDMAP_RESPONSE_STAG);
+}
+
 /* ---- ends ---- */
 
 static void the_end_of_a_direction_is_told_once(void **state)
@@ -546,6 +566,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_enhanced_block_is_remembered, set_up, tear_down),
         cmocka_unit_test(markers_are_as_the_other_side_asked),
         cmocka_unit_test_setup_teardown(what_is_sent_broken_is_told_so, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_crc_that_nobody_checks_breaks_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_end_of_a_direction_is_told_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reset_closes_the_connection, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reset_of_the_peers_is_an_end, set_up, tear_down),

@@ -133,14 +133,17 @@ static void bends_length_pad_and_crc(void **state)
     static const uint8_t pad[] = {0xaa, 0xbb, 0xcc};
 
     (void)state;
-    assert_false(iw_frame_broken(&bend));
+    assert_false(iw_frame_broken(&bend, true));
     bend.crc = IW_FRAME_CRC_WRONG;
-    assert_true(iw_frame_broken(&bend));
+    assert_true(iw_frame_broken(&bend, true));
+    assert_false(iw_frame_broken(&bend, false));
     expect("00124143 00000000 00000000 00000001 00000000 a784173b", 0, false, EMPTY_SEND, &bend);
     bend.crc = IW_FRAME_CRC_VALUE;
     bend.crc_value = 0x01020304; /* least significant octet first */
     expect("00124143 00000000 00000000 00000001 00000000 04030201", 0, false, EMPTY_SEND, &bend);
+    assert_false(iw_frame_broken(&bend, false));
     bend.crc = IW_FRAME_CRC_ABSENT;
+    assert_true(iw_frame_broken(&bend, false));
     expect("00124143 00000000 00000000 00000001 00000000", 0, false, EMPTY_SEND, &bend);
     bend.length = 0xfd01;
     expect("fd014143 00000000 00000000 00000001 00000000", 0, false, EMPTY_SEND, &bend);
@@ -177,6 +180,9 @@ static void bends_markers(void **state)
     expect("00124143 00000000 00000004 00000000 00000001 00000000", 0, true, EMPTY_SEND, &bend);
     bend.markers = IW_FRAME_MARKERS_OFF;
     expect("00124143 00000000 00000000 00000001 00000000", 0, true, EMPTY_SEND, &bend);
+    bend = IW_FRAME_STRAIGHT;
+    for (bend.marker_add = -4; bend.marker_add <= 4; bend.marker_add++)
+        assert_int_equal(iw_frame_broken(&bend, true), bend.marker_add < 0 || bend.marker_add > 3);
 }
 
 static void refuses_too_little_room(void **state)

@@ -79,6 +79,7 @@ static const struct conversation startup[] = {
     {{REQUEST_PLAIN, "r " REPLY_KEY "20010000", "r 48454c4c4f", "F", "G"},
      CLEAN(IW_CHECK_MPA_REQ_R)},
     {{REQUEST_PLAIN, "r " REPLY_KEY "10010000"}, FINDS(IW_CHECK_MPA_REV1_S, 1, 16, 1, 0)},
+    {{REQUEST, "r " REPLY_KEY "50010004 00020002"}, FINDS(IW_CHECK_MPA_REV1_S, 1, 16, 1, 0)},
     {{REQUEST}, CLEAN(IW_CHECK_MPA_REV1_S)},
 
     {{P2P_REQUEST, REPLY}, FINDS(IW_CHECK_MPA_REP_A, 1, 20, 0, 1)},
