@@ -403,6 +403,21 @@ static void what_is_known_of_bugs(void **state)
     assert_string_equal(range_bug_info(RANGE_BUG_ATOMIC_ALIGN)->function, "range_apply_atomic");
 }
 
+/* A bug that nothing provokes changes no answer. */
+static void a_read_in_pieces(void **state)
+{
+    (void)state;
+    assert_true(range_bugs_set("24"));
+    scene_started(NULL);
+    for (unsigned i = 0; i < 64; i++)
+        scene->regions[0].data[i] = (uint8_t)(i + 1);
+    char all[200] = "c142000000050000000000000077";
+    strcat(all, scene_hex(scene->regions[0].data, 64));
+    assert_string_equal(asked("4141", 1, 0, SINK "00000040 1f5a0000 0000000000000000"), all);
+    assert_string_equal(asked("4141", 2, 0, SINK "00000002 1f5a0000 0000000000000005"),
+                        "c1420000000500000000000000770607");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +432,7 @@ int main(void)
         cmocka_unit_test(what_is_known_of_bugs),
         cmocka_unit_test(bugs_that_are_on),
         cmocka_unit_test(lists_of_bugs),
+        cmocka_unit_test_teardown(a_read_in_pieces, scene_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

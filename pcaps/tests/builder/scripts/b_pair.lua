@@ -30,6 +30,12 @@ p:shutdown(0)
 same(moves(p), { "0 fin 0", "1 fin 0" })
 same(moves(p), {})
 
+-- A rule that one end breaks: its end comes inside an FPDU.
+p = pair({ violate = "mpa-fin-inside" })
+moves(p)
+p:shutdown(0)
+same(moves(p), { "0 data 2", "0 fin 0", "1 fin 0" })
+
 -- Aborted before the start-up is over: a reset, once, after which nobody says anything.
 p = pair()
 p:abort(0, 3)
