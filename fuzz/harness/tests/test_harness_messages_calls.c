@@ -43,6 +43,9 @@ static void peers_connect(void **state)
 {
     (void)state;
     static const struct row list[] = {
+        {"00 00 00 00 40 02 00 01", 0, 1, /* octets that bend nothing */
+         "0: event 4 status 0 69776d73010000000000000000000002000000040010000000070000\n"
+         "shut, 96 flushed, 8 8 8 ticks\n"},
         {"00 00 0c 00 40 00", 0, 1,
          "0: event 4 status 0 \n"
          "shut, 0 flushed, 8 8 8 ticks\n"},
