@@ -11,6 +11,7 @@
 #include "engine/fuzz.h"
 #include "input/local.h"
 
+#include "ddp/domain.h"
 #include "sockets/switched.h"
 #include "verbs/engine.h"
 
@@ -43,14 +44,14 @@ static struct {
     size_t sent_length, ahead;
     uint8_t memory[MEMORY];
     uint32_t stags[REGIONS];
-    unsigned advertised, random;
+    unsigned advertised;
     bool shut;
 } w;
 
-/* The STags are those that inputs name. */
+/* The STags are those that inputs name: the domain adds its step. */
 ssize_t getrandom(void *out, size_t length, unsigned flags)
 {
-    const uint32_t value = 0x11223344u + w.random++;
+    const uint32_t value = IW_FUZZ_STAG;
     (void)flags;
     for (size_t i = 0; i < length; i++)
         ((uint8_t *)out)[i] = (uint8_t)(value >> i % 4 * 8);
@@ -180,7 +181,7 @@ static void post(const struct iw_fuzz_operation *op)
                                    .flags = op->b & 1u,
                                    .pieces = pieces,
                                    .piece_count = 1 + (op->b >> 1 & 3u),
-                                   .stag = 0x11223344u + op->c,
+                                   .stag = IW_FUZZ_STAG + op->c,
                                    .to = op->e};
     for (unsigned i = 0; i < 4; i++)
         pieces[i] = (struct iovec){octets + i, op->d / 4};
@@ -339,10 +340,13 @@ static void run(const uint8_t *octets, size_t length)
     struct iw_fuzz_input in = iw_fuzz_open(octets, length);
     struct iw_fuzz_step first;
     const unsigned descriptors = open_descriptors();
-    w.sent_length = w.advertised = w.random = 0;
+    w.sent_length = w.advertised = 0;
     w.shut = false;
     memset(w.stags, 0, sizeof(w.stags));
     memset(w.memory, 0x5a, sizeof(w.memory));
+    iw_verbs_lock();
+    iw_verbs_domain()->stag_step = 0; /* whatever the inputs before this one had registered */
+    iw_verbs_unlock();
     connect_both();
     const bool early = (in.settings[1] & REFUSE) != 0 && iw_fuzz_step(&in, &first);
     if (begin(in.settings, early ? &first : NULL)) {

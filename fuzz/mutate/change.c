@@ -196,11 +196,12 @@ static uint64_t position(const struct iw_mutate_script *s, size_t at, uint8_t *s
 static void interleave(struct iw_mutate_script *s, struct change *c)
 {
     struct iw_mutate_part *p = any_part(s, c->r, IW_MUTATE_FPDU);
-    size_t at = p != NULL ? (size_t)(p - s->part) : 0, room = IW_MUTATE_ARENA - s->used;
+    if (p == NULL)
+        return;
+    size_t at = (size_t)(p - s->part), room = IW_MUTATE_ARENA - s->used;
     uint8_t *frame = s->octets + s->used;
 
-    if (p == NULL || at + 1 >= s->count || same_stream(s, at + 1, p) ||
-        s->count + 1 > IW_MUTATE_PARTS)
+    if (at + 1 >= s->count || same_stream(s, at + 1, p) || s->count + 1 > IW_MUTATE_PARTS)
         return;
     size_t size = iw_mutate_frame(s, p, position(s, at, frame, room), frame, room);
     if (size < 2)

@@ -62,7 +62,9 @@ static void cases_are_loaded(void **state)
 {
     (void)state;
     again();
+    (void)unsetenv("IW_SCRIPT_HEAP");
     SAYS("");
+    assert_string_equal(getenv("IW_SCRIPT_HEAP"), "malloc");
     spy_noted("load 3 of abc, library /lib, patience 0.05, deadline 0.2, scale 1, memory 16777216\n"
               "free 2\n");
     fake.result = -1;

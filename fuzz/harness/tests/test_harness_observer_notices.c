@@ -209,6 +209,11 @@ static void the_second_run_must_see_the_same(void **state)
         }
         SAYS("00000000 000100 41", want);
     }
+    /* Two ends differ by their kind alone. */
+    (void)sees(segment());
+    fake.sees[0][0].kind = IW_OBSERVED_FIN;
+    fake.sees[1][0].kind = IW_OBSERVED_RESET;
+    SAYS("00000000 000100 41", differs);
     (void)sees(segment());
     fake.sees[1][1] = segment();
     fake.count[1] = 0;

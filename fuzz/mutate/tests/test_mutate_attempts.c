@@ -246,13 +246,41 @@ static void parts_need_room(void **state)
     assert_int_equal(iw_mutate_frame(&script, &script.part[1], 0, out, 36), 28);
 }
 
+/* A part may have all octets that are left, and no more; as many parts as there are places. */
+static void parts_fill_a_script(void **state)
+{
+    static struct iw_mutate_script script;
+    static uint8_t zeros[IW_MUTATE_ARENA];
+
+    (void)state;
+    assert_false(iw_mutate_insert(&script, 0, IW_MUTATE_OTHER, 0, zeros, IW_MUTATE_ARENA + 1));
+    assert_int_equal(script.count, 0);
+    assert_true(iw_mutate_insert(&script, 0, IW_MUTATE_OTHER, 0, zeros, IW_MUTATE_ARENA / 2));
+    assert_false(iw_mutate_insert(&script, 0, IW_MUTATE_OTHER, 0, zeros, IW_MUTATE_ARENA / 2 + 1));
+    assert_true(iw_mutate_copy(&script, 0, 1));
+    assert_int_equal(script.used, IW_MUTATE_ARENA);
+    assert_false(iw_mutate_copy(&script, 0, 1));
+    assert_int_equal(script.count, 2);
+    for (size_t n = 2; n < IW_MUTATE_PARTS; n++)
+        assert_true(iw_mutate_insert(&script, n, IW_MUTATE_OTHER, 5, NULL, 0));
+    assert_false(iw_mutate_insert(&script, 0, IW_MUTATE_OTHER, 5, NULL, 0));
+    assert_false(iw_mutate_copy(&script, 5, 0));
+    assert_int_equal(script.count, IW_MUTATE_PARTS);
+    /* What is dropped from the end, or beyond it. */
+    iw_mutate_drop(&script, IW_MUTATE_PARTS, 1);
+    assert_int_equal(script.count, IW_MUTATE_PARTS);
+    iw_mutate_drop(&script, IW_MUTATE_PARTS - 1, 5);
+    assert_int_equal(script.count, IW_MUTATE_PARTS - 1);
+    assert_true(iw_mutate_insert(&script, 0, IW_MUTATE_OTHER, 5, NULL, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attempts_are_these),  cmocka_unit_test(too_much_is_not_trimmed),
         cmocka_unit_test(mutations_are_these), cmocka_unit_test(unreadable_inputs_stay),
         cmocka_unit_test(repairs_are_these),   cmocka_unit_test(trimming_is_these_attempts),
-        cmocka_unit_test(parts_need_room),
+        cmocka_unit_test(parts_need_room),     cmocka_unit_test(parts_fill_a_script),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ def exchange(port, request, *rest):
 class Range:
     def __init__(self, program, number, *where):
         self.log = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([program, "--bug", str(number), *where], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([program, *(["--bug", str(number)] if number else []), *where], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=self.log, text=True)
 
     def port(self):
@@ -131,7 +131,7 @@ class Range:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(5)
+                self.process.wait(GUARD)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
@@ -186,10 +186,121 @@ def look_at(program, number, name, function):
 
 
 def refuses(program):
-    for words in (["--bug", "26"], ["--bug", "x"], ["--bug", "1,"], ["--bug", "-1"], ["--port", "65536"], ["--port", ""],
-                  ["--connect", "host"], ["--connect", "127.0.0.1:"], ["more"]):
+    for words, said in ((["--bug", "26"], "--bug 26: expected numbers as --list prints them"),
+                        (["--bug", "x"], "--bug x: expected numbers as --list prints them"),
+                        (["--bug", "1,"], "--bug 1,: expected numbers as --list prints them"),
+                        (["--bug", "-1"], "--bug -1: expected numbers as --list prints them"),
+                        (["--port", "65536"], "--port 65536: expected 0 to 65535"),
+                        (["--port", ""], "--port : expected 0 to 65535"),
+                        (["--port", "+1"], "--port +1: expected 0 to 65535"),
+                        (["--port", "7x"], "--port 7x: expected 0 to 65535"),
+                        (["--connect", "host"], "--connect host: expected an IPv4 address and a port, ADDRESS:PORT"),
+                        (["--connect", "127.0.0.1:"], "--connect 127.0.0.1:: expected an IPv4 address and a port, ADDRESS:PORT"),
+                        (["--connect", "1000.127.127.127:1"], "--connect 1000.127.127.127:1: expected an IPv4 address and a port, ADDRESS:PORT"),
+                        (["more"], "argument more: expected options only")):
         done = harness.run(program, *words, status=64)
-        harness.expect(words, done.stderr.startswith("iwarp-range: ") and done.stderr.count("\n") == 1, done.stderr)
+        harness.equal(words, (done.stdout, done.stderr), ("", "iwarp-range: %s\n" % said))
+    harness.expect("an option that there is not", "--nothing" in harness.run(program, "--nothing", status=64).stderr)
+    for words in (["--help"], ["-h"]):
+        harness.expect(words, harness.run(program, *words).stdout.startswith("usage: iwarp-range [--bug N[,N...]] "))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        done = harness.run(program, "--port", str(port), status=1)
+        harness.equal("a port that is taken", (done.stdout, done.stderr), ("", "iwarp-range: port %d: Address already in use\n" % port))
+    for where in ("127.0.0.1:%d" % port, "localhost:%d" % port, "127.127.127.127:%d" % port):
+        done = harness.run(program, "--connect", where, status=1)
+        harness.equal(where, (done.stdout, done.stderr), ("", "iwarp-range: %s: not reached\n" % where))
+
+
+def read_all(conn):
+    octets = b""
+    while more := conn.recv(1 << 16):
+        octets += more
+    return octets
+
+
+def start_up(port):
+    conn = socket.create_connection(("127.0.0.1", port), GUARD)
+    conn.sendall(ENHANCED)
+    return conn
+
+
+REPLY_WHOLE = REPLY + bytes.fromhex("5002 0004 0010 0010")
+
+
+def serves(program):
+    """At a port that it is told, until a signal ends it."""
+    port = harness.free_port()
+    one = Range(program, 0, "--port", str(port))
+    harness.equal("the port", one.port(), port)
+    # More is answered than may wait to be sent: the rest is answered once the peer has read.
+    with socket.socket() as conn:
+        conn.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        conn.settimeout(GUARD)
+        conn.connect(("127.0.0.1", port))
+        conn.sendall(ENHANCED)
+        harness.equal("the Reply", conn.recv(len(REPLY_WHOLE), socket.MSG_WAITALL), REPLY_WHOLE)
+        conn.sendall(b"".join(read(msn, 1000, STAG + 3, 3 << 20) for msn in range(1, 1001)))
+        conn.shutdown(socket.SHUT_WR)
+        answers = read_all(conn)
+        harness.expect("1000 Reads", answers == 1000 * fpdu(struct.pack(">BBIQ", 0xC1, 0x42, 5, 0) + bytes(1000)), len(answers))
+    # Those that are more than it serves at once wait.
+    conns = [start_up(port) for _ in range(70)]
+    for conn in conns[:64]:
+        harness.equal("the Reply of many", conn.recv(len(REPLY_WHOLE), socket.MSG_WAITALL), REPLY_WHOLE)
+    for conn in conns[:6]:
+        conn.close()
+    for conn in conns[64:]:
+        harness.equal("the Reply of one that has waited", conn.recv(len(REPLY_WHOLE), socket.MSG_WAITALL), REPLY_WHOLE)
+    for conn in conns[6:]:
+        conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+        conn.close()
+    # After its last octet it reads on for a while, and no more than that.
+    with start_up(port) as conn:
+        conn.recv(len(REPLY_WHOLE), socket.MSG_WAITALL)
+        conn.sendall(bytes(8))
+        harness.equal("its end", conn.recv(1), b"")
+        try:
+            for _ in range(1 << 10):
+                conn.sendall(bytes(1 << 16))
+            harness.complain("it reads on for ever")
+        except ConnectionError:
+            pass
+    one.process.send_signal(signal.SIGINT)
+    one.process.wait(GUARD)
+    harness.equal("SIGINT", one.end(), (0, ""))
+
+
+def crashes(program):
+    """Every third connection ends it."""
+    one = Range(program, 0, "--crash-every", "3")
+    port = one.port()
+    for _ in range(2):
+        with start_up(port) as conn:
+            harness.equal("the Reply of one in three", conn.recv(len(REPLY_WHOLE), socket.MSG_WAITALL), REPLY_WHOLE)
+    with start_up(port) as conn:
+        try:
+            harness.equal("no Reply", conn.recv(1), b"")
+        except ConnectionError:
+            pass
+    one.process.wait(GUARD)
+    status, log = one.end()
+    harness.expect("the third", status != 0 and "range_count_connection" in log, (status, log))
+
+
+def connects(program):
+    """As initiator, once; the greeting follows the Reply."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(GUARD)
+        one = Range(program, 0, "--connect", "127.0.0.1:%d" % listener.getsockname()[1])
+        with listener.accept()[0] as conn:
+            conn.settimeout(GUARD)
+            harness.equal("its Request", conn.recv(24, socket.MSG_WAITALL), ENHANCED)
+            conn.sendall(REPLY_WHOLE)
+            conn.shutdown(socket.SHUT_WR)
+            harness.equal("its greeting", read_all(conn), send(1, b"hi\0\0"))
+    one.process.wait(GUARD)
+    harness.equal("its end", one.end(), (0, ""))
 
 
 def main(program):
@@ -197,7 +308,8 @@ def main(program):
     bugs = [re.split(r" {2,}", line.strip(), maxsplit=3) for line in harness.run(program, "--list").stdout.splitlines()]
     harness.equal("each bug has its stimulus", {*STIMULI, "reply-stack"}, {bug[1] for bug in bugs})
     harness.side_by_side([lambda b=b: look_at(program, int(b[0]), b[1], b[2]) for b in bugs], 4)
-    refuses(program)
+    for look in (refuses, serves, crashes, connects):
+        look(program)
     harness.conclude()
 
 

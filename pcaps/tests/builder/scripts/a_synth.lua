@@ -9,7 +9,9 @@ local function tcp(more)
 end
 
 local s = iw.synth()
-refuses("from has 5 octets", s.connect, s, tcp { from = "12345" })
+for _, length in ipairs { 0, 3, 5, 15, 17 } do
+  refuses(("from has %d octets"):format(length), s.connect, s, tcp { from = ("x"):rep(length) })
+end
 refuses("to has 15 octets", s.connect, s, tcp { to = ("x"):rep(15) })
 refuses("no such connection can be written", s.connect, s, tcp { to = V6 })
 refuses("field 'from_port' is 65536, it must be 0 to 65535", s.connect, s, tcp { from_port = 65536 })

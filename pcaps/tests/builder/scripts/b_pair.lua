@@ -30,6 +30,22 @@ p:shutdown(0)
 same(moves(p), { "0 fin 0", "1 fin 0" })
 same(moves(p), {})
 
+-- A rule that one end breaks: its end comes inside an FPDU.
+p = pair({ violate = "mpa-fin-inside" })
+moves(p)
+p:shutdown(0)
+same(moves(p), { "0 data 2", "0 fin 0", "1 fin 0" })
+
+-- Aborted before the start-up is over: a reset, once, after which nobody says anything.
+p = pair()
+p:abort(0, 3)
+same(moves(p), { "0 reset 0" })
+same(moves(p), {})
+p = pair()
+p:abort(1, 3)
+same(moves(p), { "0 data 24", "1 reset 0" })
+same(moves(p), {})
+
 -- The Request's private data is its first 512 octets, the Reply's what is left beside the enhanced block.
 same(moves(pair({ private = ("x"):rep(508) }, { private = "yz" })), { "0 data 532", "1 data 26" })
 refuses("side 0: its configuration contradicts itself", pair, { private = ("x"):rep(509) })
