@@ -277,6 +277,35 @@ static void queue_pairs(void **state)
     host_end(h);
 }
 
+/* As many pieces as a request has: their octets are counted, and nothing behind them. */
+static void pieces_of_a_request(void **state)
+{
+    char sge[400] = "[";
+    (void)state;
+    doubles_begin();
+    doubles.attributes.max_sge = 30;
+    struct host *h = host_start();
+    open_connection(h, "");
+    int m = (int)ask(h, "mem", "{'do':'register','length':100}");
+    for (int i = 0; i < AGENT_SGE_MAX; i++)
+        snprintf(sge + strlen(sge), sizeof(sge) - strlen(sge), "%s[%d,%d,%d]", i > 0 ? "," : "", m,
+                 i, i + 1);
+    ask(h, NULL, "{'do':'post','conn':%d,'work':1,'op':'send','sge':%s]}", h->conn, sge);
+    assert_int_equal(doubles.sent.num_sge, 16);
+    assert_int_equal(doubles.pieces[15].addr - doubles.pieces[0].addr, 15);
+    assert_int_equal(doubles.pieces[15].length, 16);
+    doubles_complete(&(struct ibv_wc){.wr_id = doubles.sent.wr_id, .status = IBV_WC_SUCCESS});
+    want(h, "{'event':'completion','work':1,'op':'send','status':'ok','length':136,'conn':%d}",
+         h->conn);
+    /* A Read has only one, whose STag must be alive even if it has no octets. */
+    ask(h, NULL, "{'do':'invalidate','mem':%d}", m);
+    refuse(h, "not a legal request: the memory's STag is dead",
+           "{'do':'post','conn':%d,'work':1,'op':'read','mem':%d}", h->conn, m);
+    /* A Send's octets are the device's through another registration. */
+    ask(h, NULL, "{'do':'post','conn':%d,'work':1,'op':'send','mem':%d,'length':1}", h->conn, m);
+    host_end(h);
+}
+
 /* ---- the whole ---- */
 
 static void ignore_event(void *context, json_t *event)
@@ -354,6 +383,7 @@ int main(void)
         TEST(ports_of_the_device),
         TEST(identities),
         TEST(queue_pairs),
+        TEST(pieces_of_a_request),
         TEST(backends_that_cannot_be_made),
         TEST(the_end_of_a_backend),
     };
