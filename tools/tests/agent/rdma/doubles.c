@@ -39,6 +39,10 @@ static bool fails(enum double_fault fault)
 {
     if (doubles.fault != fault || doubles.times == 0)
         return false;
+    if (doubles.after > 0) {
+        doubles.after--;
+        return false;
+    }
     doubles.times--;
     errno = doubles.number;
     return true;
@@ -340,7 +344,8 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
     struct ibv_mr *mr = fails(FAULT_REG_MR) ? NULL : calloc(1, sizeof(*mr));
     if (mr == NULL)
         return NULL;
-    uint32_t key = 0x55000000 + (own.key++ << 8);
+    uint32_t key = doubles.next_key != 0 ? doubles.next_key : 0x55000000 + (own.key++ << 8);
+    doubles.next_key = 0;
     *mr = (struct ibv_mr){
         .context = pd->context, .pd = pd, .addr = addr, .length = length, .lkey = key, .rkey = key};
     doubles.registered[0] = doubles.registered[1];
@@ -519,6 +524,8 @@ struct rdma_cm_id *doubles_new_id(void)
 int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
                    enum rdma_port_space space)
 {
+    if (fails(FAULT_CREATE_ID))
+        return -1;
     *id = doubles_new_id();
     (*id)->channel = channel;
     (*id)->context = context;
@@ -565,13 +572,13 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct socka
 int rdma_resolve_route(struct rdma_cm_id *id, int ms)
 {
     (void)id;
-    return ms > 0 ? 0 : -1;
+    return fails(FAULT_ROUTE) || ms <= 0 ? -1 : 0;
 }
 
 int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 {
     id->channel = channel;
-    return 0;
+    return fails(FAULT_MIGRATE) ? -1 : 0;
 }
 
 int rdma_listen(struct rdma_cm_id *id, int backlog)

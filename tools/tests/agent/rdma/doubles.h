@@ -25,6 +25,9 @@ enum double_fault {
     FAULT_CREATE_QP,
     FAULT_BIND_ADDR,
     FAULT_RESOLVE,
+    FAULT_CREATE_ID,
+    FAULT_ROUTE,
+    FAULT_MIGRATE,
     FAULT_LISTEN,
     FAULT_CONNECT,
     FAULT_ACCEPT,
@@ -44,6 +47,8 @@ struct doubles {
     uint16_t port;           /* of listeners */
     enum double_fault fault;
     int number, times; /* the errno, and how often */
+    int after;         /* calls that work before */
+    uint32_t next_key; /* of the next region; 0: a new one */
     enum ibv_qp_state qp_state;
     bool bind_fails, bind_silent; /* how a window's binding completes, or does not */
     int late;                     /* the wait after which `latest` completes; 0: none */

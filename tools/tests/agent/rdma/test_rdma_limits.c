@@ -306,6 +306,82 @@ static void pieces_of_a_request(void **state)
     host_end(h);
 }
 
+/* ---- memory ---- */
+
+/* A device gives a dead STag again, which still names its memory here: another one is asked for. */
+static void stags_that_come_again(void **state)
+{
+    (void)state;
+    doubles_begin();
+    struct host *h = host_start();
+    int m = (int)ask(h, "mem", "{'do':'register','length':8}");
+    const json_int_t stag = h->client.memories.slots[0].stag;
+    ask(h, NULL, "{'do':'invalidate','mem':%d}", m);
+    assert_int_equal(doubles.mrs, 1);
+    doubles.next_key = (uint32_t)stag;
+    assert_int_not_equal(ask(h, "stag", "{'do':'register','length':8}"), stag);
+    assert_int_equal(doubles.mrs, 3);
+    /* Each of the three registrations may fail. */
+    for (int i = 0; i < 3; i++) {
+        doubles.next_key = (uint32_t)stag;
+        doubles_fail(FAULT_REG_MR, EINVAL, 1);
+        doubles.after = i;
+        refuse(h, "the device does not register it: Invalid argument",
+               "{'do':'register','length':8}");
+        assert_int_equal(doubles.mrs, 3);
+    }
+    doubles.next_key = 0;
+    ask(h, NULL, "{'do':'release','mem':%d}", m);
+    doubles.next_key = (uint32_t)stag;
+    assert_int_equal(ask(h, "stag", "{'do':'register','length':8}"), stag);
+    host_end(h);
+}
+
+/* Memory that is released leaves its place to another, again and again. */
+static void places_of_memory(void **state)
+{
+    (void)state;
+    doubles_begin();
+    struct host *h = host_start();
+    for (int i = 1; i <= AGENT_MEMORIES + 2; i++) {
+        assert_int_equal(ask(h, "mem", "{'do':'register','length':8}"), i);
+        ask(h, NULL, "{'do':'release','mem':%d}", i);
+    }
+    assert_int_equal(doubles.mrs, 0);
+    host_end(h);
+}
+
+/* ---- places ---- */
+
+/* Whichever step of the way fails, nothing is left of it. */
+static void steps_of_the_way(void **state)
+{
+    static const enum double_fault faults[] = {FAULT_CREATE_ID, FAULT_RESOLVE, FAULT_ROUTE,
+                                               FAULT_MIGRATE};
+    (void)state;
+    doubles_begin();
+    struct host *h = host_start();
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        doubles_fail(faults[i], EHOSTUNREACH, 1);
+        refuse(h, "cannot connect to 192.0.2.1 port 9: No route to host",
+               "{'do':'connect','host':'192.0.2.1','port':9}");
+        assert_int_equal(doubles.ids, 0);
+    }
+    doubles_fail(FAULT_CREATE_ID, EMFILE, 1);
+    refuse(h, "cannot listen on 192.0.2.1 port 0: Too many open files",
+           "{'do':'listen','host':'192.0.2.1'}");
+    doubles_fail(FAULT_LISTEN, EACCES, 1);
+    refuse(h, "cannot listen on 192.0.2.1 port 0: Permission denied",
+           "{'do':'listen','host':'192.0.2.1'}");
+    assert_int_equal(doubles.ids, 0);
+    /* The device has no address of this kind, whatever the reason is. */
+    doubles_fail(FAULT_BIND_ADDR, EADDRNOTAVAIL, 1);
+    refuse(h, "cannot listen on 192.0.2.1 port 0: not by way of rnic0",
+           "{'do':'listen','host':'192.0.2.1'}");
+    assert_int_equal(h->client.own->live, 0);
+    host_end(h);
+}
+
 /* ---- the whole ---- */
 
 static void ignore_event(void *context, json_t *event)
@@ -384,6 +460,9 @@ int main(void)
         TEST(identities),
         TEST(queue_pairs),
         TEST(pieces_of_a_request),
+        TEST(stags_that_come_again),
+        TEST(places_of_memory),
+        TEST(steps_of_the_way),
         TEST(backends_that_cannot_be_made),
         TEST(the_end_of_a_backend),
     };

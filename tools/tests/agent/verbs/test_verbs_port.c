@@ -224,6 +224,15 @@ static void one_client_at_a_time(void **state)
     assert_string_equal(caught(), expected);
     get_refusal(second, "busy: another client is being served");
     assert_int_equal(created, 1);
+    /* Nor does the next one see what the client says, which is still to be read. */
+    assert_int_equal(iw_reactor_step(reactor, 0), 0);
+    second = come();
+    assert_int_equal(send(first, "{\"id\":1,\"do\":\"pd\"}\n", 19, MSG_NOSIGNAL), 19);
+    catch_from(STDERR_FILENO);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    (void)caught();
+    get_refusal(second, "busy: another client is being served");
+    get(first, "{\"pd\":3,\"ok\":true,\"id\":1}");
     /* A client that has gone makes room, even if nobody has noticed yet. */
     close(first);
     second = knock();
