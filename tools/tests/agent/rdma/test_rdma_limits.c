@@ -4,6 +4,7 @@
 #include "host.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -390,6 +391,66 @@ static void ignore_event(void *context, json_t *event)
     json_decref(event);
 }
 
+/* Events reach the first and the last connection, and no listener or nobody. */
+static void the_first_and_the_last_connection(void **state)
+{
+    (void)state;
+    doubles_begin();
+    struct host *h = host_start();
+    ask(h, NULL, "{'do':'listen','host':'192.0.2.1'}");
+    struct rdma_cm_id *first = NULL, *listener = doubles.id, *nobody = doubles_new_id();
+    for (int i = 0; i < AGENT_CONNECTIONS; i++) {
+        ask(h, NULL, "{'do':'connect','host':'192.0.2.1','port':9}");
+        first = i == 0 ? doubles.id : first;
+    }
+    doubles_tell(RDMA_CM_EVENT_ESTABLISHED, listener, NULL, 0, "x");
+    doubles_tell(RDMA_CM_EVENT_ESTABLISHED, nobody, NULL, 0, "y");
+    doubles_tell(RDMA_CM_EVENT_ESTABLISHED, first, NULL, 0, NULL);
+    doubles_tell(RDMA_CM_EVENT_ESTABLISHED, doubles.id, NULL, 0, NULL);
+    want(h, "{'event':'established','private':'','conn':2}");
+    want(h, "{'event':'established','private':'','conn':257}");
+    assert_int_equal(json_array_size(h->events), 0);
+    doubles_async(IBV_EVENT_QP_FATAL, first->qp, NULL);
+    doubles_async(IBV_EVENT_QP_FATAL, doubles.id->qp, NULL);
+    want(h, "{'event':'fault','error':'fatal error of a queue pair','conn':2}");
+    want(h, "{'event':'fault','error':'fatal error of a queue pair','conn':257}");
+    (void)rdma_destroy_id(nobody);
+    /* And so does the end of the device. */
+    assert_true(signal(SIGTERM, SIG_IGN) != SIG_ERR);
+    catch_from(STDERR_FILENO);
+    doubles_tell(RDMA_CM_EVENT_DEVICE_REMOVAL, listener, NULL, 0, NULL);
+    assert_int_equal(iw_reactor_step(h->reactor, 0), 0);
+    assert_string_equal(caught(), "iwarp: rnic0 was removed\n");
+    assert_true(signal(SIGTERM, SIG_DFL) != SIG_ERR);
+    assert_int_equal(json_array_size(h->events), AGENT_CONNECTIONS);
+    assert_int_equal(doubles.qps, 0);
+    json_array_clear(h->events);
+    host_end(h);
+}
+
+/* A reset frees every place. */
+static void the_places_after_a_reset(void **state)
+{
+    (void)state;
+    doubles_begin();
+    struct host *h = host_start();
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < AGENT_LISTENERS; i++)
+            ask(h, NULL, "{'do':'listen','host':'192.0.2.1'}");
+        refuse(h, "at most 64 listeners", "{'do':'listen','host':'192.0.2.1'}");
+        for (int i = 0; i < AGENT_CONNECTIONS; i++)
+            ask(h, NULL, "{'do':'connect','host':'192.0.2.1','port':9}");
+        refuse(h, "at most 256 connections", "{'do':'connect','host':'192.0.2.1','port':9}");
+        for (int i = 2; i <= AGENT_DOMAINS; i++)
+            assert_int_equal(ask(h, "pd", "{'do':'pd'}"), i);
+        refuse(h, "at most 256 protection domains", "{'do':'pd'}");
+        ask(h, NULL, "{'do':'reset'}");
+        assert_int_equal(doubles.ids, 0);
+        assert_int_equal(doubles.pds, AGENT_DOMAINS); /* they are kept */
+    }
+    host_end(h);
+}
+
 /* A backend without its channel, its domain, or one of its watches leaves nothing. */
 static void backends_that_cannot_be_made(void **state)
 {
@@ -463,6 +524,8 @@ int main(void)
         TEST(stags_that_come_again),
         TEST(places_of_memory),
         TEST(steps_of_the_way),
+        TEST(the_first_and_the_last_connection),
+        TEST(the_places_after_a_reset),
         TEST(backends_that_cannot_be_made),
         TEST(the_end_of_a_backend),
     };

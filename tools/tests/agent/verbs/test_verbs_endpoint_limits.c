@@ -281,9 +281,15 @@ static void connections(void **state)
     assert_int_equal(bind(fd, (struct sockaddr *)&at, length), 0);
     assert_int_equal(listen(fd, 4 * AGENT_CONNECTIONS), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 1; i <= AGENT_CONNECTIONS; i++)
+            ask("conn", "{'do':'connect','host':'127.0.0.1','port':%d}", ntohs(at.sin_port));
+        assert_int_equal(client->own->live, AGENT_CONNECTIONS);
+        ask(NULL, "{'do':'reset'}");
+        assert_int_equal(client->own->live, 0);
+    }
     for (int i = 1; i < AGENT_CONNECTIONS; i++)
         ask("conn", "{'do':'connect','host':'127.0.0.1','port':%d}", ntohs(at.sin_port));
-    assert_int_equal(client->own->live, AGENT_CONNECTIONS - 1);
     connect_with("", "");
     refuse("at most 256 connections", "{'do':'connect','host':'127.0.0.1','port':%d}",
            ntohs(at.sin_port));
@@ -291,6 +297,20 @@ static void connections(void **state)
     want(a, "{'event':'closed','graceful':false,'cause':'lost','check':'mpa-lost','rule':"
             "'MPA-8-01','error':'Connection reset by peer'}");
     close(fd);
+}
+
+static void listeners(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 1; i <= AGENT_LISTENERS; i++)
+            assert_int_equal(ask("listen", "{'do':'listen'}"), i);
+        refuse("at most 64 listeners", "{'do':'listen'}");
+        ask(NULL, "{'do':'unlisten','listen':1}");
+        refuse("at most 64 listeners",
+               "{'do':'listen'}"); /* its connections may use its settings */
+        ask(NULL, "{'do':'reset'}");
+    }
 }
 
 static void connections_that_do_not_begin(void **state)
@@ -367,6 +387,7 @@ int main(void)
         TEST(streamed_octets),
         TEST(private_data_of_replies),
         TEST(connections),
+        TEST(listeners),
         TEST(connections_that_do_not_begin),
         TEST(connections_of_a_listener_that_is_gone),
         TEST(without_memory),
