@@ -34,8 +34,11 @@ ssize_t __real_recv(int fd, void *to, size_t room, int flags);
 ssize_t __wrap_recv(int fd, void *to, size_t room, int flags);
 ssize_t __wrap_recv(int fd, void *to, size_t room, int flags)
 {
-    if (recv_fails == 0)
-        return __real_recv(fd, to, room, flags);
+    if (recv_fails == 0) {
+        ssize_t n = __real_recv(fd, to, room, flags);
+        errno = n == 0 ? EAGAIN : errno; /* of an earlier call */
+        return n;
+    }
     errno = recv_fails;
     recv_fails = 0;
     return -1;
