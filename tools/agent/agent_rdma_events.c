@@ -212,7 +212,6 @@ static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, in
     switch (kind) {
     case RDMA_CM_EVENT_ESTABLISHED:
         if (c->base.listen == 0) {
-            agent_octets_free(&c->peer_private);
             c->peer_private = *data;
             *data = (struct agent_octets){NULL, 0};
         }

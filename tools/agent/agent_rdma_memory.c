@@ -83,13 +83,11 @@ bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region 
                 char *error)
 {
     struct rdma_agent *a = b;
-    struct rdma_region *r = agent_slot_with(AGENT_SLOTS(a->regions), 0);
+    struct rdma_region *r = agent_slot_with(AGENT_SLOTS(a->regions), 0); /* one for each memory */
     const char *beyond = beyond_verbs(a, memory, region);
     if (beyond != NULL)
         return agent_fail(error, AGENT_UNSUPPORTED "%s", beyond);
     struct ibv_pd *pd = a->domains[region->domain];
-    if (r == NULL)
-        return agent_fail(error, "no STag is left");
     if (region->to_given && region->to + memory->length - 1 < region->to)
         return agent_fail(error, "field to: TO plus length wraps");
     uint8_t *base = memory->arena + memory->guard;

@@ -134,10 +134,9 @@ bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uin
     if (c == NULL)
         return false;
     struct ibv_mw *mw =
-        w == NULL ? NULL
-                  : ibv_alloc_mw(r->remote->pd, binding->conn != 0 ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1);
+        ibv_alloc_mw(r->remote->pd, binding->conn != 0 ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1);
     if (mw == NULL)
-        return rdma_no_resource(a, "no window", w == NULL ? ENOMEM : errno, error);
+        return rdma_no_resource(a, "no window", errno, error);
     const struct ibv_mw_bind_info info = {.mr = r->remote,
                                           .addr = binding->memory->to + binding->offset,
                                           .length = binding->length,

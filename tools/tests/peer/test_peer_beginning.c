@@ -17,11 +17,25 @@
 
 void *__real_reallocarray(void *old, size_t count, size_t size);
 void *__wrap_reallocarray(void *old, size_t count, size_t size);
-static bool no_memory;
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+static bool no_parts, no_octets, no_connection; /* what there is no memory for */
 
 void *__wrap_reallocarray(void *old, size_t count, size_t size)
 {
-    return no_memory ? NULL : __real_reallocarray(old, count, size);
+    return no_parts ? NULL : __real_reallocarray(old, count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return no_octets ? NULL : __real_realloc(old, size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return no_connection ? NULL : __real_calloc(count, size);
 }
 
 static void *begin(bool active)
@@ -144,14 +158,28 @@ static void octets_are_bounded(void **state)
 static void no_memory_is_no_quirk(void **state)
 {
     (void)state;
+    for (int i = 0; i < 2; i++) {
+        void *tapped = begin(false);
+        start(tapped, REQUEST, REPLY);
+        no_parts = i == 0;
+        no_octets = i == 1;
+        add_quirk(tapped);
+        no_parts = no_octets = false;
+        add_quirk(tapped);
+        assert_int_equal(end(tapped), IW_QUIRK_COUNT);
+    }
+    assert_int_equal(peer_beginning_quirk(NULL), IW_QUIRK_COUNT);
+    no_connection = true;
+    assert_null(peer_beginnings.opened(peer_beginnings.context, NULL, NULL, true));
+    no_connection = false;
+    /* An end takes no octets. */
     void *tapped = begin(false);
     start(tapped, REQUEST, REPLY);
-    no_memory = true;
-    add_quirk(tapped);
-    no_memory = false;
-    add_quirk(tapped);
-    assert_int_equal(end(tapped), IW_QUIRK_COUNT);
-    assert_int_equal(peer_beginning_quirk(NULL), IW_QUIRK_COUNT);
+    pass(tapped, false, "0012" SEND("1"));
+    no_octets = true;
+    peer_beginnings.ended(tapped, false, false);
+    no_octets = false;
+    assert_int_equal(end(tapped), IW_QUIRK_CRC_ABSENT);
 }
 
 int main(void)

@@ -48,6 +48,16 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 int __real_iw_reactor_step(struct iw_reactor *r, int timeout_ms);
 int __wrap_iw_reactor_step(struct iw_reactor *r, int timeout_ms);
 
+static unsigned taps;
+void __wrap_iw_reactor_tap(struct iw_reactor *r, const struct iw_tap *tap);
+
+void __wrap_iw_reactor_tap(struct iw_reactor *r, const struct iw_tap *tap)
+{
+    assert_non_null(r);
+    assert_ptr_equal(tap, &peer_beginnings);
+    taps++;
+}
+
 static bool fails(void)
 {
     if (++calls != failing)
@@ -202,6 +212,7 @@ static int begin(void **state)
     (void)state;
     calls = failing = looks = failing_thread = failing_step = started = last = forgotten = 0;
     no_limit = raises = stopped_with = 0;
+    taps = 0;
     stops = with_connection = is_done = false;
     memset(statuses, 0, sizeof(statuses));
     memset(signals, 0, sizeof(signals));
@@ -258,10 +269,19 @@ static void test_threads(void **state)
     with_connection = true;
     run(2, "", 0);
     assert_int_equal(started, 4);
+    assert_int_equal(taps, 4);
     assert_int_equal(ports[0], 5);
     for (int i = 1; i < 4; i++)
         assert_int_equal(ports[i], 4711); /* that of the first */
     assert_int_equal(forgotten, 4);
+    /* What begins with a line is not what quirks show in. */
+    (void)begin(state);
+    peer.threads = 2;
+    peer.stream = "hello";
+    last = 1;
+    signals[0] = SIGTERM;
+    run(2, "", 0);
+    assert_int_equal(taps, 0);
     /* All end with one that cannot wait. */
     for (unsigned i = 1; i <= 3; i++) {
         (void)begin(state);

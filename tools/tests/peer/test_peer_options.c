@@ -467,6 +467,35 @@ static void test_help(void **state)
     assert_int_equal(runs, 0);
 }
 
+static void offers(const char *line, const char *expected)
+{
+    assert_int_equal(setenv("IWARP_COMPLETE", "1", 1), 0);
+    catch_from(1);
+    int status = run(line);
+    assert_int_equal(unsetenv("IWARP_COMPLETE"), 0);
+    assert_string_equal(caught(), expected);
+    assert_int_equal(status, 0);
+    assert_int_equal(runs, 0);
+}
+
+/* What a shell that completes the last word is told. */
+static void test_offers(void **state)
+{
+    (void)state;
+    offers("''", "listen\twait for connections at HOST:PORT\nconnect\tto HOST:PORT\n");
+    offers("--verify c", "connect\tto HOST:PORT\n");
+    offers("listen l", "");
+    offers("listen a:1 ''", "");
+    offers("--personality r", "rping\n");
+    offers("--trace ''", "json\n");
+    offers("--trace-file ''", ":files\n");
+    offers("--crc o", "on\noff\n");
+    offers("--rtr write,r", "write,read\n");
+    offers("--ignore mpa-fin", "mpa-fin-inside\tthe stream ended inside an FPDU\n");
+    offers("--li", "--limit\tconnections at once, of each thread; more wait (default 128)\n"
+                   "--list-rules\tprint all checks and rules, and exit\n");
+}
+
 static void test_list_of_rules(void **state)
 {
     (void)state;
@@ -495,6 +524,7 @@ int main(void)
         cmocka_unit_test_teardown(test_private_data, catch_no_more),
         cmocka_unit_test_teardown(test_switches, catch_no_more),
         cmocka_unit_test_teardown(test_help, catch_no_more),
+        cmocka_unit_test_teardown(test_offers, catch_no_more),
         cmocka_unit_test_teardown(test_list_of_rules, catch_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,6 +80,22 @@ static void test_session(void **state)
     assert_int_equal(doubles.cpu, -1);
 }
 
+/* Who was first in one round is last in the next: what drifts affects all lanes alike. */
+static void test_order_of_lanes(void **state)
+{
+    struct perf_plan plan = plan_of(3);
+    char order[32] = "";
+    (void)state;
+    plan.tests[PERF_WRITE_BW] = true;
+    plan.rounds = 4;
+    assert_int_equal(run(&plan), 0);
+    for (const char *at = doubles.log; (at = strstr(at, "execute ")) != NULL;) {
+        at += strlen("execute ");
+        snprintf(order + strlen(order), sizeof(order) - strlen(order), "%c", *at);
+    }
+    assert_string_equal(order, "012012210012210"); /* once to warm up, then the rounds */
+}
+
 /* ---- figures ---- */
 
 static void test_figures(void **state)
@@ -440,12 +456,13 @@ int main(void)
 {
     iw_complain_as("iwarp-perf");
     const struct CMUnitTest tests[] = {
-        EACH(test_session),      EACH(test_figures),
-        EACH(test_latencies),    EACH(test_spread_over_rounds),
-        EACH(test_calibration),  EACH(test_failures),
-        EACH(test_their_reason), EACH(test_connecting),
-        EACH(test_reports),      EACH(test_pinning),
-        EACH(test_limits),       EACH(test_nothing_is_lost),
+        EACH(test_session),        EACH(test_figures),
+        EACH(test_latencies),      EACH(test_spread_over_rounds),
+        EACH(test_calibration),    EACH(test_failures),
+        EACH(test_their_reason),   EACH(test_connecting),
+        EACH(test_reports),        EACH(test_pinning),
+        EACH(test_limits),         EACH(test_nothing_is_lost),
+        EACH(test_order_of_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

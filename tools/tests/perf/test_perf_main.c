@@ -160,6 +160,42 @@ static void test_commands(void **state)
     }
 }
 
+static void offers(const char *line, const char *expected, const char *calls)
+{
+    plan_status = 31;
+    assert_int_equal(setenv("IWARP_COMPLETE", "1", 1), 0);
+    catch_from(1);
+    int status = run(line);
+    assert_int_equal(unsetenv("IWARP_COMPLETE"), 0);
+    assert_string_equal(caught(), expected);
+    assert_string_equal(called, calls);
+    assert_int_equal(status, strstr(calls, "plan") != NULL ? 31 : 0);
+}
+
+/* What a shell that completes the last word is told; of options whoever reads them tells it. */
+static void test_offers(void **state)
+{
+    static const char nothing[] = "open close iwarp-perf ";
+    (void)state;
+    offers("",
+           "local\tclient and server on this machine\n"
+           "client\tmeasure against the server at HOST:PORT\n"
+           "server\tserve clients at HOST:PORT\n"
+           "loop\tno sockets: two endpoints beside a memcpy\n",
+           nothing);
+    offers("lo",
+           "local\tclient and server on this machine\n"
+           "loop\tno sockets: two endpoints beside a memcpy\n",
+           nothing);
+    offers("x", "", nothing);
+    offers("loop --tr", "", nothing);
+    offers("loop --pcap x --tr", "--traffic\t(mixed)\n", nothing);
+    offers("loop --op s", "send\n", nothing);
+    offers("server x", "", "open plan-server server x close iwarp-perf ");
+    offers("local --c", "", "open plan-local local --c close iwarp-perf ");
+    offers("--c", "", "open plan-local perf --c close iwarp-perf ");
+}
+
 static void refuse(const char *line, const char *text)
 {
     char expected[256];
@@ -316,6 +352,7 @@ static void test_help(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_offers, catch_no_more),
         cmocka_unit_test_teardown(test_commands, catch_no_more),
         cmocka_unit_test_teardown(test_unknown_commands, catch_no_more),
         cmocka_unit_test_teardown(test_descriptors, catch_no_more),

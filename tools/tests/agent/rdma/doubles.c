@@ -2,6 +2,7 @@
 #include "doubles.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static struct {
     struct {
         const struct ibv_mw *mw; /* NULL: none */
         const struct ibv_mr *mr;
-    } bound[DOUBLE_QUEUE];
+    } bound[DOUBLE_WINDOWS];
     uint32_t key;
     struct rdma_event_channel channel;
     struct ibv_comp_channel completions;
@@ -38,6 +39,10 @@ static bool fails(enum double_fault fault)
 {
     if (doubles.fault != fault || doubles.times == 0)
         return false;
+    if (doubles.after > 0) {
+        doubles.after--;
+        return false;
+    }
     doubles.times--;
     errno = doubles.number;
     return true;
@@ -83,14 +88,14 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 static void bound_to(const struct ibv_mw *mw, const struct ibv_mr *mr)
 {
     int free_place = -1, i = 0;
-    for (; i < DOUBLE_QUEUE && own.bound[i].mw != mw; i++)
+    for (; i < DOUBLE_WINDOWS && own.bound[i].mw != mw; i++)
         if (own.bound[i].mw == NULL)
             free_place = i;
-    if (i == DOUBLE_QUEUE && mr != NULL)
+    if (i == DOUBLE_WINDOWS && mr != NULL)
         i = free_place;
     if (i < 0)
         abort();
-    if (i < DOUBLE_QUEUE) {
+    if (i < DOUBLE_WINDOWS) {
         own.bound[i].mw = mr != NULL ? mw : NULL;
         own.bound[i].mr = mr;
     }
@@ -235,6 +240,54 @@ void doubles_async(enum ibv_event_type type, struct ibv_qp *qp, struct ibv_cq *c
     raise_fd(own.async_fd);
 }
 
+bool doubles_told(void)
+{
+    return lower_fd(own.cm_fd);
+}
+
+bool doubles_noticed(void)
+{
+    return lower_fd(own.wc_fd);
+}
+
+bool doubles_was_async(void)
+{
+    return lower_fd(own.async_fd);
+}
+
+int *doubles_descriptor(int which)
+{
+    return which == 0   ? &own.channel.fd
+           : which == 1 ? &own.completions.fd
+                        : &doubles.context[0].async_fd;
+}
+
+/* ---- the system ---- */
+
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+    bool v4 = strcmp(path, "/proc/net/tcp") == 0;
+    if (!v4 && strcmp(path, "/proc/net/tcp6") != 0)
+        return __real_fopen(path, mode);
+    const char *text = v4 ? doubles.tcp : doubles.tcp6;
+    return text == NULL ? NULL : fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+}
+
+/* Waiting takes no time. */
+int __real_poll(struct pollfd *list, nfds_t count, int ms);
+int __wrap_poll(struct pollfd *list, nfds_t count, int ms);
+int __wrap_poll(struct pollfd *list, nfds_t count, int ms)
+{
+    if (list != NULL)
+        return __real_poll(list, count, ms);
+    doubles.waited += ms;
+    if (doubles.waited == doubles.late)
+        doubles_complete(&doubles.latest);
+    return 0;
+}
+
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the headers' are longer */
 
 /* ---- libibverbs ---- */
@@ -262,10 +315,9 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attrib
 int ibv_query_port(struct ibv_context *context, uint8_t port,
                    struct _compat_ibv_port_attr *attributes)
 {
+    bool down = doubles.port_down || (doubles.port_up != 0 && doubles.port_up != port);
     (void)context;
-    (void)port;
-    ((struct ibv_port_attr *)(void *)attributes)->state =
-        doubles.port_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
+    ((struct ibv_port_attr *)(void *)attributes)->state = down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
     return 0;
 }
 
@@ -292,7 +344,8 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
     struct ibv_mr *mr = fails(FAULT_REG_MR) ? NULL : calloc(1, sizeof(*mr));
     if (mr == NULL)
         return NULL;
-    uint32_t key = 0x55000000 + (own.key++ << 8);
+    uint32_t key = doubles.next_key != 0 ? doubles.next_key : 0x55000000 + (own.key++ << 8);
+    doubles.next_key = 0;
     *mr = (struct ibv_mr){
         .context = pd->context, .pd = pd, .addr = addr, .length = length, .lkey = key, .rkey = key};
     doubles.registered[0] = doubles.registered[1];
@@ -318,7 +371,7 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int acce
 /* ibv_dereg_mr(3): it fails while a window is bound to the region. */
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
-    for (int i = 0; i < DOUBLE_QUEUE; i++)
+    for (int i = 0; i < DOUBLE_WINDOWS; i++)
         if (own.bound[i].mr == mr)
             return EBUSY;
     free(mr);
@@ -328,6 +381,8 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
+    if (fails(FAULT_COMP_CHANNEL))
+        return NULL;
     own.completions.context = context;
     doubles.channels++;
     return &own.completions;
@@ -420,6 +475,8 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask,
     (void)initial;
     if (mask != IBV_QP_STATE)
         abort();
+    if (fails(FAULT_QUERY_QP))
+        return errno;
     attributes->qp_state = doubles.qp_state;
     return 0;
 }
@@ -467,6 +524,8 @@ struct rdma_cm_id *doubles_new_id(void)
 int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
                    enum rdma_port_space space)
 {
+    if (fails(FAULT_CREATE_ID))
+        return -1;
     *id = doubles_new_id();
     (*id)->channel = channel;
     (*id)->context = context;
@@ -513,13 +572,13 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct socka
 int rdma_resolve_route(struct rdma_cm_id *id, int ms)
 {
     (void)id;
-    return ms > 0 ? 0 : -1;
+    return fails(FAULT_ROUTE) || ms <= 0 ? -1 : 0;
 }
 
 int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 {
     id->channel = channel;
-    return 0;
+    return fails(FAULT_MIGRATE) ? -1 : 0;
 }
 
 int rdma_listen(struct rdma_cm_id *id, int backlog)

@@ -8,7 +8,7 @@
 
 #include <rdma/rdma_cma.h>
 
-enum { DOUBLE_DEVICES = 3, DOUBLE_PIECES = 16, DOUBLE_QUEUE = 16 };
+enum { DOUBLE_DEVICES = 3, DOUBLE_PIECES = 16, DOUBLE_QUEUE = 16, DOUBLE_WINDOWS = 1100 };
 
 /* Functions that can be made to fail once, with an errno. */
 enum double_fault {
@@ -18,11 +18,16 @@ enum double_fault {
     FAULT_EVENT_CHANNEL,
     FAULT_REG_MR,
     FAULT_ALLOC_PD,
+    FAULT_COMP_CHANNEL,
+    FAULT_QUERY_QP,
     FAULT_ALLOC_MW,
     FAULT_CREATE_CQ,
     FAULT_CREATE_QP,
     FAULT_BIND_ADDR,
     FAULT_RESOLVE,
+    FAULT_CREATE_ID,
+    FAULT_ROUTE,
+    FAULT_MIGRATE,
     FAULT_LISTEN,
     FAULT_CONNECT,
     FAULT_ACCEPT,
@@ -36,12 +41,18 @@ struct doubles {
     struct ibv_context context[DOUBLE_DEVICES];
     struct ibv_device_attr attributes; /* of each of them */
     bool port_down;
+    int port_up;             /* the only port of the device that is active; 0: all */
+    const char *tcp, *tcp6;  /* /proc/net/tcp and its like; NULL: there is none */
     struct ibv_context *way; /* the device that addresses lead to; NULL: the first */
     uint16_t port;           /* of listeners */
     enum double_fault fault;
     int number, times; /* the errno, and how often */
+    int after;         /* calls that work before */
+    uint32_t next_key; /* of the next region; 0: a new one */
     enum ibv_qp_state qp_state;
     bool bind_fails, bind_silent; /* how a window's binding completes, or does not */
+    int late;                     /* the wait after which `latest` completes; 0: none */
+    struct ibv_wc latest;
 
     /* What lives. */
     int pds, mrs, cqs, qps, mws, ids, channels, events_unacknowledged;
@@ -62,6 +73,7 @@ struct doubles {
     struct rdma_conn_param param;
     uint8_t private_data[255];
     int accepted, rejected, disconnected, modified_to_error;
+    int waited; /* milliseconds, for completions */
 };
 
 extern struct doubles doubles;
@@ -78,6 +90,13 @@ void doubles_tell(enum rdma_cm_event_type kind, struct rdma_cm_id *id, struct rd
 struct rdma_cm_id *doubles_new_id(void);
 /* What the latest completion queue gives next. */
 void doubles_complete(const struct ibv_wc *wc);
+/* Whether an event of librdmacm or an asynchronous one waits, and a notice of completions; each is
+ * taken. */
+bool doubles_told(void);
+bool doubles_noticed(void);
+bool doubles_was_async(void);
+/* The descriptors of the three. */
+int *doubles_descriptor(int which);
 /* An asynchronous event of the device. */
 void doubles_async(enum ibv_event_type type, struct ibv_qp *qp, struct ibv_cq *cq);
 

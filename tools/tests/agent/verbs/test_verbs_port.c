@@ -2,6 +2,7 @@
 /* iwarp-agent's control port and sessions in this process, with a clock of the test's. */
 #include "recorder.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -19,16 +20,54 @@ uint64_t __wrap_iw_transport_now(void)
     return clock_now;
 }
 
+static unsigned calloc_fails;        /* counted from the next call; 0: none */
+static int recv_fails, accept_fails; /* the errno of the next call; 0: it works */
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return calloc_fails > 0 && --calloc_fails == 0 ? NULL : __real_calloc(count, size);
+}
+
+ssize_t __real_recv(int fd, void *to, size_t room, int flags);
+ssize_t __wrap_recv(int fd, void *to, size_t room, int flags);
+ssize_t __wrap_recv(int fd, void *to, size_t room, int flags)
+{
+    if (recv_fails == 0) {
+        ssize_t n = __real_recv(fd, to, room, flags);
+        errno = n == 0 ? EAGAIN : errno; /* of an earlier call */
+        return n;
+    }
+    errno = recv_fails;
+    recv_fails = 0;
+    return -1;
+}
+
+int __real_accept4(int fd, struct sockaddr *from, socklen_t *length, int flags);
+int __wrap_accept4(int fd, struct sockaddr *from, socklen_t *length, int flags);
+int __wrap_accept4(int fd, struct sockaddr *from, socklen_t *length, int flags)
+{
+    if (accept_fails == 0)
+        return __real_accept4(fd, from, length, flags);
+    errno = accept_fails;
+    accept_fails = 0;
+    return -1;
+}
+
 static struct iw_reactor *reactor;
 static struct agent_control_port *port;
 static uint16_t number;
 static unsigned created, destroyed;
+static bool create_fails;
 
 static struct agent_core *create(struct iw_reactor *r, const void *settings, agent_emit_fn emit,
                                  void *context)
 {
     assert_ptr_equal(r, reactor);
     assert_ptr_equal(settings, &number);
+    if (create_fails)
+        return NULL;
     seen.core.emit = emit;
     seen.core.context = context;
     created++;
@@ -41,17 +80,24 @@ static void destroy(void *b)
     destroyed++;
 }
 
-static void open_port(const char *token)
+/* Returns a listening socket, of which `number` is the port. */
+static int listen_somewhere(void)
 {
-    struct iw_control_token t = {.length = 0};
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof(at);
-    char error[200];
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&at, length), 0);
     assert_int_equal(listen(fd, 64), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
     number = ntohs(at.sin_port);
+    return fd;
+}
+
+static void open_port(const char *token)
+{
+    struct iw_control_token t = {.length = 0};
+    char error[200];
+    int fd = listen_somewhere();
     if (token != NULL)
         assert_int_equal(iw_control_token_set(&t, token, strlen(token), error, sizeof(error)), 0);
     recorder.create = create;
@@ -70,13 +116,20 @@ static void close_port(void)
     assert_int_equal(created, destroyed);
 }
 
-static int knock(void)
+/* Connects, which nobody has noticed yet. */
+static int come(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_port = htons(number),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    return fd;
+}
+
+static int knock(void)
+{
+    int fd = come();
     assert_int_equal(iw_reactor_step(reactor, 60000), 0);
     return fd;
 }
@@ -164,9 +217,25 @@ static void one_client_at_a_time(void **state)
     assert_int_equal(agent_control_port_tidy(port), -1);
     catch_from(STDERR_FILENO);
     int second = knock();
-    assert_non_null(strstr(caught(), ": refused: busy: another client is being served\n"));
+    struct sockaddr_in ours = {0};
+    socklen_t length = sizeof(ours);
+    char expected[100];
+    assert_int_equal(getsockname(second, (struct sockaddr *)&ours, &length), 0);
+    snprintf(expected, sizeof(expected),
+             "iwarp: 127.0.0.1:%u: refused: busy: another client is being served\n",
+             ntohs(ours.sin_port));
+    assert_string_equal(caught(), expected);
     get_refusal(second, "busy: another client is being served");
     assert_int_equal(created, 1);
+    /* Nor does the next one see what the client says, which is still to be read. */
+    assert_int_equal(iw_reactor_step(reactor, 0), 0);
+    second = come();
+    assert_int_equal(send(first, "{\"id\":1,\"do\":\"pd\"}\n", 19, MSG_NOSIGNAL), 19);
+    catch_from(STDERR_FILENO);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    (void)caught();
+    get_refusal(second, "busy: another client is being served");
+    get(first, "{\"pd\":3,\"ok\":true,\"id\":1}");
     /* A client that has gone makes room, even if nobody has noticed yet. */
     close(first);
     second = knock();
@@ -346,8 +415,165 @@ static void the_oldest_makes_room(void **state)
     close_port();
 }
 
+/* Who is admitted leaves a place that is free at once, also to who comes in the same step. */
+static void the_place_of_a_client_is_free(void **state)
+{
+    (void)state;
+    open_port(token);
+    int first = knock();
+    assert_int_equal(iw_reactor_step(reactor, 0), 0); /* epoll forgets that somebody knocked */
+    assert_int_equal(send(first, "0123456789abcdef\n", 17, MSG_NOSIGNAL), 17);
+    int second = come();
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    assert_int_equal(created, 1);
+    assert_int_equal(agent_control_port_tidy(port), 10001);
+    catch_from(STDERR_FILENO);
+    put(second, "0123456789abcdef\n");
+    (void)caught();
+    get_refusal(second, "busy: another client is being served");
+    is_served(first);
+    close(first);
+    close_port();
+}
+
+/* ---- trouble ---- */
+
+/* The connection's end comes as a reset. */
+static void reset(int fd)
+{
+    const struct linger now = {.l_onoff = 1, .l_linger = 0};
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
+    close(fd);
+}
+
+static void nobody_waits_for_who_was_reset(void **state)
+{
+    (void)state;
+    open_port(token);
+    int fd = knock();
+    catch_from(STDERR_FILENO);
+    reset(fd);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    assert_non_null(strstr(caught(), ": left without a token\n"));
+    assert_int_equal(agent_control_port_tidy(port), -1);
+    fd = knock();
+    catch_from(STDERR_FILENO);
+    put(fd, "wrong\n");
+    (void)caught();
+    reset(fd);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    assert_int_equal(agent_control_port_tidy(port), -1);
+    close_port();
+    /* A client whose end is noticed only when the next one comes. */
+    open_port(NULL);
+    fd = knock();
+    assert_int_equal(iw_reactor_step(reactor, 0), 0);
+    int next = come();
+    reset(fd);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    assert_int_equal(created, 2);
+    is_served(next);
+    close(next);
+    close_port();
+}
+
+/* A call that only has to be made again ends nothing. */
+static void calls_are_made_again(void **state)
+{
+    static const int again[] = {EINTR, EAGAIN};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        open_port(token);
+        int fd = knock();
+        recv_fails = again[i];
+        put(fd, "wrong\n");
+        assert_int_equal(recv_fails, 0);
+        assert_int_equal(agent_control_port_tidy(port), 10001);
+        catch_from(STDERR_FILENO);
+        assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+        assert_non_null(strstr(caught(), ": refused: wrong token\n"));
+        recv_fails = again[i];
+        put(fd, "more\n");
+        assert_int_equal(recv_fails, 0);
+        assert_int_equal(agent_control_port_tidy(port), 10001);
+        get_refusal(fd, "wrong token");
+        close_port();
+        /* A client that is asked whether it is still there. */
+        open_port(NULL);
+        fd = knock();
+        catch_from(STDERR_FILENO);
+        recv_fails = again[i];
+        int other = knock();
+        (void)caught();
+        assert_int_equal(recv_fails, 0);
+        get_refusal(other, "busy: another client is being served");
+        seen.core.domain_count = 1;
+        is_served(fd);
+        close(fd);
+        close_port();
+    }
+}
+
+/* Without memory or descriptors a connection is lost, but neither the port nor a descriptor. */
+static void connections_are_lost_without_memory(void **state)
+{
+    (void)state;
+    open_port(NULL);
+    unsigned before = descriptors();
+    accept_fails = EMFILE;
+    int fd = knock();
+    assert_int_equal(accept_fails, 0);
+    assert_int_equal(created, 0);
+    assert_int_equal(agent_control_port_tidy(port), -1);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0); /* it is still there */
+    assert_int_equal(created, 1);
+    reset(fd);
+    assert_int_equal(iw_reactor_step(reactor, 60000), 0);
+    (void)agent_control_port_tidy(port);
+    /* The watch of a visitor; a session, its channel, the backend, the session's watch. */
+    for (unsigned i = 1; i <= 5; i++) {
+        calloc_fails = i < 4 ? i : i == 4 ? 0 : 4;
+        create_fails = i == 4;
+        fd = knock();
+        assert_int_equal(calloc_fails, 0);
+        create_fails = false;
+        assert_int_equal(agent_control_port_tidy(port), -1);
+        get(fd, "");
+        close(fd);
+        assert_int_equal(descriptors(), before);
+        assert_int_equal(created, i == 5 ? 2 : 1);
+        assert_int_equal(destroyed, created);
+    }
+    fd = knock();
+    assert_int_equal(created, 3);
+    seen.core.domain_count = 1;
+    is_served(fd);
+    close(fd);
+    close_port();
+}
+
+static void no_port_opens_without_memory(void **state)
+{
+    const struct iw_control_token none = {.length = 0};
+    (void)state;
+    reactor = iw_reactor_create();
+    unsigned before = descriptors();
+    for (unsigned i = 1; i <= 2; i++) { /* the port, its watch */
+        int fd = listen_somewhere();
+        calloc_fails = i;
+        assert_null(agent_control_port_open(reactor, fd, &none, &recorder, &number));
+        assert_int_equal(calloc_fails, 0);
+        assert_int_equal(descriptors(), before);
+    }
+    agent_control_port_close(NULL);
+    iw_reactor_destroy(reactor);
+}
+
 static int clean_up(void **state)
 {
+    calloc_fails = 0;
+    recv_fails = accept_fails = 0;
+    create_fails = false;
     (void)catch_no_more(state);
     return tear_down(state);
 }
@@ -357,10 +583,18 @@ static int clean_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PORT_TEST(hosts_that_die_are_noticed),   PORT_TEST(one_client_at_a_time),
-        PORT_TEST(what_clients_may_say),         PORT_TEST(tokens_are_asked_for),
-        PORT_TEST(time_is_up_after_ten_seconds), PORT_TEST(the_refused_may_go_on),
+        PORT_TEST(hosts_that_die_are_noticed),
+        PORT_TEST(one_client_at_a_time),
+        PORT_TEST(what_clients_may_say),
+        PORT_TEST(tokens_are_asked_for),
+        PORT_TEST(time_is_up_after_ten_seconds),
+        PORT_TEST(the_refused_may_go_on),
         PORT_TEST(the_oldest_makes_room),
+        PORT_TEST(the_place_of_a_client_is_free),
+        PORT_TEST(nobody_waits_for_who_was_reset),
+        PORT_TEST(calls_are_made_again),
+        PORT_TEST(connections_are_lost_without_memory),
+        PORT_TEST(no_port_opens_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
