@@ -231,6 +231,28 @@ static void what_has_become_of_a_rule_is_told(void **state)
     }
 }
 
+/* Nothing is said between two runs of what a third one shows. */
+static void each_change_is_of_two_runs(void **state)
+{
+    struct iw_run_file runs[] = {run_of("", CASE("PASS", "\"" A "\"")), run_of("", ""),
+                                 run_of(FINDING("\"" A "\"") "," FINDING("null"), "")};
+    static const char *const broken[] = {"[]", "[\"" A "\",\"it\"]"};
+    json_t *all = iw_compare(runs, 3, "1");
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *change = json_array_get(json_object_get(all, "changes"), i);
+
+        assert_json(json_object_get(change, "broken"), broken[i]);
+        assert_json(json_object_get(change, "mended"), "[]");
+        assert_json(json_object_get(change, "not_seen"), "[]");
+        assert_json(json_object_get(change, "otherwise"), "[]");
+    }
+    json_decref(all);
+    for (size_t i = 0; i < 3; i++)
+        iw_run_file_free(&runs[i]);
+}
+
 #define ONE(id, verdict, more) "{\"id\":\"" id "\",\"verdict\":\"" verdict "\"" more "}"
 
 static void cases_with_another_verdict_are_listed(void **state)
@@ -402,6 +424,7 @@ int main(void)
         cmocka_unit_test(runs_have_letters_then_numbers),
         cmocka_unit_test(findings_are_the_same_if_all_runs_say_so),
         cmocka_unit_test(what_has_become_of_a_rule_is_told),
+        cmocka_unit_test(each_change_is_of_two_runs),
         cmocka_unit_test(cases_with_another_verdict_are_listed),
         cmocka_unit_test(sections_are_told_once),
         cmocka_unit_test(a_summary_counts_in_words),
