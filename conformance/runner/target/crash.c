@@ -94,12 +94,9 @@ static bool undefined_behaviour(const char *line, struct iw_crash *c)
     size_t length = (size_t)(at - line);
     const char *name = base_name(line, length);
     length -= (size_t)(name - line);
-    for (size_t i = length, colons = 0; i > 0; i--) { /* the column goes */
-        if (name[i - 1] == ':' && ++colons == 1 && memchr(name, ':', i - 1) != NULL) {
-            length = i - 1;
-            break;
-        }
-    }
+    const char *column = memrchr(name, ':', length);
+    if (column != NULL && memchr(name, ':', (size_t)(column - name)) != NULL)
+        length = (size_t)(column - name);
     snprintf(c->by, sizeof(c->by), "UndefinedBehaviorSanitizer");
     set_kind(c, at + strlen(": runtime error: "), ends);
     without_numbers(c->kind);

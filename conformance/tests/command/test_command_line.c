@@ -59,6 +59,61 @@ static void a_run_is_read(void **state)
     iw_command_free(&c);
 }
 
+static void shards_orders_and_parts_are_read(void **state)
+{
+    static const struct {
+        const char *words;
+        unsigned shard, shards, part, parts;
+        const char *order;
+    } rows[] = {
+        {"conform run --shard 1/1", 1, 1, 0, 0, NULL},
+        {"conform run --shard 9999/9999", 9999, 9999, 0, 0, NULL},
+        {"conform list --shard 2/3 --order random,0", 2, 3, 0, 0, "random,0"},
+        {"conform run --order random,4294967295", 0, 0, 0, 0, "random,4294967295"},
+        {"conform run --order random,1 --order suite", 0, 0, 0, 0, NULL},
+        {"conform self-check --part 2/2", 0, 0, 2, 2, NULL},
+    };
+    struct iw_command c;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        assert_int_equal(parse(&c, rows[i].words), -1);
+        assert_int_equal(c.shard, rows[i].shard);
+        assert_int_equal(c.shards, rows[i].shards);
+        assert_int_equal(c.part, rows[i].part);
+        assert_int_equal(c.parts, rows[i].parts);
+        assert_int_equal(c.head.shard != NULL, rows[i].shard != 0);
+        assert_string_equal(c.head.order != NULL ? c.head.order : "(none)",
+                            rows[i].order != NULL ? rows[i].order : "(none)");
+        iw_command_free(&c);
+    }
+    /* A seed is made up, and told. */
+    assert_int_equal(parse(&c, "conform run --order random"), -1);
+    assert_memory_equal(c.head.order, "random,", 7);
+    assert_true(c.head.order[7] >= '0' && c.head.order[7] <= '9');
+    assert_true(strtoull(c.head.order + 7, NULL, 10) <= UINT32_MAX);
+    iw_command_free(&c);
+}
+
+static void what_is_kept_and_coloured_is_read(void **state)
+{
+    struct iw_command c;
+
+    (void)state;
+    assert_int_equal(parse(&c, "conform run --keep all --color always --no-quirks --operator me"),
+                     -1);
+    assert_true(c.head.keep_all);
+    assert_true(c.head.no_quirks);
+    assert_string_equal(c.head.run_by, "me");
+    assert_int_equal(c.colour, IW_HOST_COLOUR_ALWAYS);
+    iw_command_free(&c);
+    assert_int_equal(parse(&c, "conform run --keep all --keep failed"), -1);
+    assert_false(c.head.keep_all);
+    assert_false(c.head.no_quirks);
+    assert_null(c.head.run_by);
+    iw_command_free(&c);
+}
+
 static void without_a_command_it_is_a_run(void **state)
 {
     struct iw_command c;
@@ -172,6 +227,19 @@ static void what_is_no_command_line_is_refused(void **state)
          "--resume goes on as the run was begun: did not expect --shard"},
         {"run --resume x --order random,1",
          "--resume goes on as the run was begun: did not expect --order"},
+        {"run --resume x --no-quirks",
+         "--resume goes on as the run was begun: did not expect --no-quirks"},
+        {"run --resume x --keep all",
+         "--resume goes on as the run was begun: did not expect --keep"},
+        {"run --resume x --operator me",
+         "--resume goes on as the run was begun: did not expect --operator"},
+        {"run --keep some", "--keep some: expected failed or all"},
+        {"run --color red", "--color red: expected auto, always or never"},
+        {"run --shard 1", "--shard 1: expected K/N, K from 1 to N"},
+        {"run --shard /2", "--shard /2: expected K/N, K from 1 to N"},
+        {"run --shard 1/", "--shard 1/: expected K/N, K from 1 to N"},
+        {"run --shard 1/10000", "--shard 1/10000: expected K/N, K from 1 to N"},
+        {"self-check --part 3/2", "--part 3/2: expected K/N, K from 1 to N"},
         {"run --shard 0/2", "--shard 0/2: expected K/N, K from 1 to N"},
         {"list --shard 3/2", "--shard 3/2: expected K/N, K from 1 to N"},
         {"run --order rand",
@@ -255,6 +323,8 @@ int main(int argc, char **argv)
         return iw_conform(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_is_read),
+        cmocka_unit_test(shards_orders_and_parts_are_read),
+        cmocka_unit_test(what_is_kept_and_coloured_is_read),
         cmocka_unit_test(without_a_command_it_is_a_run),
         cmocka_unit_test(each_command_has_its_words),
         cmocka_unit_test_setup_teardown(what_is_no_command_line_is_refused, conform_setup,

@@ -74,6 +74,10 @@ static void a_case_is_repeated_by_the_words_that_matter(void **state)
     c.head.time_scale = 2.5;
     assert_again(&c, "'./the conform' run --cases 'my cases' --agent /bin/agent --target tcp:h:1 "
                      "--time-scale 2.5 --select ");
+    c = (struct iw_command){.program = "conform", .head.no_quirks = true};
+    assert_again(&c, "conform run --no-quirks --select ");
+    c.head.time_scale = 1;
+    assert_again(&c, "conform run --time-scale 1 --no-quirks --select ");
 }
 
 static void a_replay_is_repeated_into_a_folder(void **state)

@@ -157,6 +157,34 @@ static void a_run_goes_on(void **state)
     assert_non_null(strstr(conform_file("said.out"), "results: r\n"));
 }
 
+static void runs_are_merged_into_one_report(void **state)
+{
+    (void)state;
+    conform_says("run --cases cases --shard 1/2 --results s1", 1, NULL, "");
+    conform_says("run --cases cases --shard 2/2 --results s2", 0, NULL, "");
+    conform_says("merge --cases cases --results m s2 s1", 1, NULL, "");
+    const char *out = conform_file("said.out");
+    assert_non_null(strstr(out, "FAIL bad\n  case      cases/bad.lua:1\n"));
+    assert_non_null(strstr(out, "  capture   m/bad.pcapng\n"));
+    assert_non_null(strstr(out, "finding 1: FAIL MPA-4.1-02 (MUST)"));
+    assert_non_null(strstr(out, "1 PASS, 0 NOTE, 1 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR"));
+    assert_non_null(strstr(out, ", target embedded\nresults: m\n"));
+    begins("m/run.json", "{");
+    begins("m/journal.jsonl", "{");
+    begins("m/bad.pcapng", "\x0a\x0d\x0d\x0a");
+    begins("m/report.html", "<!doctype html>");
+    conform_says("merge --cases cases --tap --results tap s1 s2", 1, NULL, NULL);
+    out = conform_file("said.out");
+    assert_memory_equal(out, "TAP version 14\n1..2\n# target: embedded, ", 40);
+    assert_non_null(strstr(out, "\nnot ok 1 - bad\n"));
+    assert_non_null(strstr(out, "\nok 2 - good\n"));
+    assert_null(strstr(out, "Bail out!"));
+    conform_says("merge --cases cases --results no s2", 64, "",
+                 "iwarp-conform: shard 1/2 is missing, but s2 is shard 2/2\n");
+    conform_says("run --cases cases --results alone good", 0, NULL, "");
+    conform_says("merge --cases cases --results one alone", 0, NULL, "");
+}
+
 static void all_rounds_are_played(void **state)
 {
     (void)state;
@@ -363,6 +391,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_file_in_place_of_the_results_is_no_folder, set_up,
                                         conform_teardown),
         cmocka_unit_test_setup_teardown(a_run_goes_on, set_up, conform_teardown),
+        cmocka_unit_test_setup_teardown(runs_are_merged_into_one_report, set_up, conform_teardown),
         cmocka_unit_test_setup_teardown(all_rounds_are_played, set_up, conform_teardown),
         cmocka_unit_test_setup_teardown(a_target_that_is_not_there_is_said_once, set_up,
                                         conform_teardown),

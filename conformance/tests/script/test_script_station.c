@@ -486,6 +486,32 @@ static void findings_are_listed(void **state)
     gives("return iw.flooded()", "true");
 }
 
+/* A connection of plain octets is judged when it is asked for: each check once, in order. */
+static void octets_are_judged(void **state)
+{
+    static const char code[] =
+        "conn:streaming() conn:write 'MPA ID Req Frame\\0\\x01\\0\\0' conn:streamed(%u, 60) "
+        "local list, r = conn:judge(), '' for _, f in ipairs(list) do "
+        "r = r .. all(f.check, f.count, f.connection, f.position, f.got, f.want, f.quirk) .. '; ' "
+        "end conn:shutdown() return r";
+    char text[1024];
+
+    (void)state;
+    snprintf(text, sizeof(text), code, 20u);
+    AGAINST(text, "", {PEER_READ, "4d504120494420526571204672616d65 00010000", 0},
+            {PEER_WRITE, "4d504120494420526570204672616d65 00010000", 0}, {PEER_DRAIN, NULL, 0});
+    snprintf(text, sizeof(text), code, 20u + 3 * 28u);
+    AGAINST(text,
+            "mpa-res-bits 1 1 16 8 0 nil; mpa-responder-early 1 1 20 0 0 nil; "
+            "ddp-msn 2 1 32 2 1 nil; ddp-version-untagged 2 1 50 3 1 nil; ",
+            {PEER_READ, "4d504120494420526571204672616d65 00010000", 0},
+            {PEER_WRITE, "4d504120494420526570204672616d65 08010000", 0},
+            {PEER_WRITE, "0015 4143 00000000 00000000 00000002 00000000 616263 00 00000000", 0},
+            {PEER_WRITE, "0015 4343 00000000 00000000 00000002 00000000 616263 00 00000000", 0},
+            {PEER_WRITE, "0015 4343 00000000 00000000 00000003 00000000 616263 00 00000000", 0},
+            {PEER_DRAIN, NULL, 0});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +535,7 @@ int main(void)
                                         close_script),
         cmocka_unit_test_setup_teardown(a_target_comes, open_script, close_script),
         cmocka_unit_test_setup_teardown(findings_are_listed, open_script, close_script),
+        cmocka_unit_test_setup_teardown(octets_are_judged, open_script, close_script),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,6 +207,7 @@ static void the_report_is_whole(void **state)
     s.n_errors = 5;
     suspects[1].verdict = IW_VERDICT_NOTE;
     suspects[1].reason = (char[]){"so so"};
+    s.seconds = 1234567.75; /* all of its digits */
     iw_self_check_json(f, &s);
     fclose(f);
     assert_int_equal(text[length - 1], '\n');
@@ -217,7 +218,7 @@ static void the_report_is_whole(void **state)
     assert_string_equal(
         text,
         "{\"schema\":1,\"tool\":{\"name\":\"iwarp-conform\",\"version\":\"" IW_VERSION "\"},"
-        "\"suite\":{\"version\":\"0123\"},\"full\":true,\"seconds\":2.5,\"summary\":{"
+        "\"suite\":{\"version\":\"0123\"},\"full\":true,\"seconds\":1234567.75,\"summary\":{"
         "\"switches\":3,\"switches_noticed\":2,\"checks\":2,\"checks_noticed\":1,\"unclean\":4,"
         "\"errors\":5},\"switches\":[{\"check\":\"mpa-crc\",\"rule\":\"MPA-8-02\",\"kind\":"
         "\"botch\",\"reaction\":\"code\",\"tried\":4,\"noticed\":true,\"by\":[{\"case\":"

@@ -255,6 +255,45 @@ static void contradictions(void **state)
                 IW_DECODE_BAD, "the IP version is not 6", 14);
 }
 
+/* What ends where, and what is said of octets that end before. */
+struct part {
+    uint32_t end, offset;
+    const char *reason;
+};
+
+#define LINK(end)                                                                                  \
+    {                                                                                              \
+        end, 0, "the captured octets end inside the link header"                                   \
+    }
+#define TAG(end, at)                                                                               \
+    {                                                                                              \
+        end, at, "the captured octets end inside a VLAN tag"                                       \
+    }
+#define V4(end, at)                                                                                \
+    {                                                                                              \
+        end, at, "the captured octets end inside the IPv4 header"                                  \
+    }
+#define V4_OPTIONS(end, at)                                                                        \
+    {                                                                                              \
+        end, at, "the captured octets end inside the IPv4 options"                                 \
+    }
+#define V6(end, at)                                                                                \
+    {                                                                                              \
+        end, at, "the captured octets end inside the IPv6 header"                                  \
+    }
+#define EXTENSION(end, at)                                                                         \
+    {                                                                                              \
+        end, at, "the captured octets end inside an IPv6 extension header"                         \
+    }
+#define TCP(end, at)                                                                               \
+    {                                                                                              \
+        end, at, "the captured octets end inside the TCP header"                                   \
+    }
+#define TCP_OPTIONS(end, at)                                                                       \
+    {                                                                                              \
+        end, at, "the captured octets end inside the TCP options"                                  \
+    }
+
 /* Whatever the snap length, headers are whole or CUT, and every octet is captured or missing. */
 static void every_snap_length(void **state)
 {
@@ -262,33 +301,117 @@ static void every_snap_length(void **state)
     static const struct {
         enum iw_link link;
         const char *hex;
-        uint32_t headers;
+        struct part parts[6];
     } samples[] = {
-        {IW_LINK_ETHERNET, MAC "81 00 00 05 08 00 " PACKET4, 58},
         {IW_LINK_ETHERNET,
-         MAC "86 dd " IP6("00 20", "3c") "06 00 01 04 00 00 00 00 " TCP_HEADER PAYLOAD, 82},
+         MAC "81 00 00 05 08 00 " PACKET4,
+         {LINK(14), TAG(18, 14), V4(38, 18), TCP(58, 38)}},
+        {IW_LINK_ETHERNET,
+         MAC "86 dd " IP6("00 20", "3c") "06 00 01 04 00 00 00 00 " TCP_HEADER PAYLOAD,
+         {LINK(14), V6(54, 14), EXTENSION(62, 54), TCP(82, 62)}},
         {IW_LINK_RAW,
          IP6("00 28", "3c") "06 01 01 0c 00 00 00 00 00 00 00 00 00 00 00 00 " TCP_HEADER PAYLOAD,
-         76},
+         {{1, 0, "the captured octets end before the IP header"},
+          V6(40, 0),
+          EXTENSION(56, 40),
+          TCP(76, 56)}},
         {IW_LINK_NULL,
          "02 00 00 00 46 00 00 34 00 01 40 00 40 06 00 00 0a 09 00 02 0a 09 00 01 94 04 00 00 "
          "c8 38 23 8d 01 02 03 04 f0 00 00 01 60 18 12 34 00 00 00 00 01 01 01 00 " PAYLOAD,
-         52},
+         {LINK(4), V4(24, 4), V4_OPTIONS(28, 4), TCP(48, 28), TCP_OPTIONS(52, 28)}},
+        {IW_LINK_SLL,
+         "00 00 00 01 00 06 02 00 00 00 00 01 00 00 08 00 " PACKET4,
+         {LINK(16), V4(36, 16), TCP(56, 36)}},
+        {IW_LINK_SLL2,
+         "86 dd 00 00 00 00 00 01 03 04 00 06 00 00 00 00 00 00 00 00 " PACKET6,
+         {LINK(20), V6(60, 20), TCP(80, 60)}},
     };
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
         uint32_t whole = (uint32_t)strlen(samples[i].hex) / 3;
+        const struct part *part = samples[i].parts;
+        uint32_t headers = whole - 4;
         for (uint32_t snap = 0; snap < whole; snap++) {
             struct sample s;
             char hex[400];
             memcpy(hex, samples[i].hex, 3 * snap);
             hex[3 * snap] = '\0';
             enum iw_decode result = decode(&s, samples[i].link, hex, whole - snap);
-            assert_int_equal(result, snap < samples[i].headers ? IW_DECODE_CUT : IW_DECODE_TCP);
+            part += snap == part->end;
+            assert_int_equal(result, snap < headers ? IW_DECODE_CUT : IW_DECODE_TCP);
             if (result == IW_DECODE_TCP) {
-                assert_int_equal(s.packet.length, snap - samples[i].headers);
+                assert_null(part->reason);
+                assert_int_equal(s.packet.length, snap - headers);
                 assert_int_equal(s.packet.missing, whole - snap);
+            } else {
+                assert_string_equal(s.packet.reason, part->reason);
+                assert_int_equal(s.packet.offset, part->offset);
             }
             free(s.octets);
+        }
+    }
+}
+
+/* What a fragment says of itself; the end of its octets may be padding, or not captured. */
+static void fragments_say_where_they_belong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *hex;
+        uint32_t beyond, id, offset, length, missing;
+        bool more;
+        uint8_t next;
+    } rows[] = {
+        {"45 00 00 1c 12 34 20 00 40 06 00 00 0a 09 00 02 0a 09 00 01 61 62 63 64 65 66 67 68 ", 0,
+         0x1234, 0, 8, 0, true, 6},
+        {"45 00 00 1c 12 34 1f ff 40 11 00 00 0a 09 00 02 0a 09 00 01 61 62 63 64 65 66 67 68 ", 0,
+         0x1234, 65528, 8, 0, false, 17},
+        {"45 00 00 1c 12 34 20 01 40 06 00 00 0a 09 00 02 0a 09 00 01 61 62 63 ", 9, 0x1234, 8, 3,
+         5, true, 6},
+        {"46 00 00 19 00 00 00 01 40 06 00 00 0a 09 00 02 0a 09 00 01 01 01 01 00 61 62 63 ", 0, 0,
+         8, 1, 0, false, 6},
+        {IP6("00 10", "2c") "06 00 00 01 12 34 56 78 61 62 63 64 65 66 67 68 ", 0, 0x12345678, 0, 8,
+         0, true, 6},
+        {IP6("00 10", "2c") "11 00 ff f8 12 34 56 78 61 62 63 64 65 66 67 68 ", 0, 0x12345678,
+         65528, 8, 0, false, 17},
+        {IP6("00 10", "2c") "06 00 00 09 00 00 00 01 61 62 63 ", 9, 1, 8, 3, 5, true, 6},
+        {IP6("00 18", "00") "2c 00 01 04 00 00 00 00 06 00 00 10 00 00 00 01 61 62 63 64 65 66 67 "
+                            "68 ff ",
+         0, 1, 16, 8, 0, false, 6},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct sample s;
+        assert_int_equal(decode(&s, IW_LINK_RAW, rows[i].hex, rows[i].beyond), IW_DECODE_FRAGMENT);
+        assert_int_equal(s.packet.fragment.id, rows[i].id);
+        assert_int_equal(s.packet.fragment.offset, rows[i].offset);
+        assert_int_equal(s.packet.fragment.more, rows[i].more);
+        assert_int_equal(s.packet.fragment.next, rows[i].next);
+        assert_int_equal(s.packet.length, rows[i].length);
+        assert_int_equal(s.packet.missing, rows[i].missing);
+        assert_memory_equal(s.packet.payload, "abcdefgh", rows[i].length);
+        free(s.octets);
+    }
+}
+
+/* Of the loopback headers the least octet of a family comes first or last; IPv6 has several. */
+static void every_address_family(void **state)
+{
+    (void)state;
+    for (unsigned family = 0; family < 64; family++) {
+        bool v4 = family == 2, v6 = family == 10 || family == 24 || family == 28 || family == 30;
+        for (unsigned order = 0; order < 2; order++) {
+            char hex[400];
+            snprintf(hex, sizeof(hex), order == 0 ? "%02x 00 00 00 %s" : "00 00 00 %02x %s", family,
+                     v6 ? PACKET6 : PACKET4);
+            if (v4 || v6)
+                expect_packet(IW_LINK_NULL, hex, v6);
+            else
+                expect_stop(IW_LINK_NULL, hex, 0, IW_DECODE_NOT_IP,
+                            "the protocol on the link is not IP", 4);
+            if ((v4 || v6) && order == 1)
+                expect_packet(IW_LINK_LOOP, hex, v6);
+            else
+                expect_stop(IW_LINK_LOOP, hex, 0, IW_DECODE_NOT_IP,
+                            "the protocol on the link is not IP", 4);
         }
     }
 }
@@ -305,6 +428,8 @@ int main(void)
         cmocka_unit_test(tcp_options),
         cmocka_unit_test(contradictions),
         cmocka_unit_test(every_snap_length),
+        cmocka_unit_test(fragments_say_where_they_belong),
+        cmocka_unit_test(every_address_family),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
