@@ -20,6 +20,7 @@ enum {
 /* A deviation, or why a case was INCONCLUSIVE. */
 struct iw_vain {
     struct iw_deviation deviation; /* how NULL: it is none */
+    char *blocked;                 /* the instrument that does not work; NULL: none is */
     char *reason;
     char *expected;
     unsigned cases;
@@ -67,14 +68,20 @@ static bool same(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
+/* Which answer of an instrument a case missed is no matter: none comes. */
+static bool same_reason(const struct iw_vain *v, const struct iw_result *r)
+{
+    return same(v->blocked, r->blocked) &&
+           (r->blocked != NULL || (same(v->reason, r->reason) && same(v->expected, r->expected)));
+}
+
 static struct iw_vain *find(const struct iw_haste *h, const struct iw_result *r,
                             const struct iw_deviation *d)
 {
     for (size_t i = 0; i < h->count; i++) {
         struct iw_vain *v = &h->list[i];
         if (d != NULL ? v->deviation.how != NULL && iw_deviations_joined(&v->deviation, d)
-                      : v->deviation.how == NULL && same(v->reason, r->reason) &&
-                            same(v->expected, r->expected))
+                      : v->deviation.how == NULL && same_reason(v, r))
             return v;
     }
     return NULL;
@@ -88,7 +95,8 @@ static void count(struct iw_haste *h, const struct iw_result *r, const struct iw
             return;
         h->list = iw_got(realloc(h->list, (h->count + 1) * sizeof(*h->list)));
         v = &h->list[h->count++];
-        *v = (struct iw_vain){.reason = iw_text_copy(r->reason),
+        *v = (struct iw_vain){.blocked = iw_text_copy(r->blocked),
+                              .reason = iw_text_copy(r->reason),
                               .expected = iw_text_copy(r->expected)};
         if (d != NULL)
             v->deviation = iw_deviation_copy(d);
@@ -136,6 +144,7 @@ void iw_haste_free(struct iw_haste *h)
 {
     for (size_t i = 0; i < h->count; i++) {
         iw_deviation_free(&h->list[i].deviation);
+        free(h->list[i].blocked);
         free(h->list[i].reason);
         free(h->list[i].expected);
     }

@@ -7,7 +7,8 @@
  * for it. Once three cases have waited in vain and seen the same, the next ones wait for ten times
  * what the target takes for nearly all of its answers. What such a case sees stands only if it is
  * no more than that, or if the case has waited for nothing; otherwise the case is played again,
- * with the whole patience.
+ * with the whole patience. Cases that lack one instrument have seen the same, whichever of its
+ * answers they waited for.
  */
 
 #include "script/script_run.h"

@@ -52,6 +52,20 @@ static bool fails(double patience, const char *rule, const char *how, const char
     return yes;
 }
 
+/* The same of a case that lacks an instrument, with the answer that it waited for. */
+static bool lacks(double patience, const char *instrument, const char *expected, double waited)
+{
+    struct iw_result r = {.verdict = IW_VERDICT_INCONCLUSIVE,
+                          .reason = iw_text_copy("blocked"),
+                          .blocked = iw_text_copy(instrument),
+                          .expected = iw_text_copy(expected),
+                          .waited = waited,
+                          .slowest = 0.001};
+    bool yes = iw_haste_stands(&h, &options, patience, &r);
+    iw_result_free(&r);
+    return yes;
+}
+
 static void three_make_haste(void **state)
 {
     (void)state;
@@ -64,6 +78,21 @@ static void three_make_haste(void **state)
     assert_false(stands(0.05, IW_VERDICT_INCONCLUSIVE, "no event", 0.05));
     assert_false(stands(0.05, IW_VERDICT_PASS, NULL, 0.05));
     assert_false(fails(0.05, "DDP-7.1-01", "missed", "terminate", 0.05));
+}
+
+/* Whichever answer a case expected: the instrument gives none. */
+static void one_instrument_is_one_reason(void **state)
+{
+    (void)state;
+    assert_true(lacks(0, "read", "stag 1", 3));
+    assert_true(lacks(0, "read", "stag 2", 3));
+    assert_true(lacks(0, "write", "stag 3", 3));
+    assert_true(is(iw_haste_patience(&h, &options), 0));
+    assert_true(lacks(0, "read", "stag 3", 3));
+    assert_true(is(iw_haste_patience(&h, &options), 0.05));
+    assert_true(lacks(0.05, "read", "stag 4", 0.05));
+    assert_false(lacks(0.05, "write", "stag 1", 0.05));
+    assert_false(lacks(0.05, NULL, "stag 1", 0.05));
 }
 
 static void who_has_an_answer_has_made_no_haste(void **state)
@@ -160,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HASTE_TEST(three_make_haste),
+        HASTE_TEST(one_instrument_is_one_reason),
         HASTE_TEST(who_has_an_answer_has_made_no_haste),
         HASTE_TEST(what_came_soon_is_not_in_vain),
         HASTE_TEST(a_finding_is_not_accused_in_haste),
