@@ -12,6 +12,7 @@
 
 #include "base/conform_case.h"
 #include "base/result.h"
+#include "written.h"
 
 static const struct iw_deviation whole = {
     .verdict = IW_VERDICT_NOTE,
@@ -43,16 +44,6 @@ static struct iw_deviation of(const char *how, const char *rule)
                                  .how = strdup(how),
                                  .rule = rule != NULL ? iw_rule_find(rule) : NULL,
                                  .connection = -1};
-}
-
-static void assert_written(const struct iw_result *r, const char *expected)
-{
-    json_t *object = iw_result_to_json(r);
-    char *written = json_dumps(object, JSON_COMPACT);
-
-    assert_string_equal(written, expected);
-    free(written);
-    json_decref(object);
 }
 
 static void a_copy_is_equal_and_its_own(void **state)

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/verdict.h"
+#include "written.h"
 
 /* ---- verdicts ---- */
 
@@ -85,16 +86,6 @@ static void where_a_rule_shows_has_a_name(void **state)
 static char *text(const char *of)
 {
     return of != NULL ? strdup(of) : NULL;
-}
-
-static void assert_written(const struct iw_result *r, const char *expected)
-{
-    json_t *object = iw_result_to_json(r);
-    char *written = json_dumps(object, JSON_COMPACT);
-
-    assert_string_equal(written, expected);
-    free(written);
-    json_decref(object);
 }
 
 static void a_result_comes_back_from_its_json(void **state)
