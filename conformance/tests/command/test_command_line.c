@@ -87,7 +87,7 @@ static void shards_orders_and_parts_are_read(void **state)
                             rows[i].order != NULL ? rows[i].order : "(none)");
         iw_command_free(&c);
     }
-    /* A seed is made up, and told. */
+    /* A seed is made up, and printed. */
     assert_int_equal(parse(&c, "conform run --order random"), -1);
     assert_memory_equal(c.head.order, "random,", 7);
     assert_true(c.head.order[7] >= '0' && c.head.order[7] <= '9');

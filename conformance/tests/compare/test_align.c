@@ -223,8 +223,8 @@ static void a_field_may_be_cut_off(void **state)
            HEADS "        A                          - | 0x01\n");
 }
 
-/* A CRC that differs because something else does is not told. */
-static void a_crc_is_told_if_it_differs_alone(void **state)
+/* A CRC that differs because something else does is not reported. */
+static void a_crc_is_reported_if_it_differs_alone(void **state)
 {
     (void)state;
     differ("0101", "0+1 A|1+1 CRC", "0202", "0+1 A|1+1 CRC",
@@ -241,7 +241,7 @@ static void a_crc_is_told_if_it_differs_alone(void **state)
            HEADS "        octets                     0x0102 | 0x0103\n");
 }
 
-/* Fields of one name are told apart by their number; of one side only, they have no partner. */
+/* Fields of one name are paired by their number; a field of one side only has no partner. */
 static void fields_have_partners_by_name_and_number(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ int main(void)
         cmocka_unit_test(numbers_are_shown_as_people_count),
         cmocka_unit_test(long_fields_are_cut_short),
         cmocka_unit_test(a_field_may_be_cut_off),
-        cmocka_unit_test(a_crc_is_told_if_it_differs_alone),
+        cmocka_unit_test(a_crc_is_reported_if_it_differs_alone),
         cmocka_unit_test(fields_have_partners_by_name_and_number),
     };
 

@@ -70,7 +70,7 @@ def longer(request):
 
 
 def check_terminates(conform, scratch):
-    """Octets behind the fields of a Terminate make those no others; where its form is not judged, it may have none."""
+    """Octets after the fields of a Terminate do not change those; where its form is not judged, it may have none."""
     cases = os.path.join(scratch, "cases")
     harness.write(os.path.join(cases, "end.lua"), ONLY_THE_END)
     for body, words in ((longer, ("--select", "rdmap-read-stag-5bad57a6")), (no_body, ("--cases", cases))):

@@ -203,7 +203,7 @@ static void play(const char *hex, const char *notes)
     assert_int_equal(depth, 0);
 }
 
-/* Returns what it says of an input, in a process of its own: a fault leaves descriptors behind. */
+/* Returns what it says of an input, in a process of its own: a fault leaves descriptors open. */
 static const char *fault(const char *hex)
 {
     static char said[400];

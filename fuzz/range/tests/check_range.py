@@ -229,7 +229,7 @@ REPLY_WHOLE = REPLY + bytes.fromhex("5002 0004 0010 0010")
 
 
 def serves(program):
-    """At a port that it is told, until a signal ends it."""
+    """Listens at a given port until a signal ends it."""
     port = harness.free_port()
     one = Range(program, 0, "--port", str(port))
     harness.equal("the port", one.port(), port)

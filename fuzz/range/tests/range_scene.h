@@ -37,7 +37,7 @@ const char *scene_sent_segments(void);
 /* Returns the digits of these octets; valid until the next call. */
 const char *scene_hex(const uint8_t *octets, size_t length);
 
-/* The control field of a Terminate, and what follows it, behind the header of a Terminate. */
+/* A Terminate: its header, the control field and what follows. */
 #define SCENE_TERMINATE(rest) "414700000000000000020000000100000000" rest
 
 #endif

@@ -313,7 +313,7 @@ static void memory_that_is_invalid(void **state)
 
 /* ---- Markers ---- */
 
-/* The first lies before the first FPDU, the others 512 octets apart; each says how far behind
+/* The first lies before the first FPDU, the others 512 octets apart; each says how far after
  * ULPDU_Length it lies. */
 static void markers(void **state)
 {

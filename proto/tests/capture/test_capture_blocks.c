@@ -15,7 +15,7 @@
     "06000000 24000000 00000000 00000000 01000000 03000000 03000000 " octets "00 24000000 "
 
 /* What the reader says of a capture: each frame as "TIME INTERFACE OCTETS/ORIGINAL", then the error
- * behind the file's name. */
+ * after the file's name. */
 static void says(const char *hex, const char *expected)
 {
     size_t length;

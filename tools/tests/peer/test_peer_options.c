@@ -478,7 +478,7 @@ static void offers(const char *line, const char *expected)
     assert_int_equal(runs, 0);
 }
 
-/* What a shell that completes the last word is told. */
+/* What a shell gets that completes the last word. */
 static void test_offers(void **state)
 {
     (void)state;

@@ -172,7 +172,7 @@ static void offers(const char *line, const char *expected, const char *calls)
     assert_int_equal(status, strstr(calls, "plan") != NULL ? 31 : 0);
 }
 
-/* What a shell that completes the last word is told; of options whoever reads them tells it. */
+/* What a shell gets that completes the last word; of options, from whoever reads them. */
 static void test_offers(void **state)
 {
     static const char nothing[] = "open close iwarp-perf ";

@@ -278,7 +278,7 @@ static void queue_pairs(void **state)
     host_end(h);
 }
 
-/* As many pieces as a request has: their octets are counted, and nothing behind them. */
+/* As many pieces as a request has: their octets are counted, and nothing after them. */
 static void pieces_of_a_request(void **state)
 {
     char sge[400] = "[";

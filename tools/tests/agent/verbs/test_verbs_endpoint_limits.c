@@ -211,7 +211,7 @@ static void work_that_the_peer_refuses(void **state)
         a, m);
     want(a, "{'event':'completion','work':6,'op':'read','status':'remote-fault','length':0,"
             "'solicited':false}");
-    /* What an atomic would have found is not told. */
+    /* What an atomic would have found is not reported. */
     establish("");
     ask(NULL, "{'do':'post','conn':%d,'work':7,'op':'fetch-add','remote_stag':77}", a);
     want(a, "{'event':'completion','work':7,'op':'fetch-add','status':'remote-fault','length':0,"

@@ -202,7 +202,7 @@ static void lines(void **state)
     hears("");
 }
 
-/* A line that is too long cannot be told from the next one. */
+/* A line that is too long cannot be separated from the next one. */
 static void lines_that_are_too_long(void **state)
 {
     static char text[IW_CONTROL_LINE + 1];
