@@ -347,7 +347,8 @@ bool iw_conn_peer_markers(const struct iw_conn_state *s)
     return consortium(s) || (s->sent_startup && (s->own.flags & IW_MPA_FLAG_M));
 }
 
-bool iw_conn_crc(const struct iw_conn_state *s)
+/* Returns whether a receiver checks CRCs, as it does unless both sides are known to do without. */
+static bool checks_crc(const struct iw_conn_state *s)
 {
     return consortium(s) || !s->sent_startup || !s->got_startup ||
            ((s->own.flags | s->peer.flags) & IW_MPA_FLAG_C);
@@ -361,7 +362,7 @@ void iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
     uint8_t *fpdu = iw_got(malloc(room));
     bool markers = iw_conn_markers(&c->state);
     char text[512];
-    bool broken = c->misframed || (bend != NULL && iw_frame_broken(bend, iw_conn_crc(&c->state)));
+    bool broken = c->misframed || (bend != NULL && iw_frame_broken(bend, checks_crc(&c->state)));
     size_t size =
         iw_frame_build(c->state.sent - c->start, markers, ulpdu, length, bend, fpdu, room);
     iw_wire_print_segment(text, sizeof(text), ulpdu, length);

@@ -203,8 +203,6 @@ struct iw_conn_state {
 /* Return whether the station, and the peer, put Markers into what they send. */
 bool iw_conn_markers(const struct iw_conn_state *s);
 bool iw_conn_peer_markers(const struct iw_conn_state *s);
-/* Returns whether CRCs are in force, as they are unless both sides are known to do without. */
-bool iw_conn_crc(const struct iw_conn_state *s);
 
 void iw_conn_get_state(struct iw_conn *c, struct iw_conn_state *out);
 
