@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-agent's control port and sessions in this process, with a clock of the test's. */
-#include "recorder.h"
+#include "recorder_life.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -55,30 +55,8 @@ int __wrap_accept4(int fd, struct sockaddr *from, socklen_t *length, int flags)
     return -1;
 }
 
-static struct iw_reactor *reactor;
 static struct agent_control_port *port;
 static uint16_t number;
-static unsigned created, destroyed;
-static bool create_fails;
-
-static struct agent_core *create(struct iw_reactor *r, const void *settings, agent_emit_fn emit,
-                                 void *context)
-{
-    assert_ptr_equal(r, reactor);
-    assert_ptr_equal(settings, &number);
-    if (create_fails)
-        return NULL;
-    seen.core.emit = emit;
-    seen.core.context = context;
-    created++;
-    return &seen.core;
-}
-
-static void destroy(void *b)
-{
-    assert_ptr_equal(b, &seen.core);
-    destroyed++;
-}
 
 /* Returns a listening socket, of which `number` is the port. */
 static int listen_somewhere(void)
@@ -105,7 +83,7 @@ static void open_port(const char *token)
     reactor = iw_reactor_create();
     created = destroyed = 0;
     clock_now = UINT64_C(1000) * SECOND;
-    port = agent_control_port_open(reactor, fd, &t, &recorder, &number);
+    port = agent_control_port_open(reactor, fd, &t, &recorder, &settings);
     assert_non_null(port);
 }
 
@@ -561,7 +539,7 @@ static void no_port_opens_without_memory(void **state)
     for (unsigned i = 1; i <= 2; i++) { /* the port, its watch */
         int fd = listen_somewhere();
         calloc_fails = i;
-        assert_null(agent_control_port_open(reactor, fd, &none, &recorder, &number));
+        assert_null(agent_control_port_open(reactor, fd, &none, &recorder, &settings));
         assert_int_equal(calloc_fails, 0);
         assert_int_equal(descriptors(), before);
     }

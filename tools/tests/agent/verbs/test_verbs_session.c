@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-agent's sessions on a socket of the test's: what a client may send, and what becomes of one
  * that does not read, or is gone. */
-#include "recorder.h"
+#include "recorder_life.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -9,11 +9,9 @@
 
 #include "../../caught.h"
 
-static struct iw_reactor *reactor;
 static struct agent_session *session;
-static int peer;                /* the client's end */
-static bool no_backend, breaks; /* which then breaks off the session at the first request */
-static unsigned created, destroyed;
+static int peer;    /* the client's end */
+static bool breaks; /* the backend breaks off the session at the first request */
 
 /* ---- doubles ---- */
 
@@ -36,25 +34,6 @@ int __wrap_iw_watch_set(struct iw_watch *w, uint32_t wanted)
     return __real_iw_watch_set(w, wanted);
 }
 
-static struct agent_core *create(struct iw_reactor *r, const void *settings, agent_emit_fn emit,
-                                 void *context)
-{
-    assert_ptr_equal(r, reactor);
-    assert_ptr_equal(settings, &peer);
-    if (no_backend)
-        return NULL;
-    seen.core.emit = emit;
-    seen.core.context = context;
-    created++;
-    return &seen.core;
-}
-
-static void destroy(void *b)
-{
-    assert_ptr_equal(b, &seen.core);
-    destroyed++;
-}
-
 static bool domain(void *b, char *error)
 {
     (void)called("domain", error);
@@ -74,7 +53,7 @@ static int begin(void **state)
     reactor = iw_reactor_create();
     session = NULL;
     peer = -1;
-    no_backend = breaks = false;
+    create_fails = breaks = false;
     calloc_fails = created = destroyed = watched = 0;
     return result;
 }
@@ -94,7 +73,7 @@ static void start(void)
     int fds[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     peer = fds[0];
-    session = agent_session_create(reactor, fds[1], &recorder, &peer);
+    session = agent_session_create(reactor, fds[1], &recorder, &settings);
 }
 
 static void step(void)
@@ -128,7 +107,7 @@ static void nothing_is_left_of_what_does_not_begin(void **state)
     /* The session, its channel, the backend, the watch. */
     for (unsigned i = 1; i <= 4; i++) {
         calloc_fails = i < 3 ? i : i == 4 ? 3 : 0;
-        no_backend = i == 3;
+        create_fails = i == 3;
         start();
         assert_null(session);
         assert_int_equal(calloc_fails, 0);
@@ -136,7 +115,7 @@ static void nothing_is_left_of_what_does_not_begin(void **state)
         assert_int_equal(created, i == 4);
         assert_int_equal(destroyed, created);
         close(peer);
-        no_backend = false;
+        create_fails = false;
     }
     agent_session_destroy(NULL);
     start();
