@@ -14,11 +14,21 @@ local function finish(conn)
   if not conn:drain(math.min(iw.patience(), 0.5)) then conn:reset() end
 end
 
--- Tries one on a connection. Returns whether it works.
+-- Tries one on a connection. Returns whether it works, and what happens.
 local function try(t, conn, name)
   local works, item = instruments.complete(conn, instruments.all[name].begin(conn))
-  t:note(("%s: %s"):format(works and "works" or not item and "silent" or instruments.ends(item) and "ends" or "odd", name))
-  return works
+  local how = works and "works" or not item and "silent" or instruments.ends(item) and "ends" or "odd"
+  t:note(("%s: %s"):format(how, name))
+  return works, how
+end
+
+-- A target that was silent to these answers no Reads: another kind would be waited for in vain.
+local READS = { "empty-read", "read" }
+local function answers_none(found)
+  for _, name in ipairs(READS) do
+    if found[name] ~= "silent" then return false end
+  end
+  return true
 end
 
 -- Tries Reads after a start-up that agrees on no depths, if the target that listens takes one.
@@ -35,16 +45,18 @@ end
 
 -- Tries each on a connection on which nothing has gone wrong so far. Without another connection the rest is unknown.
 function survey.take(t)
-  local conn, plain = t:session {}, false
+  local conn, plain, found = t:session {}, false, {}
   for _, name in ipairs(instruments.order) do
     local one = instruments.all[name]
     if not conn then
       if not iw.can("reconnect") then return end
       conn = t:session {}
     end
-    if one.fits(conn) then
+    if one.fits(conn) and not (name == "empty-read-of-buffer" and answers_none(found)) then
       if name == "plain-read" then plain = true end
-      if not try(t, conn, name) then
+      local works
+      works, found[name] = try(t, conn, name)
+      if not works then
         finish(conn)
         conn = nil
       end

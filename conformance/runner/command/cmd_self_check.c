@@ -10,6 +10,7 @@
 #include "host/outputs.h"
 #include "host/text.h"
 #include "iwarp/nearest.h"
+#include "run_line.h"
 #include "selfcheck/diagnosis.h"
 
 static bool write_report(const struct iw_self_check *s, const char *path)
@@ -33,7 +34,7 @@ static int carry_out(const struct iw_command *c, const struct iw_setup *setup, c
     };
     iw_self_check_begin(&s, setup->selected, setup->n_selected, &setup->proof);
     int status =
-        iw_self_check_play(&s, setup->target, &setup->options, c->jobs ? c->jobs : iw_cpus(), dir);
+        iw_self_check_play(&s, setup->target, &setup->options, iw_run_embedded_jobs(c), dir);
     s.interrupted = status > IW_EXIT_SIGNALLED;
     if (!status || s.interrupted) {
         iw_self_check_print(stdout, &s);
@@ -85,7 +86,7 @@ static int play_diagnosis(struct diagnosing *g, struct iw_diagnosis *d,
 {
     const struct iw_command *c = g->command;
     int status =
-        iw_diagnosis_play(d, setup->target, &setup->options, c->jobs ? c->jobs : iw_cpus(), dir);
+        iw_diagnosis_play(d, setup->target, &setup->options, iw_run_embedded_jobs(c), dir);
     if (status)
         return status;
     char *report_path = iw_text_format("%s/run.json", dir);

@@ -6,11 +6,19 @@
 #include "host/files.h"
 #include "host/text_tools.h"
 
+enum { EACH_CPU = 4, MOST = 64 };
+
+unsigned iw_run_embedded_jobs(const struct iw_command *c)
+{
+    unsigned n = EACH_CPU * iw_cpus();
+    return c->jobs ? c->jobs : n < MOST ? n : MOST;
+}
+
 /* Only our own agent is there once for each worker; another peer is the user's, one agent serves
  * one client, and one person does one thing at a time. */
 unsigned iw_run_jobs(const struct iw_command *c, const struct iw_target_spec *target, size_t cases)
 {
-    unsigned n = c->jobs ? c->jobs : target->embedded ? iw_cpus() : 1;
+    unsigned n = target->embedded ? iw_run_embedded_jobs(c) : c->jobs ? c->jobs : 1;
     if (c->trace ||
         (!target->embedded && (target->class == IW_TARGET_AGENT || target->start != NULL ||
                                target->ask != NULL || target->restart != NULL)))

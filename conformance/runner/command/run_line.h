@@ -7,6 +7,9 @@
 #include "command.h"
 #include "target/target.h"
 
+/* Returns how many cases are played at a time against agents of our own, at least 1. Cases mostly
+ * wait, so these are more than there are CPUs. */
+unsigned iw_run_embedded_jobs(const struct iw_command *c);
 /* Returns how many of `cases` are played at a time, at least 1. */
 unsigned iw_run_jobs(const struct iw_command *c, const struct iw_target_spec *target, size_t cases);
 /* Returns the command that repeats a case, up to its id; that of a replay is the name of the folder

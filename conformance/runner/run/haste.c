@@ -13,7 +13,7 @@ enum {
     MOST = 64,        /* different things that are kept */
     NEARLY_ALL = 95,  /* percent of the cases with an answer */
     TIMES = 10,       /* as long as the slowest of these */
-    SHORTEST_MS = 50, /* but no less */
+    SHORTEST_MS = 20, /* but no less */
     MS = 1000         /* in a second */
 };
 
@@ -23,7 +23,10 @@ struct iw_vain {
     char *blocked;                 /* the instrument that does not work; NULL: none is */
     char *reason;
     char *expected;
-    unsigned cases;
+    unsigned cases;   /* that saw it */
+    unsigned patient; /* with the whole patience */
+    bool trying;      /* such a case is under way */
+    bool elusive;     /* one has not seen it with the whole patience */
 };
 
 static double scale_of(const struct iw_run_options *options)
@@ -87,57 +90,109 @@ static struct iw_vain *find(const struct iw_haste *h, const struct iw_result *r,
     return NULL;
 }
 
-static void count(struct iw_haste *h, const struct iw_result *r, const struct iw_deviation *d)
+/* As find(), and adds what is not there; NULL if there is no room. */
+static struct iw_vain *find_or_add(struct iw_haste *h, const struct iw_result *r,
+                                   const struct iw_deviation *d)
 {
     struct iw_vain *v = find(h, r, d);
-    if (v == NULL) {
-        if (h->count == MOST)
-            return;
-        h->list = iw_got(realloc(h->list, (h->count + 1) * sizeof(*h->list)));
-        v = &h->list[h->count++];
-        *v = (struct iw_vain){.blocked = iw_text_copy(r->blocked),
-                              .reason = iw_text_copy(r->reason),
-                              .expected = iw_text_copy(r->expected)};
-        if (d != NULL)
-            v->deviation = iw_deviation_copy(d);
-    }
-    if (++v->cases == ENOUGH)
+    if (v != NULL || h->count == MOST)
+        return v;
+    h->list = iw_got(realloc(h->list, (h->count + 1) * sizeof(*h->list)));
+    v = &h->list[h->count++];
+    *v = (struct iw_vain){.blocked = iw_text_copy(r->blocked),
+                          .reason = iw_text_copy(r->reason),
+                          .expected = iw_text_copy(r->expected)};
+    if (d != NULL)
+        v->deviation = iw_deviation_copy(d);
+    return v;
+}
+
+/* Counts one thing that a case saw. */
+static void count(struct iw_haste *h, bool hasty, const struct iw_result *r,
+                  const struct iw_deviation *d)
+{
+    struct iw_vain *v = find_or_add(h, r, d);
+    if (v == NULL)
+        return;
+    v->cases++;
+    if (!hasty && ++v->patient == ENOUGH)
         h->due = true;
+}
+
+static void count_all(struct iw_haste *h, bool hasty, const struct iw_result *r)
+{
+    for (size_t i = 0; i < r->n_deviations; i++)
+        count(h, hasty, r, &r->deviations[i]);
+    if (r->n_deviations == 0 && r->verdict == IW_VERDICT_INCONCLUSIVE)
+        count(h, hasty, r, NULL);
 }
 
 static bool established(const struct iw_haste *h, const struct iw_result *r,
                         const struct iw_deviation *d)
 {
     const struct iw_vain *v = find(h, r, d);
-    return v != NULL && v->cases >= ENOUGH;
+    return v != NULL && v->patient > 0 && v->cases >= ENOUGH;
 }
 
-/* Whether all that a case saw is established. A crash is, and need not come twice. */
-static bool is_known(const struct iw_haste *h, const struct iw_result *r)
+/* Judges a case by one thing that it saw in haste. */
+static enum iw_haste_verdict judge(struct iw_haste *h, const struct iw_result *r,
+                                   const struct iw_deviation *d, iw_haste_trial *trial)
 {
-    for (size_t i = 0; i < r->n_deviations; i++)
-        if (r->deviations[i].rule != NULL && !established(h, r, &r->deviations[i]))
-            return false;
-    return r->n_deviations > 0 ||
-           (r->verdict == IW_VERDICT_INCONCLUSIVE && established(h, r, NULL));
+    if (established(h, r, d))
+        return IW_HASTE_STANDS;
+    struct iw_vain *v = find(h, r, d);
+    if (v == NULL || v->elusive)
+        return IW_HASTE_AGAIN;
+    *trial = (iw_haste_trial)(v - h->list) + 1;
+    if (v->trying)
+        return IW_HASTE_LATER;
+    v->trying = true;
+    return IW_HASTE_AGAIN;
 }
 
-bool iw_haste_stands(struct iw_haste *h, const struct iw_run_options *options, double patience,
-                     const struct iw_result *r)
+/* A crash is established, and need not come twice. */
+enum iw_haste_verdict iw_haste_judge_later(struct iw_haste *h, const struct iw_result *r,
+                                           iw_haste_trial *trial)
+{
+    *trial = 0;
+    for (size_t i = 0; i < r->n_deviations; i++) {
+        enum iw_haste_verdict verdict =
+            r->deviations[i].rule != NULL ? judge(h, r, &r->deviations[i], trial) : IW_HASTE_STANDS;
+        if (verdict != IW_HASTE_STANDS)
+            return verdict;
+    }
+    if (r->n_deviations > 0)
+        return IW_HASTE_STANDS;
+    return r->verdict == IW_VERDICT_INCONCLUSIVE ? judge(h, r, NULL, trial) : IW_HASTE_AGAIN;
+}
+
+enum iw_haste_verdict iw_haste_judge(struct iw_haste *h, const struct iw_run_options *options,
+                                     double patience, const struct iw_result *r,
+                                     iw_haste_trial *trial)
 {
     bool hasty = patience > 0;
     bool waited = r->waited >= (hasty ? patience : iw_pool_patience(options)) * scale_of(options);
+    *trial = 0;
     if (r->slowest > 0)
         h->answers[bucket(r->slowest)]++;
     if (!waited)
-        return true;
-    if (hasty)
-        return is_known(h, r);
-    for (size_t i = 0; i < r->n_deviations; i++)
-        count(h, r, &r->deviations[i]);
-    if (r->n_deviations == 0 && r->verdict == IW_VERDICT_INCONCLUSIVE)
-        count(h, r, NULL);
-    return true;
+        return IW_HASTE_STANDS;
+    count_all(h, hasty, r);
+    return hasty ? iw_haste_judge_later(h, r, trial) : IW_HASTE_STANDS;
+}
+
+void iw_haste_tried(struct iw_haste *h, iw_haste_trial trial)
+{
+    if (trial == 0)
+        return;
+    struct iw_vain *v = &h->list[trial - 1];
+    v->trying = false;
+    v->elusive = v->patient == 0;
+}
+
+bool iw_haste_trying(const struct iw_haste *h, iw_haste_trial trial)
+{
+    return trial > 0 && h->list[trial - 1].trying;
 }
 
 void iw_haste_free(struct iw_haste *h)

@@ -28,6 +28,13 @@ enum {
     BLOCK = 65536 /* octets of one read */
 };
 
+/* A job that is judged when a trial has ended. */
+struct later {
+    struct iw_job job;
+    struct iw_result result;
+    iw_haste_trial trial;
+};
+
 struct worker {
     struct parent *parent;
     unsigned number;
@@ -39,6 +46,9 @@ struct worker {
     struct iw_job job;
     struct iw_pool_clock clock;
     double patience; /* with which its case is played; 0: the whole */
+    iw_haste_trial trial; /* of its case; 0: none */
+    struct later *later;
+    size_t n_later;
     char *answer;
     size_t length;
 };
@@ -113,6 +123,8 @@ static void finish(struct worker *w, struct iw_result *result)
 {
     struct iw_pool *pool = w->parent->pool;
     w->busy = false;
+    iw_haste_tried(&w->parent->haste, w->trial);
+    w->trial = 0;
     if (result->verdict != IW_VERDICT_SKIP)
         pool->silent = result->heard ? 0 : pool->silent + 1;
     result->id = iw_text_copy(w->job.c->id);
@@ -154,12 +166,49 @@ static char *given_up(const struct iw_pool *pool)
     return NULL;
 }
 
+static void judge_later(struct worker *w, struct iw_result *result, iw_haste_trial trial)
+{
+    w->later = iw_got(realloc(w->later, (w->n_later + 1) * sizeof(*w->later)));
+    w->later[w->n_later++] = (struct later){.job = w->job, .result = *result, .trial = trial};
+    w->busy = false;
+}
+
+/* Finishes an idle worker's jobs that stand, now that a trial has ended. Returns whether one of
+ * them is played again, which is its job now. */
+static bool judge_now(struct worker *w)
+{
+    struct iw_haste *haste = &w->parent->haste;
+    for (size_t i = 0; i < w->n_later;) {
+        struct later *l = &w->later[i];
+        enum iw_haste_verdict verdict = IW_HASTE_LATER;
+        if (!iw_haste_trying(haste, l->trial))
+            verdict = iw_haste_judge_later(haste, &l->result, &l->trial);
+        if (verdict == IW_HASTE_LATER) {
+            i++;
+            continue;
+        }
+        struct later now = *l;
+        memmove(l, l + 1, (--w->n_later - i) * sizeof(*l));
+        w->job = now.job;
+        if (verdict == IW_HASTE_AGAIN) {
+            iw_result_free(&now.result);
+            w->trial = now.trial;
+            return true;
+        }
+        finish(w, &now.result);
+    }
+    return false;
+}
+
 /* Gives work to an idle worker, or has it end. 0, or -1 if no process can be made. */
 static int feed(struct worker *w)
 {
     struct iw_pool *pool = w->parent->pool;
     while (!w->busy) {
-        if (!pool->next(pool->context, w->number, &w->job)) {
+        bool again = judge_now(w);
+        if (!again && !pool->next(pool->context, w->number, &w->job)) {
+            if (w->n_later > 0)
+                return 0;
             if (w->pid > 0 && !w->closing) {
                 w->closing = true;
                 give_time(w, iw_pool_close_seconds(pool));
@@ -175,7 +224,8 @@ static int feed(struct worker *w)
         else if (w->pid == 0 && start_worker(w))
             return -1;
         else {
-            w->patience = pool->hasty ? iw_haste_patience(&w->parent->haste, pool->options) : 0;
+            w->patience =
+                pool->hasty && !again ? iw_haste_patience(&w->parent->haste, pool->options) : 0;
             send_job(w);
         }
     }
@@ -222,11 +272,20 @@ static void take_result(struct worker *w, const json_t *object)
         return;
     result.waited = number_of(object, "waited");
     result.slowest = number_of(object, "slowest");
-    if (!pool->hasty || iw_haste_stands(&w->parent->haste, pool->options, w->patience, &result)) {
+    iw_haste_trial trial = 0;
+    enum iw_haste_verdict verdict = IW_HASTE_STANDS;
+    if (pool->hasty)
+        verdict = iw_haste_judge(&w->parent->haste, pool->options, w->patience, &result, &trial);
+    if (verdict == IW_HASTE_STANDS) {
         finish(w, &result);
         return;
     }
+    if (verdict == IW_HASTE_LATER) {
+        judge_later(w, &result, trial);
+        return;
+    }
     iw_result_free(&result);
+    w->trial = trial;
     w->patience = 0;
     send_job(w);
 }
@@ -411,6 +470,9 @@ int iw_pool_run(struct iw_pool *pool, char *error, size_t room)
         if (p.workers[i].pid > 0)
             free(bury(&p.workers[i], true));
         free(p.workers[i].answer);
+        for (size_t k = 0; k < p.workers[i].n_later; k++)
+            iw_result_free(&p.workers[i].later[k].result);
+        free(p.workers[i].later);
     }
     free(p.workers);
     iw_haste_free(&p.haste);
@@ -433,7 +495,8 @@ int iw_pool_run_before(struct iw_pool *pool, struct iw_pool *first, char *error,
     options.exchange = false;
     options.trace = NULL;
     first->options = &options;
-    first->workers = 1;
+    if (first->workers == 0 || first->workers > pool->workers)
+        first->workers = 1;
     first->log_dir = pool->log_dir;
     first->play = pool->play;
     first->trouble = ignore_trouble;

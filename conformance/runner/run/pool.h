@@ -78,9 +78,10 @@ enum { IW_POOL_ATTEMPTS = 3 };
  * made. */
 int iw_pool_run(struct iw_pool *pool, char *error, size_t room);
 
-/* Plays what `first` hands out before `pool` is run: in one worker, with the pool's options but
- * without captures. The caller has set the target, context, next and done of `first`; what a
- * sanitizer says at the target's end is left to the pool. A signal is left in pool->interrupted,
+/* Plays what `first` hands out before `pool` is run, with the pool's options but without captures:
+ * in as many workers as `first` says if the pool has so many, else in one. The caller has set the
+ * target, context, next and done of `first`; what a sanitizer says at the target's end is left to
+ * the pool. A signal is left in pool->interrupted,
  * what the target's agent says of the device in pool->device.
  * Returns as iw_pool_run(). */
 int iw_pool_run_before(struct iw_pool *pool, struct iw_pool *first, char *error, size_t room);

@@ -8,11 +8,13 @@
 #include "host/text.h"
 #include "script/script_case.h"
 
+enum { ROLES = 2 }; /* surveyed side by side where the pool has two workers */
+
 struct taking {
     struct iw_survey *survey;
     const struct iw_case *cases;
     size_t count, next;
-    bool wanted[2]; /* roles */
+    bool wanted[ROLES];
 };
 
 /* ---- what it found ---- */
@@ -74,7 +76,8 @@ static bool can_have(const struct iw_target_spec *spec, enum iw_mpa_role role)
 
 static int play(struct taking *t, struct iw_pool *pool, char *error, size_t room)
 {
-    struct iw_pool one = {.target = pool->target, .context = t, .next = next, .done = done};
+    struct iw_pool one = {
+        .target = pool->target, .workers = ROLES, .context = t, .next = next, .done = done};
     int status = iw_pool_run_before(pool, &one, error, room);
     pool->reached = one.reached;
     return status;

@@ -4,7 +4,7 @@
 
 /*
  * The survey: what a target can do, found out by lib/survey_case.lua before the cases are played,
- * in a worker of its own. It judges nothing: what is wrong with the target is the cases' business.
+ * in workers of its own. It judges nothing: what is wrong with the target is the cases' business.
  */
 
 #include "base/instrument.h"

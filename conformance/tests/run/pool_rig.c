@@ -90,6 +90,21 @@ static char *describe_process(void)
                           sigismember(&blocked, SIGHUP), death);
 }
 
+/* "vain", and "vain-a" for another reason, are INCONCLUSIVE; "vain-pass" and "vain-hasty" are not, but
+ * for the latter in haste. The whole patience is one second or more. */
+static void wait_in_vain(const char *id, double patience, struct iw_result *out)
+{
+    bool hasty = patience < 1;
+    if (strcmp(id, "vain-pass") != 0 && (hasty || strcmp(id, "vain-hasty") != 0)) {
+        out->verdict = IW_VERDICT_INCONCLUSIVE;
+        out->reason = iw_text_copy(id);
+    }
+    if (!hasty && strcmp(id, "vain") != 0)
+        usleep(50000); /* so that another worker most often comes to its end before this one */
+    out->waited = patience;
+    out->observed = iw_text_format("%g", patience);
+}
+
 int pool_play(const struct iw_case *c, struct iw_target *target,
               const struct iw_run_options *options, struct iw_result *out)
 {
@@ -107,12 +122,8 @@ int pool_play(const struct iw_case *c, struct iw_target *target,
         out->verdict = *c->id == 'f' ? IW_VERDICT_FAIL : IW_VERDICT_INCONCLUSIVE;
     if (strcmp(c->id, "trace") == 0)
         fputs("traced\n", options->trace);
-    if (strcmp(c->id, "vain") == 0 || strcmp(c->id, "vain-pass") == 0) {
-        out->waited = options->patience;
-        out->observed = iw_text_format("%g", options->patience);
-        if (strcmp(c->id, "vain") == 0)
-            out->verdict = IW_VERDICT_INCONCLUSIVE;
-    }
+    if (strncmp(c->id, "vain", 4) == 0)
+        wait_in_vain(c->id, options->patience, out);
     if (strcmp(c->id, "round") == 0)
         out->observed = iw_text_format("%u", options->round);
     if (strcmp(c->id, "process") == 0)

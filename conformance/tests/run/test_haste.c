@@ -2,6 +2,8 @@
 /* Whether a case that did not wait for long may say what it says. */
 #include "pool_rig.h"
 
+#include <string.h>
+
 #include "host/text.h"
 #include "run/haste.h"
 
@@ -28,12 +30,19 @@ static bool is(double got, double wanted)
     return got > wanted - 1e-6 && got < wanted + 1e-6;
 }
 
+static iw_haste_trial trial;
+
+static enum iw_haste_verdict judge(double patience, const struct iw_result *r)
+{
+    return iw_haste_judge(&h, &options, patience, r, &trial);
+}
+
 /* Whether a result stands whose case has waited for so many seconds. */
 static bool stands(double patience, enum iw_verdict verdict, const char *reason, double waited)
 {
     struct iw_result r = {
         .verdict = verdict, .reason = iw_text_copy(reason), .waited = waited, .slowest = 0.001};
-    bool yes = iw_haste_stands(&h, &options, patience, &r);
+    bool yes = judge(patience, &r) == IW_HASTE_STANDS;
     iw_result_free(&r);
     return yes;
 }
@@ -47,7 +56,7 @@ static bool fails(double patience, const char *rule, const char *how, const char
                                                    .rule = rule != NULL ? iw_rule_find(rule) : NULL,
                                                    .how = iw_text_copy(how),
                                                    .expected = iw_text_copy(expected)});
-    bool yes = iw_haste_stands(&h, &options, patience, &r);
+    bool yes = judge(patience, &r) == IW_HASTE_STANDS;
     iw_result_free(&r);
     return yes;
 }
@@ -61,7 +70,7 @@ static bool lacks(double patience, const char *instrument, const char *expected,
                           .expected = iw_text_copy(expected),
                           .waited = waited,
                           .slowest = 0.001};
-    bool yes = iw_haste_stands(&h, &options, patience, &r);
+    bool yes = judge(patience, &r) == IW_HASTE_STANDS;
     iw_result_free(&r);
     return yes;
 }
@@ -73,11 +82,11 @@ static void three_make_haste(void **state)
         assert_true(is(iw_haste_patience(&h, &options), 0));
         assert_true(stands(0, IW_VERDICT_INCONCLUSIVE, "no answer", 3));
     }
-    assert_true(is(iw_haste_patience(&h, &options), 0.05));
-    assert_true(stands(0.05, IW_VERDICT_INCONCLUSIVE, "no answer", 0.05));
-    assert_false(stands(0.05, IW_VERDICT_INCONCLUSIVE, "no event", 0.05));
-    assert_false(stands(0.05, IW_VERDICT_PASS, NULL, 0.05));
-    assert_false(fails(0.05, "DDP-7.1-01", "missed", "terminate", 0.05));
+    assert_true(is(iw_haste_patience(&h, &options), 0.02));
+    assert_true(stands(0.02, IW_VERDICT_INCONCLUSIVE, "no answer", 0.02));
+    assert_false(stands(0.02, IW_VERDICT_INCONCLUSIVE, "no event", 0.02));
+    assert_false(stands(0.02, IW_VERDICT_PASS, NULL, 0.02));
+    assert_false(fails(0.02, "DDP-7.1-01", "missed", "terminate", 0.02));
 }
 
 /* Whichever answer a case expected: the instrument gives none. */
@@ -89,10 +98,10 @@ static void one_instrument_is_one_reason(void **state)
     assert_true(lacks(0, "write", "stag 3", 3));
     assert_true(is(iw_haste_patience(&h, &options), 0));
     assert_true(lacks(0, "read", "stag 3", 3));
-    assert_true(is(iw_haste_patience(&h, &options), 0.05));
-    assert_true(lacks(0.05, "read", "stag 4", 0.05));
-    assert_false(lacks(0.05, "write", "stag 1", 0.05));
-    assert_false(lacks(0.05, NULL, "stag 1", 0.05));
+    assert_true(is(iw_haste_patience(&h, &options), 0.02));
+    assert_true(lacks(0.02, "read", "stag 4", 0.02));
+    assert_false(lacks(0.02, "write", "stag 1", 0.02));
+    assert_false(lacks(0.02, NULL, "stag 1", 0.02));
 }
 
 static void who_has_an_answer_has_made_no_haste(void **state)
@@ -100,9 +109,9 @@ static void who_has_an_answer_has_made_no_haste(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         stands(0, IW_VERDICT_INCONCLUSIVE, "no answer", 3);
-    assert_true(stands(0.05, IW_VERDICT_PASS, NULL, 0.049));
-    assert_true(stands(0.05, IW_VERDICT_INCONCLUSIVE, "no event", 0.049));
-    assert_true(fails(0.05, "DDP-7.1-01", "missed", "terminate", 0.049));
+    assert_true(stands(0.02, IW_VERDICT_PASS, NULL, 0.019));
+    assert_true(stands(0.02, IW_VERDICT_INCONCLUSIVE, "no event", 0.019));
+    assert_true(fails(0.02, "DDP-7.1-01", "missed", "terminate", 0.019));
 }
 
 static void what_came_soon_is_not_in_vain(void **state)
@@ -123,12 +132,12 @@ static void a_finding_is_not_accused_in_haste(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         assert_true(fails(0, "DDP-7.1-01", "missed", "terminate layer 1", 3));
-    assert_true(fails(0.05, "DDP-7.1-01", "missed", "terminate layer 1", 0.05));
+    assert_true(fails(0.02, "DDP-7.1-01", "missed", "terminate layer 1", 0.02));
     /* What no other case saw might not be so with more patience, such as a close after a time. */
-    assert_false(fails(0.05, "MPA-7.1.2-22", "not closed", "the end of the stream", 0.05));
-    assert_false(fails(0.05, "RDMAP-7.1-05", "unfinished", "terminate layer 1", 0.05));
+    assert_false(fails(0.02, "MPA-7.1.2-22", "not closed", "the end of the stream", 0.02));
+    assert_false(fails(0.02, "RDMAP-7.1-05", "unfinished", "terminate layer 1", 0.02));
     /* A crash is one, however short the wait. */
-    assert_true(fails(0.05, NULL, "crash", NULL, 0.05));
+    assert_true(fails(0.02, NULL, "crash", NULL, 0.02));
 }
 
 /* Ten times the slowest of 95 % of the answers, unscaled. */
@@ -139,7 +148,7 @@ static void patience_follows_the_answers(void **state)
         stands(0, IW_VERDICT_INCONCLUSIVE, "no answer", 3);
     for (int i = 0; i < 97; i++) {
         struct iw_result r = {.slowest = i < 92 ? 0.0079 : 1};
-        iw_haste_stands(&h, &options, 0, &r);
+        judge(0, &r);
     }
     assert_true(is(iw_haste_patience(&h, &options), 0.08));
     options.time_scale = 0.5;
@@ -148,7 +157,7 @@ static void patience_follows_the_answers(void **state)
     assert_true(is(iw_haste_patience(&h, &options), 0.08));
     options.time_scale = 1;
     struct iw_result r = {.slowest = 0.5};
-    iw_haste_stands(&h, &options, 0, &r);
+    judge(0, &r);
     assert_true(is(iw_haste_patience(&h, &options), 0)); /* above the patience */
 }
 
@@ -159,15 +168,85 @@ static void scaled_waits_are_compared(void **state)
     options.time_scale = 0.5;
     for (int i = 0; i < 3; i++)
         stands(0, IW_VERDICT_INCONCLUSIVE, "no answer", 1);
-    assert_true(is(iw_haste_patience(&h, &options), 0.1));
-    assert_false(stands(0.1, IW_VERDICT_PASS, NULL, 0.05));
-    assert_true(stands(0.1, IW_VERDICT_PASS, NULL, 0.049));
+    assert_true(is(iw_haste_patience(&h, &options), 0.04));
+    assert_false(stands(0.04, IW_VERDICT_PASS, NULL, 0.02));
+    assert_true(stands(0.04, IW_VERDICT_PASS, NULL, 0.019));
+}
+
+/* The same, as in one of several cases that are played side by side. */
+static enum iw_haste_verdict hasty(const char *reason)
+{
+    struct iw_result r = {.verdict = IW_VERDICT_INCONCLUSIVE, .reason = iw_text_copy(reason), .waited = 0.02};
+    enum iw_haste_verdict verdict = judge(0.02, &r);
+    iw_result_free(&r);
+    return verdict;
+}
+
+static enum iw_haste_verdict later(const char *reason)
+{
+    struct iw_result r = {.verdict = IW_VERDICT_INCONCLUSIVE, .reason = iw_text_copy(reason), .waited = 0.02};
+    enum iw_haste_verdict verdict = iw_haste_judge_later(&h, &r, &trial);
+    iw_result_free(&r);
+    return verdict;
+}
+
+/* The whole patience is needed once for a thing that three have seen. */
+static void one_trial_for_all(void **state)
+{
+    (void)state;
+    assert_int_equal(hasty("no event"), IW_HASTE_AGAIN);
+    assert_int_equal(trial, 1);
+    assert_true(iw_haste_trying(&h, 1));
+    assert_int_equal(hasty("no event"), IW_HASTE_LATER);
+    assert_int_equal(trial, 1);
+    assert_int_equal(later("no event"), IW_HASTE_LATER);
+    assert_int_equal(hasty("no answer"), IW_HASTE_AGAIN);
+    assert_int_equal(trial, 2);
+    assert_true(stands(0, IW_VERDICT_INCONCLUSIVE, "no event", 3));
+    assert_int_equal(trial, 0);
+    iw_haste_tried(&h, 1);
+    assert_false(iw_haste_trying(&h, 1));
+    assert_true(iw_haste_trying(&h, 2));
+    assert_false(iw_haste_trying(&h, 0));
+    assert_int_equal(later("no event"), IW_HASTE_STANDS);
+    assert_int_equal(hasty("no event"), IW_HASTE_STANDS);
+    assert_true(is(iw_haste_patience(&h, &options), 0)); /* three such trials make haste */
+}
+
+/* What two have seen in haste and one with patience is established, and no less. */
+static void three_establish(void **state)
+{
+    (void)state;
+    stands(0, IW_VERDICT_INCONCLUSIVE, "no event", 3);
+    assert_int_equal(hasty("no event"), IW_HASTE_AGAIN);
+    assert_int_equal(later("no event"), IW_HASTE_LATER);
+    iw_haste_tried(&h, trial);
+    assert_int_equal(later("no event"), IW_HASTE_AGAIN);
+    iw_haste_tried(&h, trial);
+    assert_int_equal(hasty("no event"), IW_HASTE_STANDS);
+    for (int i = 0; i < 4; i++) /* however often, in haste alone */
+        assert_int_equal(hasty("no answer"), i ? IW_HASTE_LATER : IW_HASTE_AGAIN);
+}
+
+/* What is seen in haste alone is tried by each case, side by side. */
+static void what_a_trial_does_not_see_holds_up_nobody(void **state)
+{
+    (void)state;
+    assert_int_equal(hasty("no event"), IW_HASTE_AGAIN);
+    assert_int_equal(hasty("no event"), IW_HASTE_LATER);
+    assert_true(stands(0, IW_VERDICT_PASS, NULL, 3));
+    iw_haste_tried(&h, 1);
+    iw_haste_tried(&h, 0);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(later("no event"), IW_HASTE_AGAIN);
+        assert_int_equal(trial, 0);
+    }
 }
 
 static void the_pool_plays_again(void **state)
 {
     const char *const ids[] = {"vain", "vain", "vain", "vain", "pass", "vain-pass", "vain"};
-    const char *const patience[] = {"3", "3", "3", "0.05", NULL, "3", "0.05"};
+    const char *const patience[] = {"3", "3", "3", "0.02", NULL, "3", "0.02"};
     (void)state;
     for (size_t i = 0; i < 7; i++)
         pool_add(ids[i]);
@@ -183,6 +262,30 @@ static void the_pool_plays_again(void **state)
     }
 }
 
+/* Which of two workers comes first is left open, but not how many plays have the whole patience. */
+static void two_workers_have_one_trial(void **state)
+{
+    static const char *const ids[] = {"vain", "vain", "vain", "vain", "vain", "vain-a", "vain-a", "vain-a", "vain-a", "vain-a", "vain-hasty", "vain-hasty", "vain-hasty"};
+    enum { JOBS = sizeof(ids) / sizeof(*ids) };
+    unsigned patient = 0;
+    (void)state;
+    for (size_t i = 0; i < JOBS; i++)
+        pool_add(ids[i]);
+    rig.run_options.patience = 3;
+    rig.pool.hasty = true;
+    pool_run_against_command(WAITS, 2);
+    assert_int_equal(rig.n_done, JOBS);
+    for (size_t i = 0; i < JOBS; i++) {
+        bool hasty_one = strcmp(ids[i], "vain-hasty") == 0;
+        assert_int_equal(rig.results[i].verdict, hasty_one ? IW_VERDICT_PASS : IW_VERDICT_INCONCLUSIVE);
+        if (hasty_one)
+            assert_string_equal(rig.results[i].observed, "3");
+        if (strcmp(ids[i], "vain-a") == 0 && strcmp(rig.results[i].observed, "3") == 0)
+            patient++;
+    }
+    assert_int_equal(patient, 1);
+}
+
 #define HASTE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -195,7 +298,11 @@ int main(void)
         HASTE_TEST(a_finding_is_not_accused_in_haste),
         HASTE_TEST(patience_follows_the_answers),
         HASTE_TEST(scaled_waits_are_compared),
+        HASTE_TEST(one_trial_for_all),
+        HASTE_TEST(three_establish),
+        HASTE_TEST(what_a_trial_does_not_see_holds_up_nobody),
         POOL_TEST(the_pool_plays_again),
+        POOL_TEST(two_workers_have_one_trial),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
