@@ -85,7 +85,7 @@ local LEADS_TO = {
   },
   -- The next message looks like more of the one without an end, at another place in its buffer.
   ["ddp-last"] = {
-    checks = strict.set("ddp-to-order ddp-mo-order ddp-fin-open"),
+    checks = strict.set("ddp-to-order ddp-mo-place ddp-mo-order ddp-fin-open"),
     by = [[RFC 5041 §4.1: "If the Last flag is set to zero, the DDP Segment is an intermediate DDP Segment"]],
   },
 }

@@ -38,7 +38,7 @@ size_t iw_ep_put_header(const struct iw_endpoint *ep, uint8_t *out, struct iw_dd
         IW_BEND(IW_CHECK_DDP_MSN, !tagged, h.msn += 1);
         IW_BEND(IW_CHECK_DDP_MO, !tagged, h.mo += 0x10000000);
         IW_BEND(IW_CHECK_DDP_MO_ZERO, !tagged && first, h.mo += 4);
-        IW_BEND(IW_CHECK_DDP_MO_ORDER, !tagged && !first, h.mo -= 4);
+        IW_BEND(IW_CHECK_DDP_MO_PLACE, !tagged && !first, h.mo -= 4);
         IW_BEND(IW_CHECK_RDMAP_OPCODE_QUEUE, !tagged, h.qn = h.qn == 0 ? 1 : 0);
         IW_BEND(IW_CHECK_RDMAP_INVALIDATE_FIELD, !tagged && !iw_rdmap_invalidates(opcode),
                 h.invalidate_stag = 1);

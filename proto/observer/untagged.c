@@ -11,7 +11,9 @@ static void open_message(struct iw_observer *o, struct iw_observed_queue *q)
     q->open = q->used = true;
     q->whole = q->known = h->mo == 0;
     q->msn = h->msn;
-    q->mo = h->mo;
+    q->mo = q->top = q->octets = h->mo;
+    q->misplaced = h->mo != 0;
+    q->gap = false;
     q->opcode = (uint8_t)iw_rdmap_op(h);
     q->invalidate_stag = h->invalidate_stag;
     q->segments = 0;
@@ -79,6 +81,36 @@ static void check_next(struct iw_observer *o, struct iw_observed_queue *q)
     open_message(o, q);
 }
 
+/* One for each message: what follows from a wrong MO is no more. */
+static void find_misplaced(struct iw_observer *o, struct iw_observed_queue *q, uint64_t pos,
+                           uint64_t got, uint64_t want)
+{
+    if (!q->misplaced)
+        iw_observer_find(o, IW_CHECK_DDP_MO_PLACE, pos, got, want);
+    q->misplaced = true;
+}
+
+/* Checks the MO of a segment that does not follow the one before it. Octets that it leaves out may
+ * still come; those that have come do not come again. */
+static void check_mo(struct iw_observer *o, struct iw_observed_queue *q)
+{
+    uint32_t mo = o->now->ddp.mo;
+    uint64_t pos = iw_observer_position(o, IW_AT_MO);
+    bool complete = q->octets == q->top;
+
+    if (mo < q->top && complete) {
+        find_misplaced(o, q, pos, mo, q->mo);
+    } else if (mo < q->top) {
+        iw_observer_find(o, IW_CHECK_DDP_MO_ORDER, pos, mo, q->mo);
+    } else if (mo > q->top && complete) {
+        q->gap = true;
+        q->gap_pos = pos;
+        q->gap_mo = mo;
+        q->gap_want = (uint32_t)q->top;
+    }
+    q->mo = mo;
+}
+
 /* Checks a segment while a message of its queue is not complete. */
 static void check_continued(struct iw_observer *o, struct iw_observed_queue *q)
 {
@@ -95,10 +127,8 @@ static void check_continued(struct iw_observer *o, struct iw_observed_queue *q)
         iw_observer_find_at(o, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, q->msn);
         q->msn = h->msn;
     }
-    if (h->mo != q->mo) {
-        iw_observer_find_at(o, IW_CHECK_DDP_MO_ORDER, IW_AT_MO, h->mo, q->mo);
-        q->mo = h->mo;
-    }
+    if (h->mo != q->mo)
+        check_mo(o, q);
     /* Reserved bits and versions that change are found by their own checks. */
     if (opcode != q->opcode)
         iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_UNTAGGED, IW_AT_RDMAP_CONTROL, opcode,
@@ -153,13 +183,18 @@ static void pass_over(struct iw_observer *o, unsigned opcode)
 static void complete(struct iw_observer *o, struct iw_observed_queue *q)
 {
     struct iw_observation *now = o->now;
-    size_t kept = q->mo < HEAD ? (size_t)q->mo : HEAD;
+    size_t kept = q->top < HEAD ? (size_t)q->top : HEAD;
 
     q->open = false;
     q->msn++;
-    now->message_length = q->mo;
+    if (q->octets != q->top) {
+        if (q->gap)
+            find_misplaced(o, q, q->gap_pos, q->gap_mo, q->gap_want);
+        q->known = false;
+    }
+    now->message_length = q->top;
     now->segments = q->segments;
-    if (q->whole && q->mo == 0 && q->segments > 1)
+    if (q->whole && q->top == 0 && q->segments > 1)
         iw_observer_find(o, IW_CHECK_DDP_ZERO_SEGMENTS, now->pos, q->segments, 1);
     now->partial = !q->whole;
     if (q->known)
@@ -168,7 +203,7 @@ static void complete(struct iw_observer *o, struct iw_observed_queue *q)
         pass_over(o, q->opcode);
     else
         judge(o, q->opcode);
-    iw_observer_message(o, q->pos, q->mo, q->segments);
+    iw_observer_message(o, q->pos, q->top, q->segments);
 }
 
 void iw_observer_untagged(struct iw_observer *o)
@@ -192,6 +227,9 @@ void iw_observer_untagged(struct iw_observer *o)
     }
     collect(o->now, q);
     q->mo += o->now->payload_length;
+    q->octets += o->now->payload_length;
+    if (q->top < q->mo)
+        q->top = q->mo;
     q->segments++;
     if (iw_ddp_last(h))
         complete(o, q);

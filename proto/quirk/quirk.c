@@ -31,7 +31,7 @@ static const struct {
                                 IW_CHECK_MPA_MARKER_PLACE},
     [IW_QUIRK_QN_ORDER] = {"qn-order", "the QN is in reversed octet order", IW_CHECK_DDP_QN},
     [IW_QUIRK_MSN_ORDER] = {"msn-order", "the MSN is in reversed octet order", IW_CHECK_DDP_MSN},
-    [IW_QUIRK_MO_ORDER] = {"mo-order", "the MO is in reversed octet order", IW_CHECK_DDP_MO_ORDER},
+    [IW_QUIRK_MO_ORDER] = {"mo-order", "the MO is in reversed octet order", IW_CHECK_DDP_MO_PLACE},
     [IW_QUIRK_STAG_ORDER] = {"stag-order", "the STag is in reversed octet order",
                              IW_CHECK_RDMAP_RESPONSE_STAG},
     [IW_QUIRK_TO_ORDER] = {"to-order", "the TO is in reversed octet order",

@@ -152,12 +152,7 @@ static const struct consequence consequences[] = {
      "ensure that all ULP data would be transferred before the underlying LLP Stream and "
      "Connection are torn down (RFC 5041 §6.2.1)"},
     /* An offset is wrong, whichever of its rules shows it. */
-    {"violate=ddp-mo", "DDP-4.3-12 DDP-5.3-03",
-     "the MO MUST be set to the octet offset from the first octet in the associated ULP Message "
-     "(which "
-     "is defined to be zero) to the first octet in the ULP Payload contained in the DDP Segment "
-     "(RFC 5041 §5.2)"},
-    {"violate=ddp-mo-zero", "DDP-5.3-03",
+    {"violate=ddp-mo", "DDP-4.3-12",
      "the MO MUST be set to the octet offset from the first octet in the associated ULP Message "
      "(which "
      "is defined to be zero) to the first octet in the ULP Payload contained in the DDP Segment "

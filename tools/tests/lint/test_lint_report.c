@@ -47,7 +47,7 @@ static void findings_as_json(void **state)
                 "{\"type\":\"finding\",\"frame\":12,\"connection\":7,\"side\":\"responder\","
                 "\"from\":\"10.0.0.2:2002\",\"octet\":40,\"check\":\"ddp-mo-order\",\"rule\":"
                 "\"DDP-5.3-03\",\"level\":\"SHOULD\",\"implied\":false,\"text\":\"the segments of "
-                "an untagged message do not follow each other in MO\",\"got\":\"0xabc\",\"want\":"
+                "an untagged message do not come in rising order of MO\",\"got\":\"0xabc\",\"want\":"
                 "\"0xfffffffffffffff0\"}\n");
     find(b, IW_SIDE_INITIATOR, IW_CHECK_MPA_REQ_R);
     bench_wrote(b, "{\"type\":\"finding\",\"frame\":12,\"connection\":7,\"side\":\"initiator\","
