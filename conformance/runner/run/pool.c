@@ -125,8 +125,12 @@ static void finish(struct worker *w, struct iw_result *result)
     w->busy = false;
     iw_haste_tried(&w->parent->haste, w->trial);
     w->trial = 0;
-    if (result->verdict != IW_VERDICT_SKIP)
-        pool->silent = result->heard ? 0 : pool->silent + 1;
+    if (result->verdict != IW_VERDICT_SKIP) {
+        if (result->heard)
+            pool->silent = 0;
+        else if (result->verdict != IW_VERDICT_PASS)
+            pool->silent++;
+    }
     result->id = iw_text_copy(w->job.c->id);
     result->role = w->job.c->role;
     pool->done(pool->context, w->number, &w->job, result);

@@ -49,14 +49,14 @@ struct iw_pool {
 
     const char *no_mpa; /* why no case is played, in one line: the target speaks no MPA; NULL: it
                            may */
-    unsigned patience;  /* cases in a row in which the peer says nothing at all before the rest is
-                           INCONCLUSIVE; 0: no end of it */
+    unsigned patience;  /* cases in a row that do not pass and in which the peer says nothing at all,
+                           before the rest is INCONCLUSIVE; 0: no end of it */
 
     /* What came out. */
     bool reached;            /* some worker has reached the target */
     char why_not[512];       /* why one did not, the last time */
     unsigned unreached;      /* times in a row that the target could not be reached */
-    unsigned silent;         /* cases in a row, up to the last, in which the peer said nothing */
+    unsigned silent;         /* such cases in a row, up to the last */
     char *version;           /* of the target; NULL: not known. The caller frees it */
     struct iw_device device; /* what its agent says of it. The caller frees it */
     int interrupted;         /* the signal that ended the run early; 0: none */

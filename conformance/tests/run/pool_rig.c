@@ -110,10 +110,12 @@ int pool_play(const struct iw_case *c, struct iw_target *target,
 {
     static unsigned refusals; /* in this worker */
 
-    *out = (struct iw_result){.verdict = IW_VERDICT_PASS, .heard = strcmp(c->id, "mute") != 0};
+    *out = (struct iw_result){.verdict = IW_VERDICT_PASS, .heard = strncmp(c->id, "mute", 4) != 0};
     out->reason = iw_text_format("%s by %s", c->id, target->name);
     if (strcmp(c->id, "fail") == 0)
         out->verdict = IW_VERDICT_FAIL;
+    if (strcmp(c->id, "mute") == 0)
+        out->verdict = IW_VERDICT_INCONCLUSIVE;
     if (strcmp(c->id, "skip") == 0)
         out->verdict = IW_VERDICT_SKIP;
     if (strcmp(c->id, "refuse") == 0 || strcmp(c->id, "fail-refuse") == 0)
