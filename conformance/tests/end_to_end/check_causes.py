@@ -82,7 +82,7 @@ def check_terminates(conform, scratch):
 
 
 def error_of(ulpdu):
-    """The error of a ULPDU for whoever knows no STag and two queues, "110": layer, type and code; None: it is a Read of nothing."""
+    """The error of a ULPDU for whoever knows no STag and three queues: layer, type and code; None: it is a Read of nothing."""
     ddp, rdmap = ulpdu[:2]
     tagged, opcode = ddp & 0x80, rdmap & 0xf
     if ddp & 3 != 1:
@@ -99,8 +99,8 @@ def error_of(ulpdu):
     return (0, 1, 0) if ulpdu[30:34] != bytes(4) else None
 
 
-def reports(bend):
-    """A responder that answers Reads of nothing, and errors with Terminates; bend(layer, type, code) is what they say."""
+def reports(bend, headers=lambda flags: flags):
+    """A responder that answers Reads of nothing, and errors with Terminates; bend(layer, type, code) is what they say, and headers(MDR)."""
     def act(wire):
         hostile.startup(wire, random.Random(1))
         while True:
@@ -113,7 +113,7 @@ def reports(bend):
                 flags = 0xc0
                 if error[:2] == (0, 1):
                     header, flags = ulpdu[:46], 0xe0
-                wire.send(hostile.fpdu(hostile.untagged(7, 2, 1, 0, bytes((layer << 4 | kind, code, flags, 0)) + struct.pack(">H", length) + header)))
+                wire.send(hostile.fpdu(hostile.untagged(7, 2, 1, 0, bytes((layer << 4 | kind, code, headers(flags), 0)) + struct.pack(">H", length) + header)))
                 wire.sock.shutdown(socket.SHUT_WR)
                 return wire.idle()
             wire.send(hostile.fpdu(hostile.tagged(2, *struct.unpack(">IQ", ulpdu[18:30]))))
@@ -132,11 +132,18 @@ HABITS = (
 OF_ALL_KINDS = ("ddp-stag-*", "ddp-version-*", "rdmap-version-*", "rdmap-read-stag-*", "ddp-untagged-qn*")
 
 
+def turned(flags):
+    """M, D and R the other way round."""
+    return flags & 0x40 | (flags & 0x80) >> 2 | (flags & 0x20) << 2
+
+
 def check_habits(conform, scratch):
     """What all Terminates of a target have wrong alike is one finding: it has detected the errors."""
-    for name, bend, rules in HABITS:
+    bent = [(name, reports(bend), rules) for name, bend, rules in HABITS]
+    bent.append(("R D M", reports(lambda *error: error, turned), ["RDMAP-4.8-01"]))
+    for name, act, rules in bent:
         with hostile.Crowd() as crowd:
-            target = "tcp:127.0.0.1:%d,can=read" % crowd.listen(reports(bend))
+            target = "tcp:127.0.0.1:%d,can=read" % crowd.listen(act)
             report = os.path.join(scratch, name.replace(" ", "-") + ".json")
             harness.run(conform, "run", "--time-scale", "5", "--target", target, "--results", report[:-5], "--json", report,
                         *[word for case in OF_ALL_KINDS for word in ("--select", case)], status=1 if rules else 0)
