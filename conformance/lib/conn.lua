@@ -340,11 +340,11 @@ end
 -- (RFC 5040 §7): so it is after a Terminate of either end.
 local STAYS_OPEN = "RDMAP-7-03"
 
--- Records the target's choice under PASS.
-local function record(conn, item, which)
+-- Records the target's choice under PASS; "any": of a Terminate, the case says neither layer nor type.
+local function record(conn, item, which, pattern)
   if item.op == "terminate" and item.layer then
-    conn.t:observe("terminate", ("%x/%x/%02x%s%s%s"):format(item.layer, item.etype, item.code,
-      item.m and " M" or "", item.d and " D" or "", item.r and " R" or ""))
+    conn.t:observe("terminate", ("%x/%x/%02x%s%s%s%s"):format(item.layer, item.etype, item.code,
+      item.m and " M" or "", item.d and " D" or "", item.r and " R" or "", pattern.fields.etype and "" or " any"))
     conn.t.negative = true
     conn.terminated = true
   end
@@ -395,7 +395,7 @@ function Conn:expect(...)
         if instruments.ends(item) and not (pattern.name == "terminate" and pattern.fields.code) then
           instruments.check(self, item, { expected = set_text(patterns), actual = item.text, item = item })
         end
-        record(self, item, i)
+        record(self, item, i, pattern)
         self.t:decided(item)
         return item, i
       end

@@ -190,6 +190,7 @@ local function unexpected(conn, patterns, options, text, behind)
   conn.t.asked = conn
   local shown, word
   why.how, why.fault, shown = compared(conn, patterns[1], text)
+  if why.how == "another Terminate" then why.came = code_in(text) end
   if behind and not shown then shown, word = rule_of_field(patterns[1], text, behind) end
   why.how = word or why.how
   if word == field_rule.UNFINISHED then reason = field_rule.NO_END end

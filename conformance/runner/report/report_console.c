@@ -262,7 +262,7 @@ static void finding(FILE *out, const struct iw_record *record, const struct iw_f
         fprintf(out, " (%s%s): %s", iw_level_name(f->rule->level),
                 f->rule->implied ? ", implied" : "", f->rule->text);
     putc('\n', out);
-    field(out, "what", d->text);
+    field(out, "what", iw_finding_text(f, record));
     field(out, "expected", d->expected);
     field(out, "actual", d->actual);
     field(out, "output", r->log);

@@ -52,15 +52,15 @@ static json_t *findings(const struct iw_record *record)
         for (size_t k = 0; k < f->n_cases; k++)
             json_array_append_new(cases, iw_json_text(record->entries[f->cases[k]].result.id));
         json_array_append_new(
-            list,
-            iw_got(json_pack(
-                "{s:I, s:o, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:b, s:I}", "number",
-                (json_int_t)i + 1, "rule", iw_json_text(f->rule != NULL ? f->rule->id : NULL),
-                "verdict", iw_verdict_name(f->verdict), "text", iw_json_text(d->text), "expected",
-                iw_json_text(d->expected), "actual", iw_json_text(d->actual), "count",
-                (json_int_t)f->n_cases, "cases", cases, "exhibit", exhibit(record, f), "log",
-                iw_json_text(record->entries[f->exhibit].result.log), "known", (int)f->known,
-                "blocks", (json_int_t)iw_blocked_count(record, (unsigned)i + 1))));
+            list, iw_got(json_pack(
+                      "{s:I, s:o, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:b, s:I}", "number",
+                      (json_int_t)i + 1, "rule", iw_json_text(f->rule != NULL ? f->rule->id : NULL),
+                      "verdict", iw_verdict_name(f->verdict), "text",
+                      iw_json_text(iw_finding_text(f, record)), "expected",
+                      iw_json_text(d->expected), "actual", iw_json_text(d->actual), "count",
+                      (json_int_t)f->n_cases, "cases", cases, "exhibit", exhibit(record, f), "log",
+                      iw_json_text(record->entries[f->exhibit].result.log), "known", (int)f->known,
+                      "blocks", (json_int_t)iw_blocked_count(record, (unsigned)i + 1))));
     }
     return list;
 }

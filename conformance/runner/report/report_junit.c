@@ -48,8 +48,8 @@ static void findings(FILE *out, const struct iw_record *record, const struct iw_
         const struct iw_finding *f = &record->findings.list[i];
         if (!iw_finding_has(f, (size_t)(entry - record->entries)))
             continue;
-        char *text = iw_text_format("%zu, %s: %s", i + 1, iw_finding_name(f),
-                                    iw_finding_deviation(f, record)->text);
+        char *text =
+            iw_text_format("%zu, %s: %s", i + 1, iw_finding_name(f), iw_finding_text(f, record));
         line(out, "finding", text);
         free(text);
     }
@@ -223,10 +223,10 @@ void iw_junit_write(FILE *out, const struct iw_record *record)
     }
     for (size_t i = 0; i < record->findings.count; i++) {
         const struct iw_finding *f = &record->findings.list[i];
-        char *text = iw_text_format(
-            "%s %s in %zu case%s, shown by %s: %s", iw_verdict_name(f->verdict), iw_finding_name(f),
-            f->n_cases, f->n_cases > 1 ? "s" : "", record->entries[f->exhibit].result.id,
-            iw_finding_deviation(f, record)->text);
+        char *text =
+            iw_text_format("%s %s in %zu case%s, shown by %s: %s", iw_verdict_name(f->verdict),
+                           iw_finding_name(f), f->n_cases, f->n_cases > 1 ? "s" : "",
+                           record->entries[f->exhibit].result.id, iw_finding_text(f, record));
         property(out, "finding", text);
         free(text);
     }

@@ -82,7 +82,7 @@ void iw_tap_findings(FILE *out, const struct iw_record *record)
         fprintf(out, "# finding %zu: %s %s in %zu case%s, shown by %s: ", i + 1,
                 iw_verdict_name(f->verdict), iw_finding_name(f), f->n_cases,
                 f->n_cases > 1 ? "s" : "", record->entries[f->exhibit].result.id);
-        put_line(out, iw_finding_deviation(f, record)->text);
+        put_line(out, iw_finding_text(f, record));
         putc('\n', out);
         size_t blocked = iw_blocked_count(record, (unsigned)i + 1);
         if (blocked > 0)

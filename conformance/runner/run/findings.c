@@ -126,6 +126,11 @@ const struct iw_deviation *iw_finding_deviation(const struct iw_finding *f,
     return &record->entries[f->exhibit].result.deviations[f->shown];
 }
 
+const char *iw_finding_text(const struct iw_finding *f, const struct iw_record *record)
+{
+    return f->text != NULL ? f->text : iw_finding_deviation(f, record)->text;
+}
+
 bool iw_finding_has(const struct iw_finding *f, size_t entry)
 {
     for (size_t i = 0; i < f->n_cases; i++)
@@ -145,9 +150,14 @@ static struct iw_finding *find(struct iw_findings *all, const struct iw_record *
                                const struct iw_deviation *d)
 {
     struct iw_finding *cause = NULL;
+    bool habit = iw_terminate_habit_is(&all->habit, d);
     for (size_t i = 0; i < all->count; i++) {
         struct iw_finding *f = &all->list[i];
         const struct iw_deviation *model = iw_finding_deviation(f, record);
+        if (habit && f->habit)
+            return f;
+        if (habit || f->habit)
+            continue;
         if (iw_deviations_alike(model, d))
             return f;
         if (iw_deviation_due_to(d, model) != NULL && (cause == NULL || f->n_cases > cause->n_cases))
@@ -171,6 +181,7 @@ static void add(struct iw_findings *all, const struct iw_record *record, size_t 
     if (f == NULL) {
         begin(all, entry, shown);
         f = &all->list[all->count - 1];
+        f->habit = iw_terminate_habit_is(&all->habit, d);
     }
     const struct iw_entry *exhibit = &record->entries[f->exhibit];
     if (iw_verdict_gravity(d->verdict) > iw_verdict_gravity(f->verdict))
@@ -178,8 +189,8 @@ static void add(struct iw_findings *all, const struct iw_record *record, size_t 
     f->known = f->known && iw_entry_as_pinned(e);
     const struct iw_deviation *model = iw_finding_deviation(f, record);
     bool says = d->fault != NULL, said = model->fault != NULL; /* which error it is about */
-    if ((says == said ? e->result.frames < exhibit->result.frames : says) &&
-        iw_deviations_alike(d, model)) {
+    bool shows = (f->habit && !all->habit.reversed) || iw_deviations_alike(d, model);
+    if ((says == said ? e->result.frames < exhibit->result.frames : says) && shows) {
         f->exhibit = entry;
         f->shown = shown;
     }
@@ -353,8 +364,14 @@ static void show_rule(struct iw_finding *f, const struct iw_record *record,
 
 /* Says what a finding accuses. "If the MPA Request Frame is properly formatted and the Private Data
  * is acceptable, the implementation SHOULD return an MPA Reply Frame" (RFC 5044 §7.1.2). */
-static void accuse(struct iw_finding *f, const struct iw_record *record)
+static void accuse(struct iw_finding *f, const struct iw_record *record,
+                   const struct iw_terminate_habit *habit)
 {
+    if (f->habit) {
+        f->rule = iw_terminate_habit_rule(habit);
+        f->text = iw_terminate_habit_text(habit);
+        return;
+    }
     f->rule = accused(f, record);
     if (!closes_on_any(f, record))
         return;
@@ -375,12 +392,20 @@ static int compare(const void *left, const void *right)
     return a->cases[0] < b->cases[0] ? -1 : a->cases[0] > b->cases[0];
 }
 
+/* Octets that are wrong whatever the case expects come first. */
+static int rank(const struct iw_findings *all, const struct iw_deviation *d)
+{
+    int of_its_own = iw_deviation_rank(d);
+    bool by_case = !d->wire && iw_terminate_habit_is(&all->habit, d);
+    return by_case && of_its_own == 0 ? 1 : of_its_own;
+}
+
 static void add_all(struct iw_findings *all, const struct iw_record *record, int of_rank)
 {
     for (size_t i = 0; i < record->count; i++) {
         const struct iw_result *r = &record->entries[i].result;
         for (size_t k = 0; record->entries[i].done && k < r->n_deviations; k++)
-            if (iw_deviation_rank(&r->deviations[k]) == of_rank)
+            if (rank(all, &r->deviations[k]) == of_rank)
                 add(all, record, i, k);
     }
 }
@@ -388,11 +413,12 @@ static void add_all(struct iw_findings *all, const struct iw_record *record, int
 void iw_findings_build(struct iw_findings *out, const struct iw_record *record)
 {
     *out = (struct iw_findings){0};
+    iw_terminate_habit_find(&out->habit, record);
     for (int of_rank = 0; of_rank <= IW_DEVIATION_LAST_RANK; of_rank++)
         add_all(out, record, of_rank);
     for (size_t i = 0; i < out->count; i++) {
         struct iw_finding *f = &out->list[i];
-        accuse(f, record);
+        accuse(f, record, &out->habit);
         f->hangs = f->rule == NULL &&
                    strncmp(iw_finding_deviation(f, record)->how, IW_HANG, strlen(IW_HANG)) == 0;
     }
@@ -402,8 +428,10 @@ void iw_findings_build(struct iw_findings *out, const struct iw_record *record)
 
 void iw_findings_free(struct iw_findings *f)
 {
-    for (size_t i = 0; i < f->count; i++)
+    for (size_t i = 0; i < f->count; i++) {
         free(f->list[i].cases);
+        free(f->list[i].text);
+    }
     free(f->list);
     *f = (struct iw_findings){0};
 }

@@ -10,6 +10,7 @@
  */
 
 #include "base/result.h"
+#include "terminate_habit.h"
 
 struct iw_record;
 
@@ -18,6 +19,8 @@ struct iw_finding {
                                    or ended, or hangs */
     bool hangs;                 /* the latter */
     enum iw_verdict verdict;    /* FAIL or NOTE */
+    bool habit;                 /* it is in all Terminates alike (terminate_habit.h) */
+    char *text;                 /* what it is, in place of what its deviation says; or NULL */
     bool known;                 /* every case of it is as the baseline says */
     size_t *cases;              /* indices of the record's entries, in its order */
     size_t n_cases;
@@ -30,6 +33,7 @@ struct iw_finding {
 struct iw_findings {
     struct iw_finding *list;
     size_t count;
+    struct iw_terminate_habit habit;
 };
 
 /* Makes the findings of the cases that are done. Without memory the program ends. */
@@ -41,6 +45,8 @@ const char *iw_finding_name(const struct iw_finding *f);
 /* Returns the deviation that shows a finding. */
 const struct iw_deviation *iw_finding_deviation(const struct iw_finding *f,
                                                 const struct iw_record *record);
+/* Returns what a finding is, in words. */
+const char *iw_finding_text(const struct iw_finding *f, const struct iw_record *record);
 /* Returns whether the case at `entry` is part of the finding. */
 bool iw_finding_has(const struct iw_finding *f, size_t entry);
 

@@ -81,9 +81,81 @@ def check_terminates(conform, scratch):
         harness.equal(body.__name__, [case["verdict"] for case in harness.load(report)["cases"]], ["PASS"])
 
 
+def error_of(ulpdu):
+    """The error of a ULPDU for whoever knows no STag and three queues: layer, type and code; None: it is a Read of nothing."""
+    ddp, rdmap = ulpdu[:2]
+    tagged, opcode = ddp & 0x80, rdmap & 0xf
+    if ddp & 3 != 1:
+        return (1, 1, 4) if tagged else (1, 2, 6)
+    if rdmap >> 6 != 1:
+        return (0, 2, 5)
+    if tagged:
+        return (1, 1, 0) if opcode == 0 else (0, 2, 6)
+    queue = struct.unpack(">I", ulpdu[6:10])[0]
+    if queue > 2:
+        return (1, 2, 1)
+    if opcode != 1 or queue != 1:
+        return (0, 2, 6)
+    return (0, 1, 0) if ulpdu[30:34] != bytes(4) else None
+
+
+def reports(bend, headers=lambda flags: flags):
+    """A responder that answers Reads of nothing, and errors with Terminates; bend(layer, type, code) is what they say, and headers(MDR)."""
+    def act(wire):
+        hostile.startup(wire, random.Random(1))
+        while True:
+            length = struct.unpack(">H", wire.read(2))[0]
+            ulpdu = wire.read(length + -(2 + length) % 4 + 4)[:length]
+            error = error_of(ulpdu)
+            if error:
+                layer, kind, code = bend(*error)
+                header = ulpdu[:14 if ulpdu[0] & 0x80 else 18]
+                flags = 0xc0
+                if error[:2] == (0, 1):
+                    header, flags = ulpdu[:46], 0xe0
+                wire.send(hostile.fpdu(hostile.untagged(7, 2, 1, 0, bytes((layer << 4 | kind, code, headers(flags), 0)) + struct.pack(">H", length) + header)))
+                wire.sock.shutdown(socket.SHUT_WR)
+                return wire.idle()
+            wire.send(hostile.fpdu(hostile.tagged(2, *struct.unpack(">IQ", ulpdu[18:30]))))
+    return act
+
+
+# What a target does to layer, type and code of all its Terminates, and the rules of the findings.
+HABITS = (
+    ("nothing", lambda layer, kind, code: (layer, kind, code), []),
+    ("code 0", lambda layer, kind, code: (layer, kind, 0), ["RDMAP-4.8-03"]),
+    ("all 0", lambda layer, kind, code: (0, 0, 0), ["RDMAP-4.8-03"]),
+    ("exchanged", lambda layer, kind, code: (kind, layer, code), ["RDMAP-4.8-02"]),
+    # One error that is reported as another one is no habit.
+    ("one code", lambda layer, kind, code: (layer, kind, 6 if code == 5 else code), ["RDMAP-7.2-03"]),
+)
+OF_ALL_KINDS = ("ddp-stag-*", "ddp-version-*", "rdmap-version-*", "rdmap-read-stag-*", "ddp-untagged-qn*")
+
+
+def turned(flags):
+    """M, D and R the other way round."""
+    return flags & 0x40 | (flags & 0x80) >> 2 | (flags & 0x20) << 2
+
+
+def check_habits(conform, scratch):
+    """What all Terminates of a target have wrong alike is one finding: it has detected the errors."""
+    bent = [(name, reports(bend), rules) for name, bend, rules in HABITS]
+    bent.append(("R D M", reports(lambda *error: error, turned), ["RDMAP-4.8-01"]))
+    for name, act, rules in bent:
+        with hostile.Crowd() as crowd:
+            target = "tcp:127.0.0.1:%d,can=read" % crowd.listen(act)
+            report = os.path.join(scratch, name.replace(" ", "-") + ".json")
+            harness.run(conform, "run", "--time-scale", "5", "--target", target, "--results", report[:-5], "--json", report,
+                        *[word for case in OF_ALL_KINDS for word in ("--select", case)], status=1 if rules else 0)
+        report = harness.load(report)
+        harness.equal(name, [finding["rule"] for finding in report["findings"]], rules)
+        harness.expect(name + ": the target is known to report errors", "terminate" not in [fact["name"] for fact in report["facts"]], report["facts"])
+
+
 def main(conform, agent):
     with tempfile.TemporaryDirectory() as scratch:
         check_terminates(conform, scratch)
+        check_habits(conform, scratch)
         for i, (switch, cases, rules, status) in enumerate(BENT):
             bent = harness.script(os.path.join(scratch, "bent%d" % i), "#!/bin/sh\nexec '%s' \"$@\" %s\n" % (agent, switch))
             report = os.path.join(scratch, "%d.json" % i)

@@ -303,8 +303,17 @@ def check_compared(bench):
     harness.equal("octets without their CRC field", rules(report), ["MPA-4.4-10"])
 
 
+def check_either_way(bench):
+    """A word that makes sense either way: other Terminates of the run show what it is."""
+    bent = bench.play(REVERSED, *select(*CASES, "empa-rtr-match-all-none"))
+    harness.equal("one finding", rules(bent), ["RDMAP-4.8-02"])
+    finding = bent["findings"][0]
+    harness.expect("of this case, too", "empa-rtr-match-all-none" in finding["cases"], finding)
+    harness.equal("shown by a word that makes sense one way", finding["text"], "the control word of a Terminate is in reversed bit order")
+
+
 def check_named(bench):
-    """A target file names the quirk: words that make sense either way are read so."""
+    """A target file names the quirk: words that make sense either way are read so, though no other one is seen."""
     words = select("empa-rtr-match-all-none")
     harness.expect("not known", "RDMAP-4.8-02" not in rules(bench.play(REVERSED, *words)))
     with harness.Peer(bench.agent, "--listen", "127.0.0.1:0", *REVERSED.split()) as agent:
@@ -327,6 +336,7 @@ def main(conform, agent, lint, pcaps):
         check_crc(bench, pcaps)
         check_framing(bench)
         check_compared(bench)
+        check_either_way(bench)
         check_named(bench)
     harness.conclude()
 

@@ -101,14 +101,14 @@ static void a_wrong_reaction_is_recorded(void **state)
     (void)state;
     assert_int_equal(embedded_start(&e, NULL), 0);
     r = play_body(body, &e.target, &play_options);
-    assert_string_equal(r.observed, "terminate=2/0/02");
+    assert_string_equal(r.observed, "terminate=2/0/02 any");
     assert_int_equal(r.verdict, IW_VERDICT_PASS);
     iw_result_free(&r);
     embedded_stop(&e);
     assert_int_equal(embedded_start(&e, "--botch=mpa-crc=code"), 0);
     r = play_body(body, &e.target, &play_options);
     assert_non_null(r.observed);
-    assert_string_not_equal(r.observed, "terminate=2/0/02");
+    assert_string_not_equal(r.observed, "terminate=2/0/02 any");
     iw_result_free(&r);
     embedded_stop(&e);
     play_remove();
