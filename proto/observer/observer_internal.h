@@ -47,19 +47,19 @@ struct iw_observed_range {
 
 /* An untagged queue of one direction. */
 struct iw_observed_queue {
-    bool lost;    /* the place in the sequence is not known: the next segment will show it */
-    bool open;    /* a message has begun and had no L=1 segment yet */
-    bool whole;   /* open: its beginning was seen */
-    bool known;   /* open: `head` is as it should be */
+    bool lost;         /* the place in the sequence is not known: the next segment will show it */
+    bool open;         /* a message has begun and had no L=1 segment yet */
+    bool whole;        /* open: its beginning was seen */
+    bool known;        /* open: `head` is as it should be */
     bool misplaced;    /* open: an MO was found wrong */
     bool gap;          /* open: octets were left out ... */
     uint32_t gap_mo;   /* before this MO ... */
     uint32_t gap_want; /* from this one on ... */
     uint64_t gap_pos;  /* by the segment whose MO stands here */
-    uint32_t msn; /* open: of that message, else the one expected next */
-    uint64_t mo;  /* open: expected next */
-    uint64_t top; /* open: no octet from here on has come */
-    uint64_t octets; /* open: that have come */
+    uint32_t msn;      /* open: of that message, else the one expected next */
+    uint64_t mo;       /* open: expected next */
+    uint64_t top;      /* open: no octet from here on has come */
+    uint64_t octets;   /* open: that have come */
     uint8_t opcode;
     uint32_t invalidate_stag;
     uint32_t segments;

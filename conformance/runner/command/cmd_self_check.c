@@ -85,8 +85,7 @@ static int play_diagnosis(struct diagnosing *g, struct iw_diagnosis *d,
                           const struct iw_setup *setup, const char *dir)
 {
     const struct iw_command *c = g->command;
-    int status =
-        iw_diagnosis_play(d, setup->target, &setup->options, iw_run_embedded_jobs(c), dir);
+    int status = iw_diagnosis_play(d, setup->target, &setup->options, iw_run_embedded_jobs(c), dir);
     if (status)
         return status;
     char *report_path = iw_text_format("%s/run.json", dir);

@@ -160,8 +160,8 @@ static const struct iw_option options[] = {
      "the name or path of a target file, or\n"
      "tcp:HOST:PORT[,class=bare|rping|agent,crc=on|off,markers=on|off,rev=1|2,can=WORD]",
      PLAY, IW_OPTION_OFFERED(struct iw_command, head.target, iw_complete_target)},
-    {"jobs", 'j', "N", "cases at a time (embedded: four for each CPU; else 1)",
-     RUN | SELF_CHECK, COUNT(jobs, 256)},
+    {"jobs", 'j', "N", "cases at a time (embedded: four for each CPU; else 1)", RUN | SELF_CHECK,
+     COUNT(jobs, 256)},
     {"tap", 0, NULL, "TAP version 14 on standard output", RUN | MERGE, FLAG(tap)},
     {"junit", 0, "FILE", "write a JUnit report", REPORT, KEEP(junit)},
     {"json", 0, "FILE", "write a JSON report", REPORT | SELF_CHECK | COMPARE, KEEP(json)},

@@ -45,7 +45,7 @@ struct worker {
     bool closing; /* it is to end */
     struct iw_job job;
     struct iw_pool_clock clock;
-    double patience; /* with which its case is played; 0: the whole */
+    double patience;      /* with which its case is played; 0: the whole */
     iw_haste_trial trial; /* of its case; 0: none */
     struct later *later;
     size_t n_later;

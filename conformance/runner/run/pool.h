@@ -49,8 +49,8 @@ struct iw_pool {
 
     const char *no_mpa; /* why no case is played, in one line: the target speaks no MPA; NULL: it
                            may */
-    unsigned patience;  /* cases in a row that do not pass and in which the peer says nothing at all,
-                           before the rest is INCONCLUSIVE; 0: no end of it */
+    unsigned patience; /* cases in a row that do not pass and in which the peer says nothing at all,
+                          before the rest is INCONCLUSIVE; 0: no end of it */
 
     /* What came out. */
     bool reached;            /* some worker has reached the target */

@@ -90,8 +90,8 @@ static char *describe_process(void)
                           sigismember(&blocked, SIGHUP), death);
 }
 
-/* "vain", and "vain-a" for another reason, are INCONCLUSIVE; "vain-pass" and "vain-hasty" are not, but
- * for the latter in haste. The whole patience is one second or more. */
+/* "vain", and "vain-a" for another reason, are INCONCLUSIVE; "vain-pass" and "vain-hasty" are not,
+ * but for the latter in haste. The whole patience is one second or more. */
 static void wait_in_vain(const char *id, double patience, struct iw_result *out)
 {
     bool hasty = patience < 1;

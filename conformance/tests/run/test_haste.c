@@ -176,7 +176,8 @@ static void scaled_waits_are_compared(void **state)
 /* The same, as in one of several cases that are played side by side. */
 static enum iw_haste_verdict hasty(const char *reason)
 {
-    struct iw_result r = {.verdict = IW_VERDICT_INCONCLUSIVE, .reason = iw_text_copy(reason), .waited = 0.02};
+    struct iw_result r = {
+        .verdict = IW_VERDICT_INCONCLUSIVE, .reason = iw_text_copy(reason), .waited = 0.02};
     enum iw_haste_verdict verdict = judge(0.02, &r);
     iw_result_free(&r);
     return verdict;
@@ -184,7 +185,8 @@ static enum iw_haste_verdict hasty(const char *reason)
 
 static enum iw_haste_verdict later(const char *reason)
 {
-    struct iw_result r = {.verdict = IW_VERDICT_INCONCLUSIVE, .reason = iw_text_copy(reason), .waited = 0.02};
+    struct iw_result r = {
+        .verdict = IW_VERDICT_INCONCLUSIVE, .reason = iw_text_copy(reason), .waited = 0.02};
     enum iw_haste_verdict verdict = iw_haste_judge_later(&h, &r, &trial);
     iw_result_free(&r);
     return verdict;
@@ -265,7 +267,9 @@ static void the_pool_plays_again(void **state)
 /* Which of two workers comes first is left open, but not how many plays have the whole patience. */
 static void two_workers_have_one_trial(void **state)
 {
-    static const char *const ids[] = {"vain", "vain", "vain", "vain", "vain", "vain-a", "vain-a", "vain-a", "vain-a", "vain-a", "vain-hasty", "vain-hasty", "vain-hasty"};
+    static const char *const ids[] = {"vain",       "vain",       "vain",      "vain",   "vain",
+                                      "vain-a",     "vain-a",     "vain-a",    "vain-a", "vain-a",
+                                      "vain-hasty", "vain-hasty", "vain-hasty"};
     enum { JOBS = sizeof(ids) / sizeof(*ids) };
     unsigned patient = 0;
     (void)state;
@@ -277,7 +281,8 @@ static void two_workers_have_one_trial(void **state)
     assert_int_equal(rig.n_done, JOBS);
     for (size_t i = 0; i < JOBS; i++) {
         bool hasty_one = strcmp(ids[i], "vain-hasty") == 0;
-        assert_int_equal(rig.results[i].verdict, hasty_one ? IW_VERDICT_PASS : IW_VERDICT_INCONCLUSIVE);
+        assert_int_equal(rig.results[i].verdict,
+                         hasty_one ? IW_VERDICT_PASS : IW_VERDICT_INCONCLUSIVE);
         if (hasty_one)
             assert_string_equal(rig.results[i].observed, "3");
         if (strcmp(ids[i], "vain-a") == 0 && strcmp(rig.results[i].observed, "3") == 0)

@@ -246,7 +246,7 @@ static int run_case(struct pair *p, enum iw_check check, int kind, enum iw_botch
     struct iw_switches switches[2] = {{0}};
     struct iw_endpoint_config config[2];
     int judge = judge_of(check);
-    enum iw_check broken = check == IW_CHECK_MPA_IRD_SHORT   ? IW_CHECK_MPA_ORD_REPLY
+    enum iw_check broken = check == IW_CHECK_MPA_IRD_SHORT  ? IW_CHECK_MPA_ORD_REPLY
                            : check == IW_CHECK_DDP_MO_ORDER ? IW_CHECK_DDP_MO_PLACE
                                                             : check;
     if ((iw_check_info(broken)->kinds & IW_KIND_VIOLATE) != 0)

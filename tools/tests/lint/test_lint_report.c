@@ -43,12 +43,12 @@ static void findings_as_json(void **state)
     struct bench *b = bench_open(IW_LINT_JSON);
     (void)state;
     find(b, IW_SIDE_RESPONDER, IW_CHECK_DDP_MO_ORDER);
-    bench_wrote(b,
-                "{\"type\":\"finding\",\"frame\":12,\"connection\":7,\"side\":\"responder\","
-                "\"from\":\"10.0.0.2:2002\",\"octet\":40,\"check\":\"ddp-mo-order\",\"rule\":"
-                "\"DDP-5.3-03\",\"level\":\"SHOULD\",\"implied\":false,\"text\":\"the segments of "
-                "an untagged message do not come in rising order of MO\",\"got\":\"0xabc\",\"want\":"
-                "\"0xfffffffffffffff0\"}\n");
+    bench_wrote(
+        b, "{\"type\":\"finding\",\"frame\":12,\"connection\":7,\"side\":\"responder\","
+           "\"from\":\"10.0.0.2:2002\",\"octet\":40,\"check\":\"ddp-mo-order\",\"rule\":"
+           "\"DDP-5.3-03\",\"level\":\"SHOULD\",\"implied\":false,\"text\":\"the segments of "
+           "an untagged message do not come in rising order of MO\",\"got\":\"0xabc\",\"want\":"
+           "\"0xfffffffffffffff0\"}\n");
     find(b, IW_SIDE_INITIATOR, IW_CHECK_MPA_REQ_R);
     bench_wrote(b, "{\"type\":\"finding\",\"frame\":12,\"connection\":7,\"side\":\"initiator\","
                    "\"from\":\"10.0.0.1:1001\",\"octet\":40,\"check\":\"mpa-req-r\",\"rule\":"
