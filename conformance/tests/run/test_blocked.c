@@ -1,41 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cases that an instrument blocks, and the finding to which they point. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "record_rig.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/text.h"
 #include "run/blocked.h"
 
-enum { MOST = 6 };
-
-static struct iw_entry entries[MOST];
-static struct iw_deviation deviations[MOST];
-static struct iw_record record;
+static struct iw_deviation deviations[RECORD_ENTRIES];
 static char unanswered[] = "unanswered";
-
-static int begin(void **state)
-{
-    (void)state;
-    memset(entries, 0, sizeof(entries));
-    record = (struct iw_record){.entries = entries};
-    return 0;
-}
 
 static int end(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < record.count; i++) {
         free(entries[i].result.blocked);
         free(entries[i].result.reason);
     }
-    iw_findings_free(&record.findings);
-    return 0;
+    return record_end(state);
 }
 
 static void fails(const char *rule)
@@ -117,9 +99,9 @@ static void no_case_was_about_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_finding_about_it_blocks, begin, end),
-        cmocka_unit_test_setup_teardown(what_fails_first_blocks_the_rest, begin, end),
-        cmocka_unit_test_setup_teardown(no_case_was_about_it, begin, end),
+        cmocka_unit_test_setup_teardown(the_finding_about_it_blocks, record_begin, end),
+        cmocka_unit_test_setup_teardown(what_fails_first_blocks_the_rest, record_begin, end),
+        cmocka_unit_test_setup_teardown(no_case_was_about_it, record_begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which deviations are one finding, what it accuses, and which case shows it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "record_rig.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/run_record.h"
-
-enum { MOST = 6 };
-
-static struct iw_entry entries[MOST];
-static struct iw_deviation deviations[MOST][2];
-static struct iw_record record;
+static struct iw_deviation deviations[RECORD_ENTRIES][2];
 
 static struct iw_deviation by_case(const char *rule, char *how, char *fault)
 {
@@ -31,21 +21,6 @@ static struct iw_deviation on_wire(const char *rule, char *check)
     struct iw_deviation d = by_case(rule, check, NULL);
     d.wire = true;
     return d;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    memset(entries, 0, sizeof(entries));
-    record = (struct iw_record){.entries = entries};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    iw_findings_free(&record.findings);
-    return 0;
 }
 
 /* Adds a case that is done, with a capture of `frames`, and one deviation. */
@@ -557,7 +532,7 @@ static void a_case_accuses_what_its_finding_accuses(void **state)
     assert_string_equal(entries[0].result.rule->id, "DDP-7.1-10");
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, record_begin, record_end)
 
 int main(void)
 {

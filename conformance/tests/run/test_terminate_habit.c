@@ -1,36 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What all Terminates of a target have alike is one finding; one that is not so refutes it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "record_rig.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/run_record.h"
-
-enum { MOST = 10 };
-
-static struct iw_entry entries[MOST];
-static struct iw_deviation deviations[MOST];
-static struct iw_record record;
-
-static int begin(void **state)
-{
-    (void)state;
-    memset(entries, 0, sizeof(entries));
-    record = (struct iw_record){.entries = entries};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    iw_findings_free(&record.findings);
-    return 0;
-}
+static struct iw_deviation deviations[RECORD_ENTRIES];
 
 static void add(struct iw_deviation d, const char *rule)
 {
@@ -223,7 +198,7 @@ static void reversed_words_excuse_nothing_else(void **state)
     findings(2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, record_begin, record_end)
 
 int main(void)
 {
