@@ -235,8 +235,9 @@ static void see_finding(struct iwd_connection *c, const struct iw_observation *s
             rare->wrong_msn = true;
             rare->msn = (uint32_t)f->want;
         }
-        if (f->check == IW_CHECK_DDP_MO_PLACE || f->check == IW_CHECK_DDP_MO_ORDER ||
-            f->check == IW_CHECK_DDP_MO_ZERO) {
+        if ((f->check == IW_CHECK_DDP_MO_PLACE || f->check == IW_CHECK_DDP_MO_ORDER ||
+             f->check == IW_CHECK_DDP_MO_ZERO) &&
+            f->pos >= seen->pos) { /* not of a segment before it */
             rare->wrong_mo = true;
             rare->mo = (uint32_t)f->want;
         }

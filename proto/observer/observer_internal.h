@@ -54,8 +54,7 @@ struct iw_observed_queue {
     bool misplaced;    /* open: an MO was found wrong */
     bool gap;          /* open: octets were left out ... */
     uint32_t gap_mo;   /* before this MO ... */
-    uint32_t gap_want; /* from this one on ... */
-    uint64_t gap_pos;  /* by the segment whose MO stands here */
+    uint32_t gap_want; /* from this one on */
     uint32_t msn;      /* open: of that message, else the one expected next */
     uint64_t mo;       /* open: expected next */
     uint64_t top;      /* open: no octet from here on has come */
@@ -341,8 +340,6 @@ void iw_observer_cut_fpdu(struct iw_observer *o, struct iw_observed_side *s, con
 /* `captured` octets of the ULPDU's `length` are here. */
 void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t *ulpdu,
                          size_t length, size_t captured, const struct iw_fpdu *fpdu, bool content);
-/* Returns the stream position of octet `offset` of the ULPDU in *o->now; 0 if it is not known. */
-uint64_t iw_observer_position(const struct iw_observer *o, size_t offset);
 /* A finding at octet `offset` of the ULPDU in *o->now. */
 void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offset, uint64_t got,
                          uint64_t want);

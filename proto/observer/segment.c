@@ -24,17 +24,14 @@ void iw_observer_lose_place(struct iw_observer *o, struct iw_observed_side *s)
     iw_observer_doubt_reads(o);
 }
 
-uint64_t iw_observer_position(const struct iw_observer *o, size_t offset)
-{
-    const struct iw_observed_side *s = &o->side[o->now->side];
-
-    return o->now->fpdu != NULL ? iw_deframer_position(&s->deframer, o->now->fpdu, offset) : 0;
-}
-
 void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offset, uint64_t got,
                          uint64_t want)
 {
-    iw_observer_find(o, check, iw_observer_position(o, offset), got, want);
+    const struct iw_observed_side *s = &o->side[o->now->side];
+    uint64_t pos =
+        o->now->fpdu != NULL ? iw_deframer_position(&s->deframer, o->now->fpdu, offset) : 0;
+
+    iw_observer_find(o, check, pos, got, want);
 }
 
 void iw_observer_message(struct iw_observer *o, uint64_t pos, uint64_t length, uint32_t segments)

@@ -81,34 +81,31 @@ static void check_next(struct iw_observer *o, struct iw_observed_queue *q)
     open_message(o, q);
 }
 
-/* One for each message: what follows from a wrong MO is no more. */
-static void find_misplaced(struct iw_observer *o, struct iw_observed_queue *q, uint64_t pos,
-                           uint64_t got, uint64_t want)
-{
-    if (!q->misplaced)
-        iw_observer_find(o, IW_CHECK_DDP_MO_PLACE, pos, got, want);
-    q->misplaced = true;
-}
-
-/* Checks the MO of a segment that does not follow the one before it. Octets that it leaves out may
- * still come; those that have come do not come again. */
+/* Checks the MO of a segment that does not follow the one before it. Octets that have come do not
+ * come again; those that it leaves out may still come. */
 static void check_mo(struct iw_observer *o, struct iw_observed_queue *q)
 {
     uint32_t mo = o->now->ddp.mo;
-    uint64_t pos = iw_observer_position(o, IW_AT_MO);
     bool complete = q->octets == q->top;
 
-    if (mo < q->top && complete) {
-        find_misplaced(o, q, pos, mo, q->mo);
-    } else if (mo < q->top) {
-        iw_observer_find(o, IW_CHECK_DDP_MO_ORDER, pos, mo, q->mo);
+    if (mo < q->top && complete && !q->misplaced) {
+        iw_observer_find_at(o, IW_CHECK_DDP_MO_PLACE, IW_AT_MO, mo, q->mo);
+        q->misplaced = true;
     } else if (mo > q->top && complete) {
         q->gap = true;
-        q->gap_pos = pos;
         q->gap_mo = mo;
         q->gap_want = (uint32_t)q->top;
     }
     q->mo = mo;
+}
+
+/* At the end of a message: an MO in it that left octets out is wrong, or came too early. */
+static void judge_gap(struct iw_observer *o, struct iw_observed_queue *q)
+{
+    enum iw_check check = q->octets == q->top ? IW_CHECK_DDP_MO_ORDER : IW_CHECK_DDP_MO_PLACE;
+
+    if (q->gap && !q->misplaced)
+        iw_observer_find(o, check, q->pos, q->gap_mo, q->gap_want);
 }
 
 /* Checks a segment while a message of its queue is not complete. */
@@ -187,11 +184,8 @@ static void complete(struct iw_observer *o, struct iw_observed_queue *q)
 
     q->open = false;
     q->msn++;
-    if (q->octets != q->top) {
-        if (q->gap)
-            find_misplaced(o, q, q->gap_pos, q->gap_mo, q->gap_want);
-        q->known = false;
-    }
+    judge_gap(o, q);
+    q->known = q->known && q->octets == q->top;
     now->message_length = q->top;
     now->segments = q->segments;
     if (q->whole && q->top == 0 && q->segments > 1)

@@ -14,7 +14,7 @@ static void seen_segment(struct iw_lint_connection *c, const struct iw_observati
     iw_lint_forget(&c->side[o->side].ranges, o->pos);
     if (!good)
         return;
-    if (lint->options->messages)
+    if (lint->options->messages || !iw_ddp_last(&o->ddp))
         iw_lint_begin_message(c, o);
     if (lint->extract != NULL && iw_ddp_tagged(&o->ddp))
         iw_lint_extract_segment(lint->extract, c, o);
@@ -87,11 +87,10 @@ void iw_lint_seen(void *context, const struct iw_observation *o)
     case IW_OBSERVED_RESET:
         break;
     }
-    if (c->lint->options->messages) {
+    if (c->lint->options->messages)
         iw_lint_message(c, o);
-        if (o->kind == IW_OBSERVED_MESSAGE)
-            iw_lint_end_message(s, o);
-    }
+    if (o->kind == IW_OBSERVED_MESSAGE)
+        iw_lint_end_message(s, o);
 }
 
 void *iw_lint_lend(void *context, size_t size)

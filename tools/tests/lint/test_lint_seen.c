@@ -160,7 +160,9 @@ static void good_segments_begin_messages(void **state)
                          open = {.crc_checked = false, .crc_good = false};
     (void)state;
     begins(true, &(struct iw_observation){.payload = octets}, true);
-    begins(false, &(struct iw_observation){.payload = octets}, false);
+    begins(false, &(struct iw_observation){.payload = octets}, true);
+    begins(false, &(struct iw_observation){.payload = octets, .ddp.ddp_control = IW_DDP_L}, false);
+    begins(true, &(struct iw_observation){.payload = octets, .ddp.ddp_control = IW_DDP_L}, true);
     begins(true, &(struct iw_observation){.payload = NULL}, false);
     begins(true, &(struct iw_observation){.payload = octets, .fpdu = &good}, true);
     begins(true, &(struct iw_observation){.payload = octets, .fpdu = &bad}, false);
@@ -168,7 +170,7 @@ static void good_segments_begin_messages(void **state)
     begins(true, &(struct iw_observation){.payload = NULL, .fpdu = &good}, false);
 }
 
-/* The message ends with its MESSAGE if that is listed. */
+/* The message ends with its MESSAGE, whether that is listed or not. */
 static void messages_end(void **state)
 {
     struct bench *b = bench_open(IW_LINT_TEXT);
@@ -180,6 +182,11 @@ static void messages_end(void **state)
     see(b, (struct iw_observation){.kind = IW_OBSERVED_FIN});
     assert_true(first->open);
     see(b, (struct iw_observation){.kind = IW_OBSERVED_STARTUP, .frame = octets});
+    assert_true(first->open);
+    see_message(b, IW_OP_SEND, 4);
+    assert_false(first->open);
+    b->options.messages = false;
+    see(b, (struct iw_observation){.kind = IW_OBSERVED_SEGMENT, .payload = octets, .pos = 100});
     assert_true(first->open);
     see_message(b, IW_OP_SEND, 4);
     assert_false(first->open);
