@@ -180,6 +180,13 @@ static void seen_end(struct recorded *c, const struct iw_observation *o, enum iw
     add_now(c, o->side, iw_item_new(kind, o->pos, o->pos));
 }
 
+/* Returns whether a finding is about a message whose segments are things of their own, as they do
+ * not follow each other: it shows with the last one. */
+static bool of_scattered(const struct iw_observation *o)
+{
+    return o->fault.check == IW_CHECK_DDP_MO_PLACE || o->fault.check == IW_CHECK_DDP_MO_ORDER;
+}
+
 /* What is found in a segment is found right after it was seen. */
 static void seen_finding(struct recorded *c, const struct iw_observation *o)
 {
@@ -192,8 +199,9 @@ static void seen_finding(struct recorded *c, const struct iw_observation *o)
         broke = &c->newest[o->side]->broke;
     }
     /* IW_CHECK_DDP_LAST is of the message before, as flush() knows. */
-    if (item != NULL && o->fault.check != IW_CHECK_DDP_LAST && o->fault.pos >= item->position &&
-        o->fault.pos < item->end && *broke == IW_CHECK_NONE)
+    if (item != NULL && o->fault.check != IW_CHECK_DDP_LAST &&
+        (o->fault.pos >= item->position || of_scattered(o)) && o->fault.pos < item->end &&
+        *broke == IW_CHECK_NONE)
         *broke = o->fault.check;
 }
 
