@@ -55,7 +55,6 @@ def act(listener, word, port):
         while True:
             time.sleep(FOREVER)
     elif word == b"deaf":
-        listener.close()
         time.sleep(AWAY)
         return listen(port)
     elif word == b"slow":
@@ -94,6 +93,8 @@ def serve(listener, port):
         word = (private or b"")[4:]
         if word.startswith(b"now-"):
             act(listener, word[4:], port)
+        if word == b"deaf":
+            listener.close()  # before the runner can go on, and connect once more
         if private is not None:
             try:
                 conn.sendall(KEY + head[16:18] + b"\0\4" + private[:4])
