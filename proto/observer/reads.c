@@ -156,7 +156,11 @@ struct iw_observed_reads *iw_observer_asked(struct iw_observer *o, bool due)
 
     if (!due && (iw_observed_gap(asking) || inside_fpdu(asking)))
         r->uncertain = true; /* its request may be among the missing octets */
-    return r->uncertain ? NULL : r;
+    if (!r->uncertain)
+        return r;
+    /* A receiver that refuses the response returns it, whatever is found later. */
+    o->side[o->now->side].provocation.doubtful = true;
+    return NULL;
 }
 
 /* A request after the one that is due. An empty segment is compared with nothing (RFC 5041 §5.2),

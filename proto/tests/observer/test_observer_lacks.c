@@ -35,6 +35,34 @@ static void test_empty_segments_after_a_gap(void **state)
     }
 }
 
+/* Part of an FPDU is here that could be the request of this response: whether it is solicited is
+ * not known. A receiver that refuses it returns it, and no later segment with the same fault. */
+static void test_responses_that_cannot_be_judged(void **state)
+{
+    static const struct {
+        const char *response, *fault, *terminate;
+        enum iw_check found;
+    } cases[] = {
+        {"I c142 11223344 0000000000001000 aa", "I c149 00000000 0000000000000000",
+         "R " TERMINATE "0206c000 000f c142 11223344 0000000000001000",
+         IW_CHECK_RDMAP_OPCODE_TAGGED},
+        {"I 414b 00000000 00000003 00000001 00000000 5a5a0001 00000000000000ff",
+         "I 4148 00000000 00000000 00000002 00000000 aa",
+         "R " TERMINATE "02ffc000 001e 414b 00000000 00000003 00000001 00000000",
+         IW_CHECK_RDMAP_IMMEDIATE_LENGTH},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rig *rig = rig_new(false, false);
+        PLAY(rig, REQUEST_PLAIN, REPLY_PLAIN, "I " SEND_1, "r 00124143 00000000", cases[i].response,
+             cases[i].fault, "r 00000000 00000001 00000000 00000000", cases[i].terminate);
+        assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 1);
+        assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check, cases[i].found);
+        rig_free(rig);
+    }
+}
+
 /* A chain of FPDUs with these control octets, of which the beginning was not seen. */
 static size_t found_in_chain(const char *control)
 {
@@ -241,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty_segments_after_a_gap),
+        cmocka_unit_test(test_responses_that_cannot_be_judged),
         cmocka_unit_test(test_versions_that_are_sought),
         cmocka_unit_test(test_a_single_octet_is_flushed),
         cmocka_unit_test(test_a_wrong_key_is_one_finding),
