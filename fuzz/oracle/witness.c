@@ -152,8 +152,7 @@ static void seen(void *context, const struct iw_observation *o)
         note(w, o);
         break;
     case IW_OBSERVED_FINDING:
-        IW_FUZZ_CHECK(w->station[o->side] == NULL || w->forged[o->side] || w->diverged ||
-                          (w->doubted && o->fault.check == IW_CHECK_RDMAP_TERMINATE_SEGMENT),
+        IW_FUZZ_CHECK(w->station[o->side] == NULL || w->forged[o->side] || w->diverged,
                       "%s sends what breaks %s, at octet %llu", w->station[o->side]->who,
                       name(o->fault.check), (unsigned long long)o->fault.pos);
         if (receiver != NULL && at_fault(receiver, o))
@@ -243,10 +242,8 @@ void iw_witness_agree(struct iw_witness *w, enum iw_side side)
     /* The observer does not judge who asked and who answered while octets are missing, after a
      * finding, or while an FPDU has left in part that may be the request, or the answer. */
     if (found == IW_CHECK_NONE && check >= IW_CHECK_RDMAP_IRD &&
-        (s->blind || w->irregular || w->guessed)) {
-        w->doubted = true;
+        (s->blind || w->irregular || w->guessed))
         return;
-    }
     /* If a frame has several faults, each may name another. */
     if (faulted && found != IW_CHECK_NONE && s->fault.fault.check <= IW_CHECK_MPA_REP_S_UNASKED &&
         found <= IW_CHECK_MPA_REP_S_UNASKED)

@@ -16,7 +16,6 @@ struct iw_witness {
     uint64_t pos[2];               /* octets of each side so far */
     uint64_t whole[2];             /* of these, those of whole start-up frames and FPDUs */
     bool diverged;                 /* an endpoint refused what the observer may have taken */
-    bool doubted;                  /* the observer could not judge what the endpoint refused */
     bool irregular;                /* something was found, about whom it may be */
     bool guessed;       /* a request or response came, and part of an FPDU of the other side */
     bool forged[2];     /* what a station sent was changed on its way */

@@ -207,22 +207,20 @@ static void stations_send_nothing_wrong(void **state)
 {
     struct scene s;
     (void)state;
-    for (int how = 0; how < 6; how++) {
+    for (int how = 0; how < 4; how++) {
         set_seen(&s, IW_OBSERVED_FINDING);
         o.side = IW_SIDE_RESPONDER;
         o.fault = (struct iw_fault){
-            .check = how >= 4 ? IW_CHECK_RDMAP_TERMINATE_SEGMENT : IW_CHECK_MPA_CRC, .pos = AT + 3};
+            .check = how == 3 ? IW_CHECK_RDMAP_TERMINATE_SEGMENT : IW_CHECK_MPA_CRC, .pos = AT + 3};
         s.witness.forged[IW_SIDE_RESPONDER] = how == 1;
         s.witness.diverged = how == 2;
-        s.witness.doubted = how == 3 || how == 4;
-        SEES(how == 0 || how == 3 ? "responder sends what breaks mpa-crc, at octet 103"
-             : how == 5 ? "responder sends what breaks rdmap-terminate-segment, at octet 103"
+        SEES(how == 0   ? "responder sends what breaks mpa-crc, at octet 103"
+             : how == 3 ? "responder sends what breaks rdmap-terminate-segment, at octet 103"
                         : "");
     }
     set_seen(&s, IW_OBSERVED_FINDING);
     o.side = IW_SIDE_RESPONDER;
     o.fault.check = IW_CHECK_COUNT - 1;
-    s.witness.doubted = true;
     assert_non_null(strstr(spy_fault(see, NULL), "responder sends what breaks "));
 }
 
