@@ -43,7 +43,9 @@ AGAIN = 50  # cases
 # Verdicts that are others, and why.
 OUT_OF_TIME = "were over before the target had done its part"  # no verdict is no other verdict
 LATE = "octets sent before the window was closed come after the message that says so"
-DIFFERENT = {"tcp-window-closed": LATE, "tcp-window-closed-initiator": LATE}
+EMSS = "the target's connection is the proxy's, with another EMSS than the station's"
+DIFFERENT = {"tcp-window-closed": LATE, "tcp-window-closed-initiator": LATE,
+             **{"mpa-target-emss-of-each" + kind: EMSS for kind in ("", "-initiator", "-markers", "-markers-initiator")}}
 
 
 def give_up(text, status=70):
