@@ -46,7 +46,10 @@ static void a_terminal_gets_them_unless_told_not_to(void **state)
     (void)state;
     assert_true(ours >= 0);
     assert_int_equal(grantpt(ours) || unlockpt(ours), 0);
-    FILE *terminal = fopen(ptsname(ours), "r+e");
+    /* A session without a terminal would take it for its own, and end with it. */
+    int fd = open(ptsname(ours), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    FILE *terminal = fdopen(fd, "r+");
     assert_non_null(terminal);
     setenv("TERM", "xterm", 1);
     unsetenv("NO_COLOR");

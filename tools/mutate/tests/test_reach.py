@@ -4,6 +4,7 @@
 
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -63,6 +64,29 @@ class Blocks(unittest.TestCase):
         one = reach.Probes({"a.c": "void f(void) { g(); }", "b.c": "void g(void) { }"})
         two = reach.Probes({"a.c": "void f(void) { if (x) g(); }", "b.c": "void g(void) { }"})
         self.assertEqual(one.texts["b.c"], two.texts["b.c"])
+
+
+# A test with calls of its own for those of the C library.
+FAKES = """\
+#include "reach.h"
+#include <stdlib.h>
+int open(const char *path, int flags, ...) { (void)path, (void)flags; abort(); }
+int close(int fd) { (void)fd; abort(); }
+void *mmap(void *at, size_t size, int protection, int flags, int fd, long from) { (void)at, (void)size, (void)protection, (void)flags, (void)fd, (void)from; abort(); }
+int main(void) { IW_REACH(77); return 0; }
+"""
+
+
+class Running(unittest.TestCase):
+    def test_the_calls_of_a_test_are_not_met(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "map")
+            reach.clear(path)
+            reach.write_runtime(folder, path)
+            pathlib.Path(folder, "fakes.c").write_text(FAKES, encoding="ascii")
+            subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-o", "fakes", "fakes.c", "reach.c"], cwd=folder, check=True)
+            subprocess.run([pathlib.Path(folder, "fakes")], check=True)
+            self.assertEqual(path.read_bytes()[76:79], b"\0\1\0")
 
 
 class Kept(unittest.TestCase):
