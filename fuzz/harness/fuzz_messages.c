@@ -271,6 +271,7 @@ static void got_message(const struct iw_message *got)
     uint64_t stamp[2];
     if (got->length != sizeof(stamp))
         return;
+    IW_FUZZ_CHECK(got->data != NULL, "messages: %zu octets without a buffer", (size_t)got->length);
     memcpy(stamp, got->data, sizeof(stamp));
     if (stamp[0] <= STAMP || stamp[0] > STAMP + INSTANCES)
         return;

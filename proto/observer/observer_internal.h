@@ -332,7 +332,7 @@ void iw_observer_check_size(struct iw_observer *o);
 /* segment.c */
 /* Finds that Markers stand where framing cannot follow them: it ends. */
 void iw_observer_lose_markers(struct iw_observer *o, struct iw_observed_side *s);
-int iw_observer_fpdu(void *side, const struct iw_fpdu *fpdu);
+int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is);
 int iw_observer_framing_fault(void *side, const struct iw_fault *fault);
 /* The FPDU at s->next, of which only the first `length` octets are here. */
 void iw_observer_cut_fpdu(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,

@@ -104,11 +104,10 @@ static void take(struct relay *r)
 {
     struct relay_head head;
     r->asked = false;
-    if (!iw_relay_read(r->fd, &head, sizeof(head)))
-        r->ended = true;
-    else if (head.kind == RELAY_ERROR)
+    bool here = iw_relay_read(r->fd, &head, sizeof(head));
+    if (here && head.kind == RELAY_ERROR)
         r->error = (int)head.value;
-    else if (head.kind != RELAY_DATA || head.value > RELAY_MOST ||
+    else if (!here || head.kind != RELAY_DATA || head.value > RELAY_MOST ||
              !iw_relay_read(r->fd, r->octets, head.value))
         r->ended = true;
     else

@@ -114,7 +114,7 @@ static bool adopt(struct iw_switched *s, const struct iw_sockets_mode *mode)
 
 static int check_socket(int fd)
 {
-    struct sockaddr_storage peer;
+    struct sockaddr_storage peer = {0};
     socklen_t length = sizeof(int);
     int type = 0;
     if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0)

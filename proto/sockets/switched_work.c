@@ -101,6 +101,7 @@ int iw_switched_withdraw(struct iw_switched *s, uint32_t stag)
 void iw_switched_forget_memory(struct iw_switched *s)
 {
     while (!LIST_EMPTY(&s->regions))
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes the region out of the list */
         forget(LIST_FIRST(&s->regions));
     for (unsigned i = 0; i < IW_SOCKETS_POSTS; i++) {
         if (s->posts[i].sink != 0)

@@ -81,6 +81,7 @@ void iw_ucma_keep(int fd, const union iw_ucma_address *address)
 int iw_ucma_kept_take(const union iw_ucma_address *address)
 {
     int fd = -1;
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): it is a copy of the same octets */
     if (kept.fd != 0 && memcmp(&kept.address, address, sizeof(*address)) == 0) {
         fd = kept.fd;
         kept.fd = 0;

@@ -34,7 +34,8 @@ static int set_rtr(void *context, const char *value, char *error, size_t room)
     mpa->rtr = mpa->rtr_first = 0;
     for (const char *at = value;; at++) {
         size_t length = strcspn(at, ","), i = 0;
-        while (strncmp(iw_endpoint_rtr_names[i], at, length) != 0) /* it is one of them */
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): it is one of them */
+        while (strncmp(iw_endpoint_rtr_names[i], at, length) != 0)
             i++;
         mpa->rtr |= (uint8_t)(1u << i);
         if (at == value)

@@ -68,24 +68,24 @@ static int judge_all(struct iw_lint_options *o, const struct files *f, FILE *out
     return status;
 }
 
-int iw_lint_captures(struct iw_lint_options *o, char *const *words, size_t count, FILE *out)
+int iw_lint_captures(struct iw_lint_options *options, char *const *paths, size_t count, FILE *out)
 {
     struct files f = {.paths = NULL};
     int status = IW_LINT_CLEAN;
-    FILE *json_lines = o->json_lines != NULL ? iw_open_output(o->json_lines) : NULL;
-    if (o->json_lines != NULL && json_lines == NULL)
+    FILE *json_lines = options->json_lines != NULL ? iw_open_output(options->json_lines) : NULL;
+    if (options->json_lines != NULL && json_lines == NULL)
         return IW_EXIT_OUTPUT;
     if (json_lines != NULL)
         setvbuf(json_lines, NULL, _IOLBF, 0);
-    if (o->live != NULL)
-        add(&f, o->live);
+    if (options->live != NULL)
+        add(&f, options->live);
     for (size_t i = 0; i < count; i++)
-        status = iw_lint_graver(status, expand(&f, words[i]));
-    status = iw_lint_graver(status, judge_all(o, &f, out, json_lines));
+        status = iw_lint_graver(status, expand(&f, paths[i]));
+    status = iw_lint_graver(status, judge_all(options, &f, out, json_lines));
     if (fflush(out) || ferror(out))
         status = iw_lint_graver(
             status, iw_complain_exit(IW_EXIT_OUTPUT, "cannot write to standard output"));
-    if (json_lines != NULL && !iw_close_output(json_lines, o->json_lines))
+    if (json_lines != NULL && !iw_close_output(json_lines, options->json_lines))
         status = iw_lint_graver(status, IW_EXIT_OUTPUT);
     for (size_t i = 0; i < f.count; i++)
         free(f.paths[i]);

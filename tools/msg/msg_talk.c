@@ -122,7 +122,7 @@ int msg_talk_by_tcp(struct msg_talk *t, size_t length, size_t most, const uint8_
 
 static bool is_cpu(const uint8_t *octets, size_t length, uint64_t *ns)
 {
-    if (length != 9 || octets[0] != MSG_CPU)
+    if (octets == NULL || length != 9 || octets[0] != MSG_CPU)
         return false;
     *ns = iw_get64(octets + 1);
     return true;

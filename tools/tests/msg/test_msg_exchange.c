@@ -43,7 +43,7 @@ static void echo(const struct stage_sent *sent)
     const bool bad = stage.sent_count > wrong.from;
     if (bad && wrong.longer == 0)
         octets[wrong.at] ^= 1;
-    stage_message(7, octets, (size_t)((int)sent->length + (bad ? wrong.longer : 0)));
+    stage_message(7, octets, sent->length + (size_t)(bad ? wrong.longer : 0));
 }
 
 static void good_pings(void **state)
