@@ -195,7 +195,8 @@ return family {
         item = conn:expect(fault.invalid_queue, read_response { stag = 5, to = i, payload = bytes(1000) }, closed(), { silent = "DDP-7.1-01" })
         if item.op ~= "read-response" then break end
       end
-      t:check(item.op == "terminate", "the target sent no Terminate after the responses", { rule = "RDMAP-7.1-03" })
+      t:check(item.op == "terminate", "the target sent no Terminate after the responses",
+        { rule = "RDMAP-7.1-03", how = item.kind ~= "message" and "closed" or nil, expected = "terminate", actual = item.text, item = item })
       seen.over(conn)
     end,
   },
