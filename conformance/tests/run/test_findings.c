@@ -98,6 +98,28 @@ static void messages_without_an_end_are_one_finding(void **state)
     is(0, "DDP-4.1-03", IW_VERDICT_FAIL, 2, 1);
 }
 
+static void reset(const char *rule, char *expected, uint64_t frames)
+{
+    struct iw_deviation d = by_case(rule, "closed", NULL);
+    d.expected = expected;
+    d.actual = "reset";
+    add(d, frames);
+}
+
+/* Whatever the cases are about that want a connection closed in order, a reset is one thing; the
+ * rule is one of those that make it as grave. */
+static void resets_in_place_of_a_close_are_one_finding(void **state)
+{
+    (void)state;
+    reset("MPA-7.2-01", "fin", 7);
+    reset("MPA-7.2-01", "fin", 8);
+    reset("DDP-6.2.1-05", "fin", 9);
+    reset("RDMAP-7-03", "terminate 1/1/00", 7);
+    build(2);
+    is(0, "DDP-6.2.1-05", IW_VERDICT_FAIL, 3, 0);
+    is(1, "RDMAP-7-03", IW_VERDICT_FAIL, 1, 3);
+}
+
 /* A case that reads M, D and R, and the observer. */
 static void headers_of_terminates_are_one_finding(void **state)
 {
@@ -541,6 +563,7 @@ int main(void)
         TEST(one_check_on_the_wire_is_one_finding),
         TEST(one_field_of_both_segments_is_one_finding),
         TEST(messages_without_an_end_are_one_finding),
+        TEST(resets_in_place_of_a_close_are_one_finding),
         TEST(headers_of_terminates_are_one_finding),
         TEST(rules_of_one_check_are_one_finding),
         TEST(a_refusal_is_one_finding),
