@@ -8,12 +8,13 @@ local field_rule = {}
 -- Words for what the target did, in all cases that see such a field, or a message whose last segment lacks L.
 field_rule.HOW, field_rule.UNFINISHED = "another answer", "unfinished"
 
-local READ, ATOMIC = "RDMAP-4.4-01", "EXT-5.2.1-20"
+local READ, ATOMIC, IMMEDIATE = "RDMAP-4.4-01", "EXT-5.2.1-20", "EXT-6.3-06"
 local RULES = {
   ["write"] = { stag = "DDP-4.2-05", to = "DDP-5.2-08" },
   ["atomic-request"] = { remote_stag = ATOMIC, remote_to = ATOMIC },
   ["read-request"] = { source_stag = READ, source_to = READ, size = READ },
   ["send-invalidate"] = { invalidate = "RDMAP-5.3-12" }, ["send-se-invalidate"] = { invalidate = "RDMAP-5.3-12" },
+  ["immediate"] = { payload = IMMEDIATE }, ["immediate-se"] = { payload = IMMEDIATE },
 }
 
 -- Where the fields lie in a ULPDU, by its opcode: first and last octet, from 0.
@@ -22,6 +23,7 @@ local PLACES = {
   [1] = { op = "read-request", size = { 30, 33 }, source_stag = { 34, 37 }, source_to = { 38, 45 } },
   [0xa] = { op = "atomic-request", remote_stag = { 26, 29 }, remote_to = { 30, 37 } },
   [4] = { op = "send-invalidate", invalidate = { 2, 5 } }, [6] = { op = "send-se-invalidate", invalidate = { 2, 5 } },
+  [8] = { op = "immediate", payload = { 18, 25 } }, [9] = { op = "immediate-se", payload = { 18, 25 } },
 }
 
 -- Returns the rule about a field that has one; the place of an atomic has one of its own, to be aligned. `low`: the value's last octet.
@@ -33,7 +35,7 @@ end
 -- Returns the rule about this field of a message (a Write's "stag"); nil if there is none.
 function field_rule.of(item, name)
   local rules = RULES[item.op]
-  return rules and rules[name] and rule_of(item.op, name, item[name] & 0xff)
+  return rules and rules[name] and rule_of(item.op, name, math.type(item[name]) and item[name] & 0xff)
 end
 
 local L = 0x40

@@ -289,7 +289,7 @@ local function header_of(ulpdu) return ulpdu:sub(1, ulpdu:byte() & 0x80 ~= 0 and
 
 local function same(t, got, wanted, rule, what)
   t:check(got == wanted, ("the target's Terminate holds another %s than that of the segment at fault"):format(what),
-    { rule = rule, expected = octets.show(wanted, 64), actual = octets.show(got, 64) })
+    { rule = rule, how = "another segment", expected = octets.show(wanted, 64), actual = octets.show(got, 64) })
 end
 
 -- Which of M, D and R should be set (figure 10) is a SHOULD; the fields that they announce must be there.

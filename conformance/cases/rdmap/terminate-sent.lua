@@ -35,7 +35,7 @@ local function about(t, item, sent, returns_request)
   local length = 6 + (sent.t and 14 or 18)
   t:check(item.payload:sub(7, length) == sent.ulpdu:sub(1, length - 6),
     "the target's Terminate holds another DDP header than that of the segment at fault",
-    { rule = "RDMAP-4.8-11", expected = show(sent.ulpdu:sub(1, length - 6)), actual = show(item.payload:sub(7, length)), item = item })
+    { rule = "RDMAP-4.8-11", how = "another segment", expected = show(sent.ulpdu:sub(1, length - 6)), actual = show(item.payload:sub(7, length)), item = item })
   if returns_request == true then
     t:check(item.r, "the target's Terminate lacks the header of the Read Request at fault",
       { rule = "RDMAP-4.8-06", expected = "R set", actual = item.text, item = item })
@@ -195,7 +195,8 @@ return family {
         item = conn:expect(fault.invalid_queue, read_response { stag = 5, to = i, payload = bytes(1000) }, closed(), { silent = "DDP-7.1-01" })
         if item.op ~= "read-response" then break end
       end
-      t:check(item.op == "terminate", "the target sent no Terminate after the responses", { rule = "RDMAP-7.1-03" })
+      t:check(item.op == "terminate", "the target sent no Terminate after the responses",
+        { rule = "RDMAP-7.1-03", how = item.kind ~= "message" and "closed" or nil, expected = "terminate", actual = item.text, item = item })
       seen.over(conn)
     end,
   },

@@ -30,6 +30,7 @@ static const struct sort other_request = {
     .found = {IW_CHECK_RDMAP_RESPONSE_STAG, IW_CHECK_RDMAP_RESPONSE_TO,
               IW_CHECK_RDMAP_RESPONSE_SIZE, IW_CHECK_RDMAP_RESPONSE_PAST}};
 static const struct sort no_markers = {.found = {IW_CHECK_MPA_MARKER_MISSING}};
+static const struct sort second_terminate = {.found = {IW_CHECK_RDMAP_TERMINATE_ONCE}};
 static const struct sort any_error = {.error = true};
 static const struct sort another_error = {.did = {"another Terminate"}, .error = true};
 static const struct sort unjoined = {.fault = true, .unjoined = true};
@@ -47,6 +48,7 @@ static const struct sort unanswered = {.did = {"unanswered"}, .fault = true};
 /* It sends no RTR after a Reply that has nothing else about it. */
 static const struct sort never_rtr = {.did = {"no RTR"}, .rule = "EMPA-9.2-10"};
 static const struct sort displaces_markers = {.found = {IW_CHECK_MPA_MARKER_PLACE}};
+static const struct sort goes_on = {.found = {IW_CHECK_RDMAP_TERMINATE_LAST}};
 static const struct sort responds_too_often = {.found = {IW_CHECK_RDMAP_RESPONSE_UNSOLICITED}};
 
 /* What holds besides between what follows and its cause. */
@@ -115,6 +117,10 @@ static const struct causation causations[] = {
      */
     {&out_of_turn, &responds_too_often, ALWAYS, IN_ATOMIC_ORDER},
     {&other_request, &responds_too_often, ALWAYS, IN_READ_ORDER},
+    /* Who goes on after a Terminate reports the next error, too. */
+    {&second_terminate, &goes_on, ALWAYS,
+     "RFC 5040 §5.4: \"After sending a Terminate Message on an RDMAP Stream, the Local Peer MUST "
+     "NOT send any more Messages on that specific RDMAP Stream\""},
     /* Where Markers stand elsewhere, the first FPDU lacks the one before it. */
     {&no_markers, &displaces_markers, ALWAYS,
      "RFC 5044 §4.3: \"the MPA Markers MUST be inserted immediately preceding the first FPDU of "

@@ -85,6 +85,21 @@ static bool other_headers(const struct iw_deviation *d)
            (!d->wire && iw_deviation_did(d, "headers"));
 }
 
+/* Returns whether a Terminate holds the headers of another segment than the one at fault. The
+ * observer says so where the octets alone show the fault, else the case that has caused it. */
+static bool other_segment(const struct iw_deviation *d)
+{
+    return on_wire(d, IW_CHECK_RDMAP_TERMINATE_SEGMENT) || iw_deviation_did(d, "another segment");
+}
+
+/* Returns whether the target resets the connection where it is to close it in order: one thing,
+ * whoever is to close first, and whichever layer the case is about. */
+static bool resets(const struct iw_deviation *d)
+{
+    return iw_deviation_did(d, "closed") && d->fault == NULL && iw_same_text(d->expected, "fin") &&
+           iw_same_text(d->actual, "reset");
+}
+
 /* Returns the word for what the target did. A Read Response with other octets is another answer:
  * the two words are for one response, which only the cases that compare its octets tell apart. */
 static const char *word(const struct iw_deviation *d)
@@ -95,7 +110,8 @@ static const char *word(const struct iw_deviation *d)
 bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation *b)
 {
     if ((a->wire && b->wire && same_field(a, b)) || (unfinished(a) && unfinished(b)) ||
-        (other_headers(a) && other_headers(b)))
+        (other_headers(a) && other_headers(b)) || (other_segment(a) && other_segment(b)) ||
+        (resets(a) && resets(b)))
         return true;
     if (a->wire != b->wire || strcmp(word(a), word(b)) != 0)
         return false;
@@ -299,8 +315,10 @@ static const struct iw_rule *accused(const struct iw_finding *f, const struct iw
         const struct iw_entry *e = &record->entries[f->cases[i]];
         for (size_t k = 0; k < e->result.n_deviations; k++) {
             const struct iw_deviation *d = &e->result.deviations[k];
-            if (!iw_deviations_alike(d, model))
+            if (!iw_deviations_alike(d, model) || (resets(d) && d->verdict != f->verdict))
                 continue;
+            if (other_segment(d) && d->wire)
+                return d->rule; /* octets show it, whatever the cases are about */
             alike++;
             all[iw_rule_index(d->rule)]++;
             single[iw_rule_index(d->rule)] += singled_out(e, d);
@@ -373,6 +391,8 @@ static void accuse(struct iw_finding *f, const struct iw_record *record,
         return;
     }
     f->rule = accused(f, record);
+    if (resets(iw_finding_deviation(f, record)))
+        show_rule(f, record, f->rule);
     if (!closes_on_any(f, record))
         return;
     f->rule = iw_rule_find("MPA-7.1.2-08");

@@ -22,7 +22,7 @@ enum {
 /* Of how many kinds (layer and type) the errors are that show that a field is always the same: each
  * kind has codes of its own, and a target may take an error for another one of its kind. */
 static const size_t kinds_needed[FIELDS] = {[LAYER] = 2, [TYPE] = 2, [CODE] = 3};
-enum { KINDS_EXCHANGED = 3 };
+enum { KINDS_EXCHANGED = 3, KINDS_CLOSED = 3 };
 
 struct error {
     unsigned field[FIELDS];
@@ -179,9 +179,30 @@ static bool exists(const struct iw_terminate_habit *habit)
     return habit->exchanged || habit->same[LAYER] || habit->same[TYPE] || habit->same[CODE];
 }
 
+/* Returns whether the target ends the connection where nothing but a Terminate is due, and for
+ * which error. */
+static bool closes(const struct iw_deviation *d, struct error *meant)
+{
+    return !d->wire && strcmp(d->how, "closed") == 0 && d->fault != NULL &&
+           code_at(d->fault, meant);
+}
+
+/* Returns whether it does so where a Terminate is one of several things that are due, or has no
+ * certain code. */
+static bool closes_instead(const struct iw_deviation *d)
+{
+    bool ends =
+        d->actual != NULL && (strcmp(d->actual, "fin") == 0 || strcmp(d->actual, "reset") == 0);
+    bool closed = strcmp(d->how, "closed") == 0 || strcmp(d->how, "refused") == 0;
+    return !d->wire && ends && closed && d->expected != NULL &&
+           strstr(d->expected, "terminate") != NULL;
+}
+
 bool iw_terminate_habit_is(const struct iw_terminate_habit *habit, const struct iw_deviation *d)
 {
     struct error e;
+    if (habit->closes)
+        return closes(d, &e) || closes_instead(d);
     if (!exists(habit))
         return false;
     if (!d->wire)
@@ -377,20 +398,67 @@ static void find_exchanged(struct iw_terminate_habit *out, const struct iw_recor
         *out = x.habit;
 }
 
+/* ---- none at all ---- */
+
+/* A Terminate about an error of the target's own, as the case expects it, reports nothing that has
+ * come in. Returns whether this is one. */
+static bool take_own(void *context, const struct shown *shown)
+{
+    const struct error *e = &shown->e;
+    (void)context;
+    return shown->d == NULL && !shown->any && e->field[LAYER] == IW_LAYER_RDMAP &&
+           e->field[TYPE] == 0;
+}
+
+/* Returns whether the observer has found a Terminate wrong. */
+static bool has_wrong_one(const struct iw_result *r)
+{
+    static const char terminates[] = "rdmap-terminate-";
+    bool found = false;
+    for (size_t k = 0; k < r->n_deviations; k++)
+        found = found || (r->deviations[k].wire &&
+                          strncmp(r->deviations[k].how, terminates, strlen(terminates)) == 0);
+    return found;
+}
+
+static void find_closing(struct iw_terminate_habit *out, const struct iw_record *record)
+{
+    bool kinds[KINDS] = {false};
+    if (!each(record, take_own, NULL))
+        return;
+    for (size_t i = 0; i < record->count; i++) {
+        const struct iw_result *r = &record->entries[i].result;
+        struct error meant;
+        if (!record->entries[i].done)
+            continue;
+        if (has_wrong_one(r))
+            return;
+        for (size_t k = 0; k < r->n_deviations; k++)
+            if (closes(&r->deviations[k], &meant))
+                kinds[kind(&meant)] = true;
+    }
+    out->closes = count(kinds) >= KINDS_CLOSED;
+}
+
 void iw_terminate_habit_find(struct iw_terminate_habit *out, const struct iw_record *record)
 {
     *out = (struct iw_terminate_habit){0};
     find_same(out, record);
     if (!exists(out))
         find_exchanged(out, record);
+    if (!exists(out))
+        find_closing(out, record);
 }
 
 /* ---- what it is ---- */
 
 /* "The Terminate Control field MUST have the format defined in Figure 8 below"; "Figure 9 [...]
- * defines the valid values that MUST be used for this field" (RFC 5040 §4.8). */
+ * defines the valid values that MUST be used for this field" (RFC 5040 §4.8). "The Local Peer MUST
+ * send a Terminate Message for each of the following cases" (§7.1). */
 const struct iw_rule *iw_terminate_habit_rule(const struct iw_terminate_habit *habit)
 {
+    if (habit->closes)
+        return iw_rule_find("RDMAP-7.1-03");
     return iw_rule_find(habit->exchanged ? "RDMAP-4.8-02" : "RDMAP-4.8-03");
 }
 
@@ -399,6 +467,9 @@ char *iw_terminate_habit_text(const struct iw_terminate_habit *habit)
     static const char *const names[FIELDS] = {"layer", "error type", "error code"};
     if (habit->reversed)
         return NULL;
+    if (habit->closes)
+        return iw_text_copy(
+            "the target sends no Terminate: it ends the connection, whatever the error");
     if (habit->exchanged)
         return iw_text_copy("layer and error type stand in each other's place in every Terminate");
     char *text = NULL;

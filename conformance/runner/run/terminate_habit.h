@@ -4,9 +4,9 @@
 
 /*
  * What all Terminates of a target have alike, whatever the error: fields that are always the same,
- * or layer and error type in each other's place. That is one deviation, of the sender of
- * Terminates: it has detected the errors that it reports so. It takes a run to see it; one
- * Terminate of another kind refutes it.
+ * or layer and error type in each other's place, or that it sends none and closes instead. That is
+ * one deviation, of the sender of Terminates: it has detected the errors that it reports so. It
+ * takes a run to see it; one Terminate of another kind refutes it.
  */
 
 #include "base/result.h"
@@ -20,6 +20,7 @@ struct iw_terminate_habit {
     unsigned value[IW_HABIT_FIELDS];
     bool exchanged; /* layer and error type */
     bool reversed;  /* they are, since the whole word is in reversed bit order */
+    bool closes;    /* there is none: the target ends the connection instead */
 };
 
 /* Finds it in the cases that are done. All false: there is none. */

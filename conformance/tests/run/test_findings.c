@@ -98,6 +98,52 @@ static void messages_without_an_end_are_one_finding(void **state)
     is(0, "DDP-4.1-03", IW_VERDICT_FAIL, 2, 1);
 }
 
+/* A case that knows which segment is at fault, and the observer, which sees it by itself. */
+static void headers_of_another_segment_are_one_finding(void **state)
+{
+    (void)state;
+    add(by_case("DDP-7.1-10", "another segment", NULL), 7);
+    add(by_case("DDP-7.1-10", "another segment", NULL), 8);
+    add(on_wire("RDMAP-4.8-11", "rdmap-terminate-segment"), 9);
+    add(by_case("DDP-7.1-10", "missed", "1/1/00"), 7);
+    build(2);
+    is(0, "RDMAP-4.8-11", IW_VERDICT_FAIL, 3, 0);
+    is(1, "DDP-7.1-10", IW_VERDICT_FAIL, 1, 3);
+}
+
+/* Where only one kind of case sees it, that case says which rule it is. */
+static void a_header_that_only_cases_see(void **state)
+{
+    (void)state;
+    add(by_case("RDMAP-7.1-05", "another segment", NULL), 7);
+    add(by_case("RDMAP-7.1-05", "another segment", NULL), 8);
+    add(by_case("RDMAP-7.1-04", "another segment", NULL), 7);
+    build(1);
+    is(0, "RDMAP-7.1-05", IW_VERDICT_FAIL, 3, 0);
+}
+
+static void reset(const char *rule, char *expected, uint64_t frames)
+{
+    struct iw_deviation d = by_case(rule, "closed", NULL);
+    d.expected = expected;
+    d.actual = "reset";
+    add(d, frames);
+}
+
+/* Whatever the cases are about that want a connection closed in order, a reset is one thing; the
+ * rule is one of those that make it as grave. */
+static void resets_in_place_of_a_close_are_one_finding(void **state)
+{
+    (void)state;
+    reset("MPA-7.2-01", "fin", 7);
+    reset("MPA-7.2-01", "fin", 8);
+    reset("DDP-6.2.1-05", "fin", 9);
+    reset("RDMAP-7-03", "terminate 1/1/00", 7);
+    build(2);
+    is(0, "DDP-6.2.1-05", IW_VERDICT_FAIL, 3, 0);
+    is(1, "RDMAP-7-03", IW_VERDICT_FAIL, 1, 3);
+}
+
 /* A case that reads M, D and R, and the observer. */
 static void headers_of_terminates_are_one_finding(void **state)
 {
@@ -541,6 +587,9 @@ int main(void)
         TEST(one_check_on_the_wire_is_one_finding),
         TEST(one_field_of_both_segments_is_one_finding),
         TEST(messages_without_an_end_are_one_finding),
+        TEST(headers_of_another_segment_are_one_finding),
+        TEST(a_header_that_only_cases_see),
+        TEST(resets_in_place_of_a_close_are_one_finding),
         TEST(headers_of_terminates_are_one_finding),
         TEST(rules_of_one_check_are_one_finding),
         TEST(a_refusal_is_one_finding),

@@ -173,6 +173,100 @@ static void one_in_its_place_refutes_it(void **state)
     assert_true(record.findings.count > 1);
 }
 
+static void closed(const char *rule, char *fault)
+{
+    add((struct iw_deviation){.how = "closed", .fault = fault, .actual = "fin"}, rule);
+}
+
+static void closings(void)
+{
+    closed("DDP-7.1-10", "1/1/00");
+    closed("DDP-7.1-01", "1/2/01");
+    closed("EXT-5.2.1-14", "0/2/06");
+}
+
+/* It has detected each of the errors: else it would have gone on. */
+static void no_terminate_at_all(void **state)
+{
+    (void)state;
+    closings();
+    right("effect=none");
+    right("terminate=0/0/00"); /* the target was told to send it */
+    one_finding("RDMAP-7.1-03",
+                "the target sends no Terminate: it ends the connection, whatever the error");
+    assert_int_equal(record.findings.list[0].verdict, IW_VERDICT_FAIL);
+    assert_int_equal(record.findings.list[0].n_cases, 3);
+}
+
+static void a_terminate_refutes_that(void **state)
+{
+    (void)state;
+    closings();
+    right("terminate=1/1/04 M D");
+    findings(3);
+}
+
+/* It may report what it takes for an error of its own. */
+static void any_terminate_refutes_that(void **state)
+{
+    (void)state;
+    closings();
+    right("terminate=0/0/00 any");
+    findings(3);
+}
+
+static void a_wrong_terminate_refutes_that(void **state)
+{
+    (void)state;
+    closings();
+    seen("RDMAP-4.8-05", "rdmap-terminate-headers", "0xc0 at octet 46 of connection 0");
+    findings(4);
+}
+
+/* Two kinds may be two errors that it treats wrongly. */
+static void two_kinds_are_two_errors(void **state)
+{
+    (void)state;
+    closed("DDP-7.1-10", "1/1/00");
+    closed("DDP-7.1-15", "1/1/04");
+    closed("DDP-7.1-01", "1/2/01");
+    findings(3);
+}
+
+/* Where a case takes an answer as well, or any code. */
+static void it_closes_instead(void **state)
+{
+    (void)state;
+    closings();
+    const char *expected[] = {"terminate 0/2/* or terminate 0/0/*", "read-response or terminate"};
+    for (size_t i = 0; i < 2; i++)
+        add((struct iw_deviation){.how = i == 0 ? "closed" : "refused",
+                                  .expected = (char *)expected[i],
+                                  .actual = i == 0 ? "fin" : "reset"},
+            "EXT-6.3-08");
+    one_finding("RDMAP-7.1-03", NULL);
+    assert_int_equal(record.findings.list[0].n_cases, 5);
+}
+
+/* What it does not notice it does not report. */
+static void who_closes_may_miss_another_error(void **state)
+{
+    (void)state;
+    closings();
+    add((struct iw_deviation){.how = "missed", .fault = "1/2/04"}, "DDP-7.1-07");
+    findings(2);
+}
+
+/* Nor is a close part of it where something else is due. */
+static void a_close_in_place_of_an_answer(void **state)
+{
+    (void)state;
+    closings();
+    add((struct iw_deviation){.how = "refused", .expected = "read-response", .actual = "fin"},
+        "RDMAP-5.2.1-12");
+    findings(2);
+}
+
 /* A word that makes sense in either order proves no reversed one by itself. */
 static void words_in_reversed_order(void **state)
 {
@@ -216,6 +310,14 @@ int main(void)
         TEST(one_in_its_place_refutes_it),
         TEST(words_in_reversed_order),
         TEST(reversed_words_excuse_nothing_else),
+        TEST(no_terminate_at_all),
+        TEST(a_terminate_refutes_that),
+        TEST(any_terminate_refutes_that),
+        TEST(a_wrong_terminate_refutes_that),
+        TEST(two_kinds_are_two_errors),
+        TEST(it_closes_instead),
+        TEST(who_closes_may_miss_another_error),
+        TEST(a_close_in_place_of_an_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

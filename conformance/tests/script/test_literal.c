@@ -136,6 +136,26 @@ static void a_field_in_the_wrong_order_fails(void **state)
                 "0x1000000 at octet 32 of connection 0");
 }
 
+/* The rule is the field's, whatever the case that sees it is about. */
+static void immediate_data_has_a_rule_of_its_own(void **state)
+{
+    (void)state;
+    expect_pass(AGAINST(
+        START
+        "local rules = use 'field_rule'\n"
+        "local header = ' 00000000 00000000 00000001 00000000 '\n"
+        "local wanted = hex('4148' .. header .. '0102030405060708')\n"
+        "local rule, how = rules.of_octets(hex('4148' .. header .. '0807060504030201'), "
+        "wanted)\n"
+        "assert(rule == 'EXT-6.3-06' and how == rules.HOW)\n"
+        "assert(rules.of_octets(hex('4149' .. header .. '0807060504030201'), wanted) == nil)\n"
+        "assert(rules.of_octets(wanted, wanted) == nil)\n"
+        "assert(rules.of({ op = 'immediate-se', payload = '' }, 'payload') == rule)\n"
+        "literal.expect_end(conn)\n",
+        {PEER_READ, REQUEST, 0}, {PEER_WRITE, REPLY, 0}, {PEER_DRAIN, NULL, 0},
+        {PEER_FIN, NULL, 0}));
+}
+
 static void a_wrong_crc_fails(void **state)
 {
     struct iw_result r =
@@ -190,6 +210,7 @@ int main(void)
         cmocka_unit_test(octets_that_come_are_compared),
         cmocka_unit_test(other_octets_fail),
         cmocka_unit_test(a_field_in_the_wrong_order_fails),
+        cmocka_unit_test(immediate_data_has_a_rule_of_its_own),
         cmocka_unit_test(a_wrong_crc_fails),
         cmocka_unit_test(octets_that_nobody_took_fail),
         cmocka_unit_test(the_crc_is_the_one_of_iscsi),
