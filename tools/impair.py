@@ -45,7 +45,9 @@ OUT_OF_TIME = "were over before the target had done its part"  # no verdict is n
 LATE = "octets sent before the window was closed come after the message that says so"
 EMSS = "the target's connection is the proxy's, with another EMSS than the station's"
 NARROW = "the loopback interface of that kernel has an MTU of 1500"
-DIFFERENT = {"octets-markers-sent-long": NARROW, "tcp-window-closed": LATE, "tcp-window-closed-initiator": LATE,
+EARLY = "the recorded responder speaks before it may: what the target does depends on when its octets come"
+DIFFERENT = {"octets-markers-sent-long": NARROW, "replay-siw-ucmatose-responder-first-initiator": EARLY,
+             "tcp-window-closed": LATE, "tcp-window-closed-initiator": LATE,
              **{"mpa-target-emss-of-each" + kind: EMSS for kind in ("", "-initiator", "-markers", "-markers-initiator")}}
 
 
