@@ -87,7 +87,7 @@ return family {
       local item = conn:expect(read_response { stag = 7, to = 7, payload = "" }, fault.octets_left_out)
       t:observe("gap", item.op == "terminate" and "refused" or "delivered")
       if item.op == "terminate" then
-        t:expect_no_completion(posted)
+        t:expect_no_completion(posted, { rule = "DDP-4.1-07" })
         return t:expect_unchanged(posted.memory, { except = { 0, 48 } })
       end
       t:completion(posted, {})

@@ -45,11 +45,12 @@ return family {
       run = function(t)
         local conn = t:connect { raw = true }
         conn:send(request { ird = ird })
-        local answer = conn:expect(reply { rejected = false, enhanced = true, ord = function(ord)
-          return ord <= ird or ord == UNSPECIFIED
-        end }, reply { rejected = true })
+        local answer = conn:expect(reply { rejected = false, enhanced = true }, reply { rejected = true })
         t:observe("ord", answer.ord)
-        if not answer.rejected then mpa.serves(conn) end
+        if answer.rejected then return end
+        t:check(answer.ord <= ird or answer.ord == UNSPECIFIED, "the target's Reply has an ORD above the initiator's IRD",
+          { rule = "EMPA-9.1-02", how = "ORD above IRD", expected = ("up to %d"):format(ird), actual = ("%d"):format(answer.ord), item = answer })
+        mpa.serves(conn)
       end,
     }
   end),

@@ -85,7 +85,7 @@ local function replied(t, found, first, second)
   configured(t, said)
   if said.ord > 0x1234 and said.ord ~= 0x3fff then
     t:deviates("the target's Reply has an ORD above the initiator's IRD",
-      { rule = "EMPA-9.1-02", expected = "up to 1234", actual = half(0, said.ord) })
+      { rule = "EMPA-9.1-02", how = "ORD above IRD", expected = "up to 1234", actual = half(0, said.ord) })
   end
   if said.ird < 0x0203 then
     t:deviates("the target's Reply has an IRD below the initiator's ORD",

@@ -70,26 +70,28 @@ static bool same_field(const struct iw_deviation *a, const struct iw_deviation *
     return a->rule == b->rule && length == stem(b->how) && strncmp(a->how, b->how, length) == 0;
 }
 
-/* Returns whether the last segment of a message lacks L. The case has waited for its end in vain,
- * or the observer saw the next message begin after it, or the stream end: it is the same L. */
-static bool unfinished(const struct iw_deviation *d)
-{
-    return on_wire(d, IW_CHECK_DDP_LAST) || iw_deviation_did(d, "unfinished");
-}
+/* What the observer sees where the octets alone show it, and cases by what they have waited for, or
+ * have caused: it is one thing. */
+static const struct {
+    enum iw_check check;
+    const char *word;
+} both_see[] = {
+    {IW_CHECK_DDP_LAST, "unfinished"},                     /* the last segment lacks L */
+    {IW_CHECK_RDMAP_TERMINATE_HEADERS, "headers"},         /* other M, D or R */
+    {IW_CHECK_RDMAP_TERMINATE_SEGMENT, "another segment"}, /* not the one at fault */
+    {IW_CHECK_MPA_ORD_REPLY, "ORD above IRD"},             /* of the Reply, of the Request */
+};
 
-/* Returns whether a Terminate has M, D or R other than its error calls for. The case has read them,
- * or the observer. */
-static bool other_headers(const struct iw_deviation *d)
-{
-    return on_wire(d, IW_CHECK_RDMAP_TERMINATE_HEADERS) ||
-           (!d->wire && iw_deviation_did(d, "headers"));
-}
+enum { BOTH_SEE = sizeof(both_see) / sizeof(both_see[0]) };
 
-/* Returns whether a Terminate holds the headers of another segment than the one at fault. The
- * observer says so where the octets alone show the fault, else the case that has caused it. */
-static bool other_segment(const struct iw_deviation *d)
+/* Returns which of these it is; BOTH_SEE: none. */
+static size_t seen_by_both(const struct iw_deviation *d)
 {
-    return on_wire(d, IW_CHECK_RDMAP_TERMINATE_SEGMENT) || iw_deviation_did(d, "another segment");
+    size_t i = 0;
+    while (i < BOTH_SEE && !on_wire(d, both_see[i].check) &&
+           (d->wire || !iw_deviation_did(d, both_see[i].word)))
+        i++;
+    return i;
 }
 
 /* Returns whether the target resets the connection where it is to close it in order: one thing,
@@ -109,9 +111,9 @@ static const char *word(const struct iw_deviation *d)
 
 bool iw_deviations_alike(const struct iw_deviation *a, const struct iw_deviation *b)
 {
-    if ((a->wire && b->wire && same_field(a, b)) || (unfinished(a) && unfinished(b)) ||
-        (other_headers(a) && other_headers(b)) || (other_segment(a) && other_segment(b)) ||
-        (resets(a) && resets(b)))
+    size_t seen = seen_by_both(a);
+    if ((a->wire && b->wire && same_field(a, b)) || (resets(a) && resets(b)) ||
+        (seen < BOTH_SEE && seen == seen_by_both(b)))
         return true;
     if (a->wire != b->wire || strcmp(word(a), word(b)) != 0)
         return false;
@@ -317,7 +319,7 @@ static const struct iw_rule *accused(const struct iw_finding *f, const struct iw
             const struct iw_deviation *d = &e->result.deviations[k];
             if (!iw_deviations_alike(d, model) || (resets(d) && d->verdict != f->verdict))
                 continue;
-            if (other_segment(d) && d->wire)
+            if (on_wire(d, IW_CHECK_RDMAP_TERMINATE_SEGMENT))
                 return d->rule; /* octets show it, whatever the cases are about */
             alike++;
             all[iw_rule_index(d->rule)]++;

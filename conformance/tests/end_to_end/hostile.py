@@ -530,6 +530,8 @@ class ResetBefore:
 
     def agent(self, wire, _rng, port):
         for request in requests(wire):
+            if request.get("do") in ("listen", "connect"):
+                self.over.clear()  # of a connection before this one
             put(wire, answer(request, port))
             if request.get("do") in ("listen", "connect"):
                 self.over.wait(60)

@@ -111,6 +111,15 @@ static void headers_of_another_segment_are_one_finding(void **state)
     is(1, "DDP-7.1-10", IW_VERDICT_FAIL, 1, 3);
 }
 
+static void an_ord_above_the_ird_is_one_finding(void **state)
+{
+    (void)state;
+    add(on_wire("EMPA-9.1-02", "mpa-ord-reply"), 7);
+    add(by_case("EMPA-9.1-02", "ORD above IRD", NULL), 8);
+    build(1);
+    is(0, "EMPA-9.1-02", IW_VERDICT_NOTE, 2, 0);
+}
+
 /* Where only one kind of case sees it, that case says which rule it is. */
 static void a_header_that_only_cases_see(void **state)
 {
@@ -588,6 +597,7 @@ int main(void)
         TEST(one_field_of_both_segments_is_one_finding),
         TEST(messages_without_an_end_are_one_finding),
         TEST(headers_of_another_segment_are_one_finding),
+        TEST(an_ord_above_the_ird_is_one_finding),
         TEST(a_header_that_only_cases_see),
         TEST(resets_in_place_of_a_close_are_one_finding),
         TEST(headers_of_terminates_are_one_finding),
