@@ -191,7 +191,7 @@ static void no_terminate_at_all(void **state)
     (void)state;
     closings();
     right("effect=none");
-    right("terminate=0/0/00"); /* the target was told to send it */
+    right("terminate=0/0/00"); /* the target was asked to send it */
     one_finding("RDMAP-7.1-03",
                 "the target sends no Terminate: it ends the connection, whatever the error");
     assert_int_equal(record.findings.list[0].verdict, IW_VERDICT_FAIL);
