@@ -239,6 +239,19 @@ static void a_peer_that_cannot_be_reached_is_named(void **state)
     closed("");
 }
 
+/* Waits until the process runs this program: a shell may have said the word before its exec. */
+static void wait_for_program(pid_t pid, const char *line)
+{
+    char *path = iw_text_format("/proc/%d/comm", (int)pid);
+    for (bool runs = false; !runs;) {
+        char *said = folder_read(path);
+        assert_non_null(said);
+        runs = strcmp(said, line) == 0;
+        free(said);
+    }
+    free(path);
+}
+
 /* Its end is told while it runs no more. */
 static void a_started_peer_gets_a_port_and_is_watched(void **state)
 {
@@ -252,6 +265,7 @@ static void a_started_peer_gets_a_port_and_is_watched(void **state)
     assert_in_range(target->port, 10240, 32767);
     assert_null(target->death(target));
     assert_null(iw_target_check(instance, error, sizeof(error)));
+    wait_for_program(iw_target_group(instance), "tail\n");
     kill(-iw_target_group(instance), SIGKILL);
     while (target->death(target) == NULL)
         ;
