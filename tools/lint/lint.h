@@ -151,6 +151,7 @@ struct iw_lint {
     size_t line_length;
     struct iw_lint_line *lines;          /* that wait, by frame */
     size_t n_lines, lines_room, waiting; /* waiting: octets */
+    uint64_t settled;                    /* frames read when all connections were last looked at */
 };
 
 /* captures.c: judges these captures, or the interface. A path that is no file is a pattern of

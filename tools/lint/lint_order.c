@@ -99,17 +99,23 @@ static uint64_t first_open(const struct iw_lint_connection *c)
 void iw_lint_lines_settle(struct iw_lint *lint)
 {
     uint64_t last = UINT64_MAX;
+    size_t count = iw_capture_connections_count(lint->table);
 
     if (lint->n_lines == 0)
         return;
-    for (size_t i = 0; i < iw_capture_connections_count(lint->table); i++) {
+    bool full = lint->waiting > MOST_OCTETS || lint->n_lines > MOST_LINES;
+    /* A look at each connection has to be cheap beside the frames read since the last one. */
+    if (!full && lint->read < lint->settled + count)
+        return;
+    lint->settled = lint->read;
+    for (size_t i = 0; i < count; i++) {
         const struct iw_capture_connection *tcp = iw_capture_connections_get(lint->table, i);
         uint64_t first = tcp != NULL && tcp->user != NULL ? first_open(tcp->user) : UINT64_MAX;
 
         last = first < last ? first : last;
     }
     emit_until(lint, last);
-    if (lint->waiting > MOST_OCTETS || lint->n_lines > MOST_LINES)
+    if (full)
         emit_until(lint, UINT64_MAX);
 }
 
