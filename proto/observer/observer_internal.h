@@ -340,7 +340,14 @@ void iw_observer_cut_fpdu(struct iw_observer *o, struct iw_observed_side *s, con
 /* `captured` octets of the ULPDU's `length` are here. */
 void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t *ulpdu,
                          size_t length, size_t captured, const struct iw_fpdu *fpdu, bool content);
-/* A finding at octet `offset` of the ULPDU in *o->now. */
+
+/* observed_header.c: judges the header in *o->now. Returns whether the segment's place in a message
+ * can be judged. */
+bool iw_observer_judge_header(struct iw_observer *o);
+/* Judges `length` octets of a ULPDU that hold no whole header. */
+void iw_observer_judge_stub(struct iw_observer *o, const uint8_t *ulpdu, size_t length);
+
+/* segment.c: a finding at octet `offset` of the ULPDU in *o->now. */
 void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offset, uint64_t got,
                          uint64_t want);
 /* Shows the message that the segment in *o->now completes. */

@@ -486,83 +486,6 @@ static void find_waiting(struct iw_observer *o)
     iw_observer_find(o, IW_CHECK_MPA_RESPONDER_EARLY, s->early_fpdu_pos, 0, 0);
 }
 
-static void find_in_header(struct iw_observer *o, enum iw_check check)
-{
-    struct iw_ulpdu_fault fault = iw_rdmap_header_fault(&o->now->ddp, check, o->version);
-
-    iw_observer_find_at(o, check, fault.offset, fault.got, fault.want);
-}
-
-static void check_reserved(struct iw_observer *o)
-{
-    unsigned seen = 0;
-    enum iw_check check;
-    while ((check = iw_rdmap_check_reserved(&o->now->ddp, &seen)) != IW_CHECK_NONE)
-        find_in_header(o, check);
-}
-
-static void pass_over(struct iw_switches *passed, enum iw_check check)
-{
-    passed->any = true;
-    passed->set[check] |= 1u << IW_SWITCH_IGNORE;
-}
-
-/* Forgets a message whose segment names a queue or a message type that it cannot be of. */
-static void forget_message(struct iw_observer *o)
-{
-    const struct iw_ddp_header *h = &o->now->ddp;
-    struct iw_observed_side *s = &o->side[o->now->side];
-    unsigned opcode = iw_rdmap_op(h);
-
-    s->queue[iw_rdmap_queue(opcode)].lost = true;
-    if (!iw_ddp_tagged(h) && h->qn < QUEUES)
-        s->queue[h->qn].lost = true;
-    if (iw_ddp_tagged(h) || iw_rdmap_is_tagged(opcode))
-        s->tagged[0].open = s->tagged[1].open = false;
-    iw_observer_doubt_reads(o);
-}
-
-/* A mutant of the endpoint is not a mutant of the observer. */
-static enum iw_check judge(const struct iw_observer *o, const struct iw_switches *passed)
-{
-#ifdef IW_PROVE
-    iw_prove_pause(true);
-#endif
-    enum iw_check check =
-        iw_rdmap_check_header(&o->now->ddp, o->version, o->config.extensions, passed);
-#ifdef IW_PROVE
-    iw_prove_pause(false);
-#endif
-    return check;
-}
-
-/* Returns true if the segment's place in a message can be judged. */
-static bool judge_header(struct iw_observer *o)
-{
-    if (judge(o, NULL) == IW_CHECK_NONE)
-        return true;
-    const struct iw_ddp_header *h = &o->now->ddp;
-    bool placeable = true;
-    struct iw_switches passed;
-    memset(&passed, 0, sizeof(passed));
-    enum iw_check check;
-    while ((check = judge(o, &passed)) != IW_CHECK_NONE) {
-        pass_over(&passed, check);
-        find_in_header(o, check);
-        if (check == IW_CHECK_DDP_QN || check == IW_CHECK_RDMAP_OPCODE_QUEUE) {
-            pass_over(&passed, IW_CHECK_RDMAP_OPCODE_QUEUE);
-            placeable = false;
-        } else if (check == IW_CHECK_RDMAP_OPCODE || check == IW_CHECK_RDMAP_OPCODE_TAGGED) {
-            /* DDP numbers an unassigned opcode's messages all the same. */
-            placeable = placeable && check == IW_CHECK_RDMAP_OPCODE && !iw_ddp_tagged(h);
-            iw_observer_doubt_reads(o);
-        }
-    }
-    if (!placeable)
-        forget_message(o);
-    return placeable;
-}
-
 void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t *ulpdu,
                          size_t length, size_t captured, const struct iw_fpdu *fpdu, bool content)
 {
@@ -602,16 +525,12 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     iw_observer_check_size(o);
     check_first(o, s, header);
     if (!header) {
-        iw_observer_find_at(o, IW_CHECK_DDP_HEADER_SHORT, IW_AT_DDP_CONTROL, length,
-                            length > 0 && (ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T)
-                                ? IW_DDP_TAGGED_HEADER
-                                : IW_DDP_UNTAGGED_HEADER);
+        iw_observer_judge_stub(o, ulpdu, length);
         iw_observer_lose_place(o, s);
         return;
     }
     iw_observer_find_order(o);
-    check_reserved(o);
-    if (!judge_header(o))
+    if (!iw_observer_judge_header(o))
         return;
     if (s->rtr != 0 && s->segments > 1)
         continue_rtr(o, s);

@@ -428,6 +428,11 @@ static const struct conversation rdmap[] = {
     {{BEGIN, "I 414c 00000000 00000000 00000001 00000000", "I " SEND_2},
      FINDS(IW_CHECK_RDMAP_OPCODE, 2, 3, 12, 0)},
     {{BEGIN, "I c14f 00000000 0000000000000000"}, FINDS(IW_CHECK_RDMAP_OPCODE, 2, 3, 15, 0)},
+    /* But for T it is a tagged header: it is not too short, and there is no QN. */
+    {{BEGIN, "I 4140 11223344 0000000000001000"}, FINDS(IW_CHECK_RDMAP_OPCODE_TAGGED, 2, 3, 0, 0)},
+    {{BEGIN, "I 4140 11223344 0000000000001000 " OCTETS_16},
+     FINDS(IW_CHECK_RDMAP_OPCODE_TAGGED, 2, 3, 0, 0)},
+    {{BEGIN, "I 4143 11223344 0000000000001000"}, FINDS(IW_CHECK_DDP_HEADER_SHORT, 2, 2, 14, 18)},
     /* It may have been meant for a Terminate, which may come before the initiator's first FPDU. */
     {{REQUEST, REPLY, "R 414f 00000000 00000000 00000001 00000000"},
      FINDS(IW_CHECK_RDMAP_OPCODE, 2, 3, 15, 0)},
