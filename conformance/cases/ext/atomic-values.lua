@@ -259,7 +259,7 @@ return family {
         end
       end
       for value = 0x00000000fffffff0, 0x00000000fffffff0 + total - 1 do
-        t:check(seen[value], ("the target never returned the old value 0x%x"):format(value))
+        t:check(seen[value], ("the target never returned the old value 0x%x"):format(value), { how = "another value" })
       end
       atomics.expect(t, cells, 0x00000000fffffff0 + total)
     end,
