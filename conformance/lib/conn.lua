@@ -406,6 +406,7 @@ function Conn:expect(...)
   end
   if not item and options.open then return nil end
   self.t.asked = self
+  if item and item.kind == "startup" and item.rejected then self.t:check_rejection(self, item.text, item) end
   if not item then unfinished(self, patterns) end
   local why = wrong_answer.why(self, patterns, item, not item and options.silent or options.rule)
   why.expected, why.actual = set_text(patterns), item and item.text or nothing_text(self, seconds)

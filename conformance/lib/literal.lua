@@ -16,6 +16,8 @@ local literal = {}
 literal.REQUEST = "4d5041204944205265712046 72616d65"
 literal.REPLY = "4d5041204944205265702046 72616d65"
 
+local R = 0x20 -- of their flags
+
 -- ---- numbers as hexadecimal digits, the most significant octet first ----
 
 function literal.x16(value) return ("%04x"):format(value & 0xffff) end
@@ -179,6 +181,12 @@ local function rule_of_field(pattern, text, behind)
   return field_rule.of_octets(text:sub(3), wanted:sub(3))
 end
 
+-- Whether these are the octets of a Reply with R=1.
+local function rejects(text)
+  local key = octets.hex(literal.REPLY)
+  return text:sub(1, #key) == key and (text:byte(#key + 1) or 0) & R ~= 0
+end
+
 -- `behind`: the text is all of an FPDU or frame, and so many octets were heard since.
 local function unexpected(conn, patterns, options, text, behind)
   local reason = options.reason or "the target sent other octets than expected"
@@ -188,6 +196,7 @@ local function unexpected(conn, patterns, options, text, behind)
   }
   if options.premise then conn.t:inconclusive(reason, why) end
   conn.t.asked = conn
+  if behind == 0 and rejects(text) then conn.t:check_rejection(conn, why.actual) end
   local shown, word
   why.how, why.fault, shown = compared(conn, patterns[1], text)
   if why.how == "another Terminate" then why.came = code_in(text) end
@@ -216,6 +225,7 @@ function literal.expect(conn, ...)
   if patterns[1]:sub(1, #literal.REQUEST) == literal.REQUEST then conn.heard_request = conn.heard end
   for _, pattern in ipairs(patterns) do
     local found = match(pattern, text)
+    if found and found.flags and rejects(text) then conn.t:check_rejection(conn, "flags " .. octets.show(found.flags)) end
     if found then return found end
   end
   unexpected(conn, patterns, options, text, 0)
@@ -409,7 +419,7 @@ function literal.start(t, options)
     { rule = "MPA-7.1.1-03", reason = "the target did not answer with a Reply of revision 1" })
   local flags = reply.flags:byte()
   if flags & 0x80 ~= 0 and not (options.target and options.target.markers) then t:skip("the target asks for Markers") end
-  if flags & 0x20 ~= 0 then t:inconclusive("the target refused the Request", { actual = "flags " .. octets.show(reply.flags) }) end
+  if flags & R ~= 0 then t:inconclusive("the target refused the Request", { actual = "flags " .. octets.show(reply.flags) }) end
   t:check(flags & 0x1f == 0, "the target set reserved bits in its Reply",
     { rule = "MPA-7.1.1-14", actual = "flags " .. octets.show(reply.flags) })
   take(conn, reply.length:byte(1) << 8 | reply.length:byte(2), { "the Reply's private data" }, {})

@@ -63,6 +63,7 @@ function start.compare_reply(r, thing)
   if item.kind ~= "startup" then return compare.strays(r, thing, item, thing.text, "EMPA-10-01") end
   local stream = thing.of
   local want = expected_reply(thing, stream.conn:state().own, stream.request)
+  if item.rejected and not want.rejected then r.t:check_rejection(stream.conn, item.text, item) end
   for _, name in ipairs { "which", "rejected", "revision", "enhanced", "a" } do
     if (item[name] or false) ~= (want[name] or false) then
       compare.differs(r, thing, name, {

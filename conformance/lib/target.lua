@@ -344,13 +344,18 @@ local function send_rtr(conn, form)
   end
 end
 
--- Waits until the agent knows the connection too.
-local function agent_side(t, conn)
-  if not t.peer.agent then return end
-  local event = t:wait_event(function(e)
+-- Waits for what the agent reports of a connection first: that it is established, or has ended. nil: nothing.
+local function first_report(t, conn)
+  return t:wait_event(function(e)
     return (e.event == "established" or e.event == "closed" or e.event == "fault") and
       (conn.agent and e.conn == conn.agent or conn.listen and e.listen == conn.listen)
   end)
+end
+
+-- Waits until the agent knows the connection too.
+local function agent_side(t, conn)
+  if not t.peer.agent then return end
+  local event = first_report(t, conn)
   if not event or event.event ~= "established" then
     t:inconclusive("the target's agent reports no established connection", {
       actual = event and event.event,
@@ -369,6 +374,16 @@ function Target:established(conn)
   return conn.agreed
 end
 
+-- After a Reply with R=1: fails if the target's ULP has accepted. "this bit is the Rejected Connection bit, set by the Responders ULP
+-- to indicate acceptance '0', or rejection '1'" (RFC 5044 §7.1.1). shown: the Reply as text; item: the same, where it was decoded.
+function Target:check_rejection(conn, shown, item)
+  local event = self.peer.agent and first_report(self, conn)
+  if not event or event.event ~= "established" then return end
+  self:fail("the target's Reply rejects a connection that its ULP has accepted", {
+    instead = "MPA-7.1.1-13", how = "rejects", expected = "a Reply with R=0", actual = shown, item = item,
+  })
+end
+
 -- Connects to a target that is the MPA responder and exchanges the start-up frames; the fields of
 -- request{...} are those of the Request. target: configuration of the agent's listener; rtr_send:
 -- the RTR form to send ("send", "write", "read", false for none); raw: TCP only; octets: TCP only, and
@@ -381,6 +396,7 @@ function Target:connect(options)
   conn:send(message.request(startup_fields(options)), { writes = options.writes })
   local item = conn:next(timers.seconds())
   if not (item and message.reply { rejected = false }:matches(item)) then
+    if item and message.reply { rejected = true }:matches(item) then self:check_rejection(conn, item.text, item) end
     not_established(self, item, "mpa reply rejected false")
   end
   send_rtr(conn, options.rtr_send)

@@ -101,7 +101,7 @@ return family {
       conn:send(request { revision = 1, markers = true, private = bytes(512) })
       t:requested(conn)
       t:accept(conn, bytes(512, 0x77))
-      local answer = conn:expect(reply { revision = 1, reserved = 0, private = bytes(512, 0x77), pd_length = 512 })
+      local answer = conn:expect(reply { revision = 1, rejected = false, reserved = 0, private = bytes(512, 0x77), pd_length = 512 })
       t:check(conn:state().received == 532, "the target sent more octets than those of the frame")
       conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
       local item = conn:expect(read_response { stag = 1, to = 2, payload = "" })
