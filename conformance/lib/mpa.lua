@@ -45,6 +45,27 @@ mpa.rtr = {
   read = message.read_request { size = 0, qn = 1, msn = 1 },
 }
 
+mpa.EXCHANGED = "the target's frame has IRD and ORD in each other's place"
+-- The Request's IRDs that a Reply is tried with: what comes back in the place of the IRD if it is the ORD (RFC 6581 §9.1).
+local TRIED = { 3, 5 }
+
+-- After a Reply whose depths do not fit the Request: fails if the target has IRD and ORD in each other's place in every Reply. Then the
+-- place of the IRD has what is limited by our own IRD, and the place of the ORD has more than that.
+function mpa.check_exchanged(conn)
+  local answer
+  for _, ird in ipairs(iw.can("reconnect") and TRIED or {}) do
+    local other = conn:once_more()
+    if not other then return end
+    other:send(message.request { ird = ird })
+    answer = other:next(timers.seconds())
+    if not (answer and message.reply { enhanced = true, ird = ird }:matches(answer) and answer.ord > ird) then return end
+  end
+  if not answer then return end
+  conn.t:fail(mpa.EXCHANGED, {
+    rule = "EMPA-9-01", how = "exchanged", expected = ("an ORD of at most %d"):format(TRIED[#TRIED]), actual = answer.text, item = answer,
+  })
+end
+
 -- The ORD of a Reply: no more than the Request's IRD (RFC 6581 section 9.1), which may be less than a Reply's usual 16.
 function mpa.ord(asked)
   return asked.ird and math.min(16, asked.ird)

@@ -23,7 +23,7 @@ static void violate_header(const struct iw_switches *switches, struct draft *d, 
         d->header.key[IW_MPA_KEY_LENGTH - 1] ^= 0x20;
     if (iw_switch_violated(switches, IW_CHECK_MPA_RES_BITS))
         d->header.flags |= IW_MPA_FLAG_RES;
-    if (request && iw_switch_violated(switches, IW_CHECK_MPA_REQ_R))
+    if (iw_switch_violated(switches, request ? IW_CHECK_MPA_REQ_R : IW_CHECK_MPA_REP_R))
         d->header.flags |= IW_MPA_FLAG_R;
     if (iw_switch_violated(switches, IW_CHECK_MPA_REV1_S)) {
         d->header.flags |= IW_MPA_FLAG_S;
@@ -128,6 +128,11 @@ static void violate_reply_block(const struct iw_mpa_startup *s, struct iw_mpa_en
     if (peer->ird == IW_MPA_DEPTH_UNSPECIFIED &&
         iw_switch_violated(s->switches, IW_CHECK_MPA_ORD_3FFF))
         e->ord = lesser(s->config.ord, IW_MPA_DEPTH_MAX);
+    if (iw_switch_violated(s->switches, IW_CHECK_MPA_REP_DEPTHS)) {
+        uint16_t ird = e->ird;
+        e->ird = e->ord;
+        e->ord = ird;
+    }
 }
 
 void iw_mpa_make_reply(struct iw_mpa_startup *s, bool reject, const void *data, size_t length)

@@ -48,6 +48,7 @@ return family {
         local answer = conn:expect(reply { rejected = false, enhanced = true }, reply { rejected = true })
         t:observe("ord", answer.ord)
         if answer.rejected then return end
+        if answer.ord > ird and answer.ord ~= UNSPECIFIED then mpa.check_exchanged(conn) end
         t:check(answer.ord <= ird or answer.ord == UNSPECIFIED, "the target's Reply has an ORD above the initiator's IRD",
           { rule = "EMPA-9.1-02", how = "ORD above IRD", expected = ("up to %d"):format(ird), actual = ("%d"):format(answer.ord), item = answer })
         mpa.serves(conn)
@@ -85,7 +86,10 @@ return family {
       run = function(t)
         local conn = t:connect { raw = true }
         conn:send(request(one.depths))
-        local answer = conn:expect(reply { rejected = false, [one.answer] = UNSPECIFIED })
+        local answer = conn:expect(reply { rejected = false })
+        if answer[one.answer] ~= UNSPECIFIED then mpa.check_exchanged(conn) end
+        t:check(answer[one.answer] == UNSPECIFIED, "the target's Reply has another depth than 0x3FFF",
+          { expected = one.answer .. " 16383", actual = answer.text, item = answer })
         t:observe(one.asked, answer[one.asked])
         mpa.serves(conn)
       end,

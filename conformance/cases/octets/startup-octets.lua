@@ -2,7 +2,7 @@
 
 -- The fields of the start-up frames in literal octets (RFC 5044 §7.1.1, RFC 6581 §6 and §9), in each direction.
 
-local literal = use "literal"
+local literal, mpa = use "literal", use "mpa"
 
 local function in_octets(fields)
   fields.level = "must"
@@ -68,8 +68,10 @@ local FRAME = 20 -- octets before the block
 -- Checks the depths in the frame of a target configured with IRD 0567 and ORD 089a. 3FFF is not negotiated (RFC 6581 §9.1).
 local function configured(t, said)
   if not exact(t) then return end
-  t:check(said.ird == 0x0567 and said.ord == 0x089a, "the target's frame has other depths than its configuration", {
+  local exchanged = said.ird == 0x089a and said.ord == 0x0567
+  t:check(said.ird == 0x0567 and said.ord == 0x089a, exchanged and mpa.EXCHANGED or "the target's frame has other depths than its configuration", {
     rule = "EMPA-9-01", expected = "IRD 567, ORD 89a", actual = ("IRD %x, ORD %x"):format(said.ird, said.ord),
+    how = exchanged and "exchanged" or nil,
     octet = said.ird == 0x0567 and { from = FRAME + 2, to = FRAME + 3, value = said.ord } or nil,
   })
 end

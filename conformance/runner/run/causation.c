@@ -29,6 +29,9 @@ static const struct sort out_of_turn = {.found = {IW_CHECK_RDMAP_ATOMIC_RESPONSE
 static const struct sort other_request = {
     .found = {IW_CHECK_RDMAP_RESPONSE_STAG, IW_CHECK_RDMAP_RESPONSE_TO,
               IW_CHECK_RDMAP_RESPONSE_SIZE, IW_CHECK_RDMAP_RESPONSE_PAST}};
+static const struct sort above_ird = {.did = {"ORD above IRD"}};
+static const struct sort odd_depths = {
+    .found = {IW_CHECK_MPA_ORD_REPLY, IW_CHECK_MPA_IRD_3FFF, IW_CHECK_MPA_ORD_3FFF}};
 static const struct sort no_markers = {.found = {IW_CHECK_MPA_MARKER_MISSING}};
 static const struct sort second_terminate = {.found = {IW_CHECK_RDMAP_TERMINATE_ONCE}};
 static const struct sort any_error = {.error = true};
@@ -47,6 +50,7 @@ static const struct sort misdoes_atomics = {.did = {"undone", "misdone", "wrong 
 static const struct sort unanswered = {.did = {"unanswered"}, .fault = true};
 /* It sends no RTR after a Reply that has nothing else about it. */
 static const struct sort never_rtr = {.did = {"no RTR"}, .rule = "EMPA-9.2-10"};
+static const struct sort exchanges_depths = {.did = {"exchanged"}, .rule = "EMPA-9-01"};
 static const struct sort displaces_markers = {.found = {IW_CHECK_MPA_MARKER_PLACE}};
 static const struct sort goes_on = {.found = {IW_CHECK_RDMAP_TERMINATE_LAST}};
 static const struct sort responds_too_often = {.found = {IW_CHECK_RDMAP_RESPONSE_UNSOLICITED}};
@@ -79,6 +83,8 @@ struct causation {
     "RFC 5041 §5.2: \"At the Data Sink, the DDP layer MUST Place the ULP Payload contained in "   \
     "all "                                                                                         \
     "valid incoming DDP Segments associated with a DDP Message into the ULP Buffer\""
+#define DEPTHS                                                                                     \
+    "RFC 6581 §9: \"IRD: Inbound RDMA Read Queue Depth. ORD: Outbound RDMA Read Queue Depth.\""
 #define ONCE "RFC 5041 §5.3: \"MUST Deliver a DDP Message to the ULP at most once\""
 #define CEASES                                                                                      \
     "RFC 5041 §7.1: \"If the DDP layer detects any of the receive errors listed in this section, " \
@@ -113,6 +119,9 @@ static const struct causation causations[] = {
     {&no_rtr, &never_rtr, ALWAYS,
      "RFC 6581 §9.2: \"Upon receiving the MPA Accept Frame with Control Flag A set to 1, the "
      "initiator MUST generate one of the negotiated RTR indications\""},
+    /* What ought to be no more than the Request's IRD stands in the place of the IRD. */
+    {&above_ird, &exchanges_depths, ALWAYS, DEPTHS},
+    {&odd_depths, &exchanges_depths, ALWAYS, DEPTHS},
     /* After a response that answers no request, the order says no more for which one the next is.
      */
     {&out_of_turn, &responds_too_often, ALWAYS, IN_ATOMIC_ORDER},

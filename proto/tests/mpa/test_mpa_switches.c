@@ -108,6 +108,8 @@ static void violated_replies(void **state)
     violated("mpa-rep-s-unasked", &c, rev1, REP "50010005 00100010 ab");
     violated("mpa-res-bits", &c, plain, REP "5f020005 00100010 ab");
     violated("mpa-req-r", &c, plain, REP "50020005 00100010 ab");
+    violated("mpa-rep-r", &c, plain, REP "70020005 00100010 ab");
+    violated("mpa-rep-depths", &c, REQ "50020004 00080010", REP "50020005 00080010 ab");
     violated("mpa-rev1-s", &c, plain, REP "50010005 00100010 ab");
     violated("mpa-rep-a", &c, peer, REP "50020005 00100010 ab");
     violated("mpa-rep-a-unasked", &c, plain, REP "50020005 c010c010 ab");
