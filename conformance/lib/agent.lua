@@ -348,6 +348,11 @@ function Agent:expect_contents(buffer, text, options)
   buffer.content = wanted
 end
 
+-- Whether the target's memory holds these octets at `offset` (0) of a buffer: a Read Response with others lies about it.
+function Agent:holds(buffer, text, offset)
+  return self.peer.agent and buffer.mem and self:read(buffer, offset, #text) == text
+end
+
 -- Checks that a Read Response has the octets of the Write before its Read. Where each octet is of that Write or what the place held
 -- before, the target has read too early, against `rule`; others it has placed elsewhere.
 function Agent:expect_after_write(item, buffer, text, rule)
@@ -357,9 +362,10 @@ function Agent:expect_after_write(item, buffer, text, rule)
     local octet = got:byte(i)
     early = early and (octet == text:byte(i) or octet == old:byte(i))
   end
+  local lies = got ~= text and not early and self:holds(buffer, text)
   self:check(got == text, early and "the target answered the Read with octets from before the Write"
     or "the target answered the Read with other octets than the Write placed", {
-    rule = early and rule or "DDP-5.2-05", how = not early and "misplaced" or nil,
+    rule = early and rule or lies and "RDMAP-5.2.1-12" or "DDP-5.2-05", how = not early and (lies and "other payload" or "misplaced") or nil,
     expected = octets.show(text, 16), actual = octets.show(got, 16), item = item,
   })
   buffer.content = buffer.content:sub(1, buffer.guard) .. text .. buffer.content:sub(buffer.guard + #text + 1)

@@ -563,6 +563,7 @@ function Conn:read(buffer, offset, size)
   local item = self:expect(message.read_response { stag = FENCE + 0x100, to = 0x1000 })
   if #item.payload ~= (size or buffer.length) then
     self.t:fail("the target's RDMA Read Response has another length than the request asked for", {
+      rule = "RDMAP-5.2.1-12", how = "another answer",
       expected = ("%d octets for %s"):format(size or buffer.length, sent.text), actual = item.text, item = item,
     })
   end
@@ -570,13 +571,15 @@ function Conn:read(buffer, offset, size)
   return item.payload
 end
 
--- Checks that an RDMA Read at `offset` (0) returns these octets, which the station wrote there.
+-- Checks that an RDMA Read at `offset` (0) returns these octets, which the buffer should hold.
 function Conn:expect_read(buffer, text, offset)
   local got = self:read(buffer, offset, #text)
   local at = octets.difference(text, got)
   if not at then return end
-  self.t:fail(("octet %d of the RDMA Read is another one than the Write placed"):format(at), {
-    how = "misplaced", expected = octets.show(text:sub(at + 1), 16), actual = octets.show(got:sub(at + 1), 16),
+  local lies = self.t:holds(buffer, text, offset)
+  self.t:fail(("octet %d of the RDMA Read is another one than the buffer should hold"):format(at), {
+    rule = lies and "RDMAP-5.2.1-12" or nil, how = lies and "other payload" or "misplaced",
+    expected = octets.show(text:sub(at + 1), 16), actual = octets.show(got:sub(at + 1), 16),
   })
 end
 

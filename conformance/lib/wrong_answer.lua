@@ -129,6 +129,10 @@ local function fault_of(conn, patterns, item, word)
   return f and message.code_of(f) or nil
 end
 
+-- For a Read Response with other octets, where no Write has placed any: "If the Data Source receives a valid RDMA Read Request Message,
+-- it MUST respond with a valid RDMA Read Response Message" (RFC 5040 §5.2.1).
+local READ_ANSWER = "RDMAP-5.2.1-12"
+
 -- Returns what t:fail takes of such an answer (nil: none) but for the texts; rule: the one that the case accuses.
 function wrong_answer.why(conn, patterns, item, rule)
   local word = how(conn, patterns, item)
@@ -139,7 +143,7 @@ function wrong_answer.why(conn, patterns, item, rule)
   end
   why.fault = fault_of(conn, patterns, item, word)
   why.rule = rule_of_field(patterns, item) or word == "refused" and refusal.rule(conn.t, item)
-    or refusal.unanswered(conn.t, word, patterns) or rule
+    or refusal.unanswered(conn.t, word, patterns) or word == "other payload" and not conn.t.writes and READ_ANSWER or rule
   if word == "wrong value" then
     why.instead = "EXT-5.1.1-08"
   elseif word == "closed" then

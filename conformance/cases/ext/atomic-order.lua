@@ -61,7 +61,7 @@ return family {
           else
             local item = conn:expect(read_response { stag = 5, to = i << 32 })
             t:check(item.payload == content:sub(1, what), "the target answered a Read among atomics with other octets",
-              { item = item })
+              { item = item, rule = "RDMAP-5.2.1-12", how = "other payload" })
           end
         end
         atomics.ask(conn, { target = cell, request_id = 100 }, old)

@@ -9,7 +9,7 @@ return both_roles {
     local buf = t:memory { length = 4096, remote = "read", fill = "count" }
     local conn = t:session { markers = true }
     -- The observer checks every Marker of the answer: without them nothing fits.
-    t:check(conn:read(buf) == bytes(4096), "the RDMA Read returned other octets than the buffer holds")
+    conn:expect_read(buf, bytes(4096))
     for size = 1, 32 do conn:read(buf, 0, size) end
     conn:fence()
   end,

@@ -38,7 +38,8 @@ return family {
         conn:send(read_request { source = buf, size = length, sink_stag = 1, sink_to = 0 })
         local item = conn:expect(read_response { stag = 1, to = 0 })
         local largest = judge(t, item, mulpdu(conn:state().mss, markers))
-        t:check(item.payload == bytes(length), "the RDMA Read returned other octets")
+        t:check(item.payload == bytes(length), "the RDMA Read returned other octets",
+          { item = item, rule = "RDMAP-5.2.1-12", how = "other payload" })
         t:note(("the largest ULPDU has %d octets, TCP's segments %d"):format(largest, conn:state().mss))
       end,
     }
