@@ -173,6 +173,12 @@ local function lacks_the_rest(cause, one)
   return cause.position == one.received and (cause.how == "mpa-fin-inside" and one.ended or cause.how == "mpa-crc-absent")
 end
 
+-- Whether the target's start-up frame lacked octets that its PD_Length announces: only the end of its stream proves it, but what was
+-- waited for could not come before.
+local function lacks_octets_of_frame(cause, one)
+  return cause.how == "mpa-startup-cut" and one.received ~= nil and cause.position <= one.received
+end
+
 -- Whether a finding is about the target's Terminate, which it sent after the message that is a deviation. (What others are about may
 -- have begun before the octet that proves it.)
 local function is_later(cause, one)
@@ -184,7 +190,7 @@ local function cause_of(one, found)
   for _, cause in ipairs(found) do
     if cause.how == WENT_ON or is_later(cause, one) then goto continue end
     local before = cause.time and cause.time < one.time or not cause.time and one.received
-      and (cause.position < one.received or lacks_the_rest(cause, one))
+      and (cause.position < one.received or lacks_the_rest(cause, one)) or lacks_octets_of_frame(cause, one)
     if cause.verdict == "FAIL" and before and not cause.quirk and (not one.connection or one.connection == cause.connection) then
       return cause
     end

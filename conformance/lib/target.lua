@@ -531,6 +531,8 @@ local function end_connection(t, conn, patience)
   end
 end
 
+local END = 0.5 -- seconds
+
 -- After a negative case the target must still accept a connection.
 local function alive(t)
   t:check_death()
@@ -551,6 +553,10 @@ local function alive(t)
   local item = conn:next(timers.seconds())
   if not (item and item.kind == "startup") then
     local ended = item and (item.kind == "fin" or item.kind == "reset")
+    if not item then -- the end of the stream shows whether a Reply lacks octets
+      conn:shutdown()
+      conn:drain(END)
+    end
     t:gone(ended and "after the case the target closed a connection on a Request that is in order"
       or "after the case the target did not answer a Request that is in order with a Reply", "mpa reply", item)
   end

@@ -63,6 +63,15 @@ local function takes_only_private(conn, pattern)
   return answer and answer.kind == "startup" and "MPA-7.1.2-08" or nil
 end
 
+-- What the observer sees, too, where it knows which request a Read Response answers.
+local RESPONSE = { stag = { rule = "RDMAP-4.4-02", how = "other STag" }, to = { rule = "RDMAP-5.2.1-12", how = "other TO" } }
+
+-- Returns the rule and the word for the only field in which a Read Response is another one than expected, if that is its STag or TO.
+local function response_field(patterns, item)
+  local list = item and item.op == "read-response" and nearest_differences(patterns, item) or {}
+  return #list == 1 and RESPONSE[list[1]] or nil
+end
+
 -- In a sentence.
 function wrong_answer.reason(patterns, item)
   if not item then return "the target did not answer" end
@@ -139,6 +148,11 @@ function wrong_answer.why(conn, patterns, item, rule)
   local why = { item = item, how = word, octet = sole_field(patterns, item) }
   if word == "another Terminate" and other_headers(patterns, item) then
     why.how, why.rule = refusal.HEADERS, "RDMAP-4.8-05"
+    return why
+  end
+  local field = response_field(patterns, item)
+  if field then
+    why.how, why.rule = field.how, field.rule
     return why
   end
   why.fault = fault_of(conn, patterns, item, word)

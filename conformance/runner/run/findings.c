@@ -80,6 +80,8 @@ static const struct {
     {IW_CHECK_RDMAP_TERMINATE_HEADERS, "headers"},         /* other M, D or R */
     {IW_CHECK_RDMAP_TERMINATE_SEGMENT, "another segment"}, /* not the one at fault */
     {IW_CHECK_MPA_ORD_REPLY, "ORD above IRD"},             /* of the Reply, of the Request */
+    {IW_CHECK_RDMAP_RESPONSE_STAG, "other STag"},          /* of a Read Response */
+    {IW_CHECK_RDMAP_RESPONSE_TO, "other TO"},              /* likewise */
 };
 
 enum { BOTH_SEE = sizeof(both_see) / sizeof(both_see[0]) };

@@ -111,6 +111,18 @@ static void headers_of_another_segment_are_one_finding(void **state)
     is(1, "DDP-7.1-10", IW_VERDICT_FAIL, 1, 3);
 }
 
+static void another_sink_is_one_finding(void **state)
+{
+    (void)state;
+    add(on_wire("RDMAP-4.4-02", "rdmap-response-stag"), 7);
+    add(by_case("RDMAP-4.4-02", "other STag", NULL), 8);
+    add(on_wire("RDMAP-5.2.1-12", "rdmap-response-to"), 7);
+    add(by_case("RDMAP-5.2.1-12", "other TO", NULL), 8);
+    build(2);
+    is(0, "RDMAP-4.4-02", IW_VERDICT_FAIL, 2, 0);
+    is(1, "RDMAP-5.2.1-12", IW_VERDICT_FAIL, 2, 2);
+}
+
 static void an_ord_above_the_ird_is_one_finding(void **state)
 {
     (void)state;
@@ -597,6 +609,7 @@ int main(void)
         TEST(one_field_of_both_segments_is_one_finding),
         TEST(messages_without_an_end_are_one_finding),
         TEST(headers_of_another_segment_are_one_finding),
+        TEST(another_sink_is_one_finding),
         TEST(an_ord_above_the_ird_is_one_finding),
         TEST(a_header_that_only_cases_see),
         TEST(resets_in_place_of_a_close_are_one_finding),

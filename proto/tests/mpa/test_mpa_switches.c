@@ -76,6 +76,7 @@ static void violated_requests(void **state)
     violated("mpa-rep-key", &c, NULL, REQ "50020005 00100010 ab"); /* not a Reply */
     violated("mpa-rev", &c, NULL, REQ "50030005 00100010 ab");
     violated("mpa-pd-length", &c, NULL, REQ "50020201 00100010 ab");
+    violated("mpa-startup-cut", &c, NULL, REQ "50020009 00100010 ab");
     violated("mpa-enh-length", &c, NULL, REQ "50020002 0010");
     violated("mpa-enh-length", &rev1, NULL, REQ "50010002 ab00");
     violated("mpa-res-bits", &c, NULL, REQ "5f020005 00100010 ab");
@@ -103,6 +104,7 @@ static void violated_replies(void **state)
     violated("mpa-req-key", &c, plain, REP "50020005 00100010 ab");
     violated("mpa-rev", &c, plain, REP "50030005 00100010 ab");
     violated("mpa-pd-length", &c, plain, REP "50020201 00100010 ab");
+    violated("mpa-startup-cut", &c, plain, REP "50020009 00100010 ab");
     violated("mpa-enh-length", &c, plain, REP "50020002 0010");
     violated("mpa-rep-s", &c, plain, REP "40020001 ab");
     violated("mpa-rep-s-unasked", &c, rev1, REP "50010005 00100010 ab");
