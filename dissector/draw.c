@@ -255,7 +255,7 @@ static void draw_mpa(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
     generated(proto_tree_add_uint64(sub, iwd_hf[F_OCTET], tvb, 0, 0, t->pos));
     generated(proto_tree_add_uint(sub, iwd_hf[F_FPDU_SIZE], tvb, 0, 0, t->size));
     proto_tree_add_uint(sub, iwd_hf[F_ULPDU_LENGTH], tvb, (int)iwd_place(t, 0), 2, t->length);
-    for (uint32_t at = t->marker; at < t->size; at += IW_MPA_MARKER_PERIOD)
+    for (uint32_t at = t->marker; at < t->size; at += t->period)
         draw_marker(tvb, at, sub);
     draw_crc(t, tvb, sub);
 }

@@ -187,10 +187,12 @@ static void find_markers(struct iwd_side *s, struct iwd_thing *t, const struct i
         data += fpdu->length + iw_wire_pad(fpdu->length);
     if (fpdu->markers && fpdu->pieces) {
         s->marked = true;
-        s->marker_phase = (uint32_t)(data % IW_MPA_MARKER_PERIOD);
+        s->marker_phase = data;
     }
-    if (fpdu->markers && s->marked)
-        t->marker = (uint32_t)((s->marker_phase - t->pos) % IW_MPA_MARKER_PERIOD);
+    if (fpdu->markers && s->marked) {
+        t->period = fpdu->period;
+        t->marker = iw_marker_after(t->period, s->marker_phase, t->pos);
+    }
 }
 
 static void see_segment(struct iwd_connection *c, const struct iw_observation *seen)

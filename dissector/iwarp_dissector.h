@@ -91,6 +91,7 @@ struct iwd_thing {
     uint32_t begun;              /* frame with its first octet */
     uint32_t frame;              /* frame with its last octet */
     uint32_t marker;             /* offset of its first Marker; its size if it has none */
+    uint16_t period;             /* from one Marker to the next, if it has any */
     uint16_t length;             /* ULPDU */
     uint8_t kind;                /* enum iwd_kind */
     uint8_t side; /* enum iw_side; seldom not the chunk's: held until start-up was understood */
@@ -160,7 +161,7 @@ struct iwd_side {
     uint64_t acked;        /* octets before it have arrived at the other end */
     uint32_t beyond;       /* segments that came since the octet at `edge` was missed */
     uint64_t edge;         /* position after the octets that came without a gap */
-    uint32_t marker_phase; /* of the Markers' positions, if known */
+    uint64_t marker_phase; /* of the Markers' positions, if known: one of them */
     bool marked;
     wmem_array_t *chunks;  /* struct iwd_chunk *, in the order of frames */
     struct iwd_kept *kept; /* the newest first */
@@ -268,7 +269,7 @@ extern iwd_bool iwd_quirks;
 /* Returns the offset in an FPDU of its n-th octet that belongs to no Marker. */
 static inline uint32_t iwd_place(const struct iwd_thing *t, uint32_t n)
 {
-    return t->marker < t->size ? (uint32_t)iw_mpa_position(t->marker, 0, n) : n;
+    return t->marker < t->size ? (uint32_t)iw_mpa_position_every(t->period, t->marker, 0, n) : n;
 }
 
 /* Returns the rare properties; all zero for a thing without any. */

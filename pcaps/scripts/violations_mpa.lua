@@ -305,14 +305,13 @@ framed("mpa-crc-text", "mpa-crc", "octets of another protocol between two FPDUs"
 end, { "RDMAP-6.1-01" })
 
 -- Markers. The FPDU at fault is the first of its direction, after a Marker at position 0.
-local function marked(name, check, what, setting, way, rules, lost)
+local function marked(name, check, what, setting, way, rules)
   violation {
     name = name, check = check, what = what, rules = rules,
     run = function(c, bad)
       c:start(setting)
       way(c.initiator, bad, c)
       c:finds()
-      if lost then c:loses() end
       c:close()
     end,
   }
@@ -348,7 +347,7 @@ marked("mpa-marker-place", "mpa-marker-place", "a Marker every 516 octets, in pl
     body = body:sub(1, place) .. pack(">I2I2", 0, place - 4) .. body:sub(place + 1)
   end
   sealed(conn, body, body)
-end, { "MPA-4.3-02" }, true)
+end, { "MPA-4.3-02" })
 
 marked("mpa-marker-pointer", "mpa-marker-pointer", "the Marker inside an FPDU points 4 octets too far", BOTH,
   function(conn, bad) conn:send(send { payload = bytes(600) }, { marker = { which = 1, add = bad and 4 or 0 } }) end, { "MPA-4.3-03", "MPA-4.3-10" })

@@ -108,6 +108,8 @@ struct iw_shape {
 /* Returns the octets from `pos` to the next Marker position; 0 if one is here. */
 static inline uint32_t iw_to_marker(const struct iw_deframer *d, uint64_t pos)
 {
+    if (d->period != IW_MPA_MARKER_PERIOD)
+        return iw_marker_after(d->period, d->start, pos);
     return (uint32_t)(d->start - pos) % IW_MPA_MARKER_PERIOD;
 }
 

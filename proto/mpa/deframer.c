@@ -10,6 +10,7 @@ void iw_deframer_init(struct iw_deframer *d, const struct iw_deframer_sink *sink
                               .crc32c = crc32c,
                               .markers = markers,
                               .crc = crc,
+                              .period = IW_MPA_MARKER_PERIOD,
                               .start = start,
                               .next = start};
     iw_deframer_lend(d, buffer, size);
@@ -103,7 +104,7 @@ static bool markers_right(const struct iw_deframer *d, const struct iw_cursor *c
 
     if (iw_cursor_run(c) < s->size - s->lead)
         return false;
-    for (uint32_t i = 0; i < s->inside; i++, offset += IW_MPA_MARKER_PERIOD)
+    for (uint32_t i = 0; i < s->inside; i++, offset += d->period)
         wrong |= iw_get32(octets + offset) ^ (offset & 0xfffcu);
     return wrong == 0;
 }

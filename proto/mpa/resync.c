@@ -144,7 +144,7 @@ static enum marked marked_start(const struct iw_deframer *d, const struct island
 {
     uint64_t at = land->begin + iw_to_marker(d, land->begin);
 
-    for (; at < land->end && land->end - at >= IW_MPA_MARKER; at += IW_MPA_MARKER_PERIOD) {
+    for (; at < land->end && land->end - at >= IW_MPA_MARKER; at += d->period) {
         struct iw_iov piece;
         struct iw_cursor c = look(land, at, land->end, &piece);
         uint32_t back = iw_shape_marker(&c).fpduptr & 0xfffcu; /* RFC 5044 §4.2 */
@@ -281,6 +281,7 @@ size_t iw_deframer_peek(const struct iw_deframer *d, uint64_t pos, const uint8_t
     fpdu->size = s.size;
     fpdu->length = (uint16_t)s.length;
     fpdu->markers = (uint16_t)(s.inside + (s.lead ? 1u : 0u));
+    fpdu->period = d->period;
     room = room < s.length ? room : s.length;
     iw_cursor_step(&c, s.lead + IW_MPA_LENGTH_FIELD);
     size_t n = 0;

@@ -4,11 +4,16 @@
 #include "iwarp/octets.h"
 #include "marker.h"
 
+uint64_t iw_mpa_position_every(uint32_t period, uint64_t start, uint64_t pos, uint64_t octets)
+{
+    uint32_t free_run = iw_marker_after(period, start, pos);
+
+    return pos + octets + IW_MPA_MARKER * iw_markers_before(octets, free_run, period);
+}
+
 uint64_t iw_mpa_position(uint64_t start, uint64_t pos, uint64_t octets)
 {
-    uint32_t free_run = (uint32_t)(start - pos) % IW_MPA_MARKER_PERIOD;
-
-    return pos + octets + IW_MPA_MARKER * iw_markers_before(octets, free_run, IW_MPA_MARKER_PERIOD);
+    return iw_mpa_position_every(IW_MPA_MARKER_PERIOD, start, pos, octets);
 }
 
 uint64_t iw_deframer_position(const struct iw_deframer *d, const struct iw_fpdu *fpdu,
@@ -16,7 +21,7 @@ uint64_t iw_deframer_position(const struct iw_deframer *d, const struct iw_fpdu 
 {
     uint64_t octets = IW_MPA_LENGTH_FIELD + offset;
 
-    return d->markers ? iw_mpa_position(d->start, fpdu->header_pos, octets)
+    return d->markers ? iw_mpa_position_every(d->period, d->start, fpdu->header_pos, octets)
                       : fpdu->header_pos + octets;
 }
 
@@ -31,8 +36,8 @@ static void take_shape(const struct iw_deframer *d, uint64_t pos, uint32_t lengt
     s->pad = iw_wire_pad(length);
     s->inside = 0;
     if (d->markers)
-        s->inside = (uint32_t)iw_markers_before(content - 1, iw_to_marker(d, pos + s->lead),
-                                                IW_MPA_MARKER_PERIOD);
+        s->inside =
+            (uint32_t)iw_markers_before(content - 1, iw_to_marker(d, pos + s->lead), d->period);
     s->size = s->lead + content + s->inside * IW_MPA_MARKER;
 }
 
@@ -59,8 +64,9 @@ bool iw_shape_read(const struct iw_deframer *d, const struct iw_cursor *c, struc
 }
 
 /* An FPDU that lies in one piece: its ULPDU begins at `at`, `free_run` octets before a Marker. At
- * most 129 pieces. */
-static size_t list_whole(uint8_t *at, uint32_t free_run, size_t left, struct iw_iov *out)
+ * most 131 pieces. */
+static size_t list_whole(uint8_t *at, uint32_t free_run, uint32_t period, size_t left,
+                         struct iw_iov *out)
 {
     size_t n = 0;
 
@@ -70,7 +76,7 @@ static size_t list_whole(uint8_t *at, uint32_t free_run, size_t left, struct iw_
             out[n++] = (struct iw_iov){.base = at, .length = run};
         at += run + IW_MPA_MARKER;
         left -= run;
-        free_run = IW_MPA_MARKER_PERIOD - IW_MPA_MARKER;
+        free_run = period - IW_MPA_MARKER;
     }
     return n;
 }
@@ -84,7 +90,7 @@ static size_t list_ulpdu(const struct iw_deframer *d, struct iw_cursor c, const 
 
     iw_cursor_step(&c, s->lead + IW_MPA_LENGTH_FIELD);
     if (d->markers && iw_cursor_run(&c) >= s->size - s->lead - IW_MPA_LENGTH_FIELD)
-        return list_whole(iw_cursor_octets(&c), iw_to_marker(d, c.pos), left, out);
+        return list_whole(iw_cursor_octets(&c), iw_to_marker(d, c.pos), d->period, left, out);
     while (left > 0) {
         size_t run = iw_cursor_run(&c);
         if (d->markers) {
@@ -117,6 +123,7 @@ struct iw_fpdu iw_shape_fpdu(const struct iw_deframer *d, struct iw_cursor c,
                             .size = s->size,
                             .length = (uint16_t)s->length,
                             .markers = (uint16_t)(s->inside + (s->lead ? 1u : 0u)),
+                            .period = d->period,
                             .crc_checked = d->crc,
                             .ulpdu = r->ulpdu,
                             .pieces = list_ulpdu(d, c, s, r->ulpdu)};

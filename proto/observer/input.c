@@ -33,7 +33,8 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
             break;
         bool end = s->settled || (s->fin_known && s->next + octets.length == s->fin_pos);
         bool waits = false;
-        s->redo = s->retake = false;
+        s->redo = s->retake = s->await = false;
+        s->ends = last || end;
         o->raw = octets.base;
         o->raw_length = octets.length;
         if (iw_observer_framing(o, s, octets, last, end) == IW_FRAMING_WAITS) {
@@ -50,10 +51,12 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
         struct iw_iov piece = {octets.base, size};
         o->scratch->n_pending = 0;
         (void)iw_deframer_input(&s->deframer, s->next, &piece, 1);
-        if (s->retake) {
+        if (s->retake || s->await)
             iw_deframer_move(&s->deframer, s->next);
+        if (s->await)
+            break;
+        if (s->retake)
             continue;
-        }
         if (s->redo) {
             iw_observer_unframe(o, s);
             size = s->markers_known ? s->step : 0; /* it may hold the first Marker */

@@ -24,11 +24,20 @@ static void owe(struct iw_observed_side *s, enum iw_quirk quirk, uint64_t pos, u
 /* A guess where the Markers of the FPDU at s->next stand. Offsets count from its first octet. */
 struct places {
     size_t at;       /* the first of them; IW_MPA_MARKER_PERIOD or more: none is in the FPDU */
-    uint32_t period; /* of 512 octets, or of 512 without the Marker itself */
+    uint32_t period; /* of periods[] */
     size_t lead;     /* octets of Markers before ULPDU_Length */
     size_t size;     /* of the FPDU with them */
     size_t elsewhere, due; /* the first Marker where none belongs; the first place that lacks one */
     unsigned displaced;    /* Markers where none belongs */
+};
+
+/* What senders may take for 512 octets: those; one Marker less, as if it counted twice; or one
+ * more, as if it did not count. */
+static const uint16_t periods[] = {IW_MPA_MARKER_PERIOD, IW_MPA_MARKER_PERIOD - IW_MPA_MARKER,
+                                   IW_MPA_MARKER_PERIOD + IW_MPA_MARKER};
+enum {
+    PERIODS = sizeof(periods) / sizeof(periods[0]),
+    SHORTEST = IW_MPA_MARKER_PERIOD - 2 * IW_MPA_MARKER /* octets between two Markers */
 };
 
 enum { HEADER = IW_MPA_MARKER + IW_MPA_LENGTH_FIELD + IW_DDP_UNTAGGED_HEADER };
@@ -38,7 +47,9 @@ struct sought {
     const uint8_t *octets;
     size_t length;
     size_t first;     /* where the first Marker belongs, in the FPDU or after it */
+    uint32_t period;  /* of those that belong; another than 512 is known of this sender */
     bool crc;         /* CRCs are in force */
+    bool cut;         /* some guess fits, and the end of its FPDU is not here yet */
     size_t summed;    /* the size whose CRC was computed last; 0: none */
     bool summed_good; /* it was right */
     iw_crc32c_fn sum;
@@ -58,10 +69,10 @@ static bool may_be_marker(const struct sought *k, const struct places *p, size_t
            (iw_get16(k->octets + at + IW_MPA_MARKER / 2) & ~3u) == at - p->lead;
 }
 
-/* Whether a Marker belongs at an offset: by what was agreed, by the guess. */
+/* Whether a Marker belongs at an offset: by what was agreed or is known, by the guess. */
 static bool agreed(const struct sought *k, size_t at)
 {
-    return at % IW_MPA_MARKER_PERIOD == k->first;
+    return at % k->period == k->first;
 }
 
 static bool guessed(const struct places *p, size_t at)
@@ -78,6 +89,21 @@ static bool crc_right(struct sought *k, size_t size)
     return k->summed_good;
 }
 
+/* Returns whether the first Marker of a guess that stands where none belongs is where it comes to
+ * stand if another period counts from the first FPDU on. */
+static bool in_other_step(const struct iw_observed_side *s, const struct places *p)
+{
+    const struct iw_deframer *d = &s->deframer;
+    uint64_t at = s->next + p->elsewhere;
+    bool in_step = false;
+
+    if (iw_quirk_in(s->found, IW_QUIRK_MARKERS_PLACE) || at < d->start)
+        return false;
+    for (size_t i = 1; i < PERIODS; i++)
+        in_step = in_step || (at - d->start) % periods[i] == 0;
+    return in_step;
+}
+
 /* Completes a guess. Returns whether the FPDU fits it, and not what was agreed: each Marker of the
  * guess is right, and the CRC, if in force; at a place where one belongs there is none, or one
  * stands where none belongs. */
@@ -86,6 +112,7 @@ static bool fits_with(const struct iw_observer *o, const struct iw_observed_side
 {
     struct iw_deframer other = s->deframer;
     bool lacks = false;
+    unsigned meant = 0; /* may be Markers all the same, or payload by chance */
     uint32_t size;
 
     p->lead = p->at == 0 ? IW_MPA_MARKER : 0;
@@ -95,29 +122,35 @@ static bool fits_with(const struct iw_observer *o, const struct iw_observed_side
     p->size = p->lead + iw_wire_fpdu_size(iw_get16(k->octets + p->lead));
     for (size_t at = p->lead > 0 ? p->period : p->at; at < p->size; at += p->period)
         p->size += IW_MPA_MARKER;
-    if (p->size > k->length)
-        return false;
+    bool whole = p->size <= k->length;
     p->displaced = 0;
-    for (size_t at = p->at; at < p->size; at += p->period) {
+    for (size_t at = p->at; at < p->size && (whole || at + IW_MPA_MARKER <= k->length);
+         at += p->period) {
         if (!is_marker(k, p, at))
             return false;
         if (!agreed(k, at) && p->displaced++ == 0)
             p->elsewhere = at;
     }
-    for (size_t at = k->first; at < p->size; at += IW_MPA_MARKER_PERIOD) {
+    if (!whole) {
+        size_t more = IW_MPA_MARKER * (2 + p->size / SHORTEST); /* if agreed Markers are none */
+        bool likely = p->displaced > 1 || !s->deframer.markers || in_other_step(s, p);
+        k->cut = k->cut || (p->displaced > 0 && likely && p->size - k->length <= more);
+        return false;
+    }
+    for (size_t at = k->first; at < p->size; at += k->period) {
         if (guessed(p, at))
             continue;
-        if (may_be_marker(k, p, at))
-            return false;
+        meant += may_be_marker(k, p, at) ? 1 : 0;
         if (!lacks)
             p->due = at;
         lacks = true;
     }
     other.markers = true;
     other.start = s->next + (p->at < p->size ? p->at : p->size);
+    other.period = (uint16_t)p->period;
     if (!lacks)
         p->due = k->first;
-    return (lacks || p->displaced > 0) &&
+    return (lacks || p->displaced > 0) && (meant == 0 || meant < p->displaced) &&
            iw_observer_probe_header(o, &other, s->next, k->octets, k->length, &size) ==
                IW_PROBE_GOOD &&
            (!k->crc || crc_right(k, p->size));
@@ -127,20 +160,21 @@ static bool fits_with(const struct iw_observer *o, const struct iw_observed_side
 static unsigned guess(const struct iw_observer *o, const struct iw_observed_side *s,
                       struct sought *k, struct places *best)
 {
-    static const uint32_t periods[] = {IW_MPA_MARKER_PERIOD, IW_MPA_MARKER_PERIOD + IW_MPA_MARKER};
     unsigned found = 0;
     size_t least = SIZE_MAX;
 
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < PERIODS; i++) {
         /* The last one: none inside, which only a CRC can show. */
         for (size_t at = 0; at <= IW_MPA_MARKER_PERIOD; at += IW_MPA_MARKER) {
             struct places p = {.at = at, .period = periods[i]};
+            if (i > 0 && at >= p.period)
+                break; /* there would be one before it */
             size_t shift = at > k->first ? at - k->first : k->first - at;
             if (!fits_with(o, s, k, &p))
                 continue;
             if (at >= p.size && (i > 0 || !k->crc || at < IW_MPA_MARKER_PERIOD))
                 continue;
-            if (i > 0 && at + periods[0] >= p.size)
+            if (i > 0 && at + (p.period < periods[0] ? p.period : periods[0]) >= p.size)
                 continue; /* the period makes no difference */
             found++;
             if (shift < least) {
@@ -158,35 +192,73 @@ static unsigned guess(const struct iw_observer *o, const struct iw_observed_side
 static bool is_second(const struct iw_observed_side *s, size_t at)
 {
     uint64_t distance = s->next + at - s->marker_elsewhere;
+    bool in_step = false;
 
-    return s->marker_elsewhere > 0 && s->marker_elsewhere_at != at &&
-           (distance % IW_MPA_MARKER_PERIOD == 0 ||
-            distance % (IW_MPA_MARKER_PERIOD + IW_MPA_MARKER) == 0);
+    for (size_t i = 0; i < PERIODS; i++)
+        in_step = in_step || distance % periods[i] == 0;
+    return in_step && s->marker_elsewhere > 0 && s->marker_elsewhere_at != at;
 }
 
-/* Returns whether it is proven that the Markers stand elsewhere. Payload may look like a Marker,
- * but not like two of them; nor does a CRC that is wrong over the FPDU as agreed match by chance
- * over the FPDU as guessed. */
-static bool proven(struct iw_observed_side *s, const struct places *p, bool alone, bool crc_failed)
+/* Returns whether a Marker was meant where the guess lacks the first one that belongs there: a
+ * wrong FPDUPTR has zeros around it, and is not zero itself, as payload may be. */
+static bool was_meant(const struct sought *k, const struct places *p)
+{
+    uint32_t octets = p->due + IW_MPA_MARKER <= k->length ? iw_get32(k->octets + p->due) : 0;
+
+    return octets != 0 && (octets & ~0xfffcu) == 0;
+}
+
+/* Returns whether it is proven that the Markers stand elsewhere. Payload may look like a Marker at
+ * some place, but not like two of them, nor just where one of another period is; nor does a CRC
+ * that is wrong over the FPDU as agreed match by chance over the FPDU as guessed. */
+static bool proven(struct iw_observed_side *s, const struct sought *k, const struct places *p,
+                   bool alone, bool crc_failed)
 {
     if (crc_failed)
         return true; /* the guess has the right one */
     if (!alone)
         return false;
-    if (p->displaced > 1 || is_second(s, p->elsewhere))
+    if (p->displaced > 1 || is_second(s, p->elsewhere) ||
+        (p->displaced == 1 && in_other_step(s, p) && !was_meant(k, p)))
         return true;
     s->marker_elsewhere = s->next + p->elsewhere;
     s->marker_elsewhere_at = p->elsewhere;
     return false;
 }
 
-static struct sought seek(const struct iw_observer *o, const struct iw_observed_side *s)
+static struct sought seek(const struct iw_observed_side *s, const uint8_t *octets, size_t length)
 {
-    return (struct sought){.octets = o->raw,
-                           .length = o->raw_length,
-                           .first = (size_t)((s->deframer.start - s->next) % IW_MPA_MARKER_PERIOD),
+    const struct iw_deframer *d = &s->deframer;
+
+    return (struct sought){.octets = octets,
+                           .length = length,
+                           .first = iw_marker_after(d->period, d->start, s->next),
+                           .period = d->period,
                            .crc = s->deframer.crc,
                            .sum = s->deframer.crc32c};
+}
+
+/* The deframer goes on by a guess. One Marker of an FPDU does not say how far the next one is: if
+ * it is a multiple of another period from the first of all, that. If the guess is wrong, the next
+ * Marker shows it. */
+static void frame_by(struct iw_observed_side *s, const struct places *p)
+{
+    struct iw_deframer *d = &s->deframer;
+    bool inside = p->at < p->size;
+
+    d->start = s->next + (inside ? p->at : p->size);
+    d->period = (uint16_t)p->period;
+    if (inside && p->at + p->period < p->size)
+        return;
+    d->period = IW_MPA_MARKER_PERIOD;
+    for (size_t i = 1; i < PERIODS; i++) {
+        uint32_t after = iw_marker_after(periods[i], s->marker_first, s->next);
+        if (inside ? after != p->at : after < p->size)
+            continue;
+        d->start = s->next + after;
+        d->period = periods[i];
+        return;
+    }
 }
 
 /* Takes a proven guess, the best of `found`. Returns whether framing can follow it; else the fault
@@ -199,13 +271,14 @@ static bool follow(struct iw_observed_side *s, const struct places *p, unsigned 
                                    .got = none ? p->size : p->elsewhere,
                                    .want = p->due};
 
-    if (found > 1 ||
-        (p->period != IW_MPA_MARKER_PERIOD && p->at + IW_MPA_MARKER_PERIOD < p->size)) {
+    if (found > 1) {
         s->marker_fault = fault;
         return false;
     }
+    if (!iw_quirk_in(s->found | s->marker_quirk, IW_QUIRK_MARKERS_PLACE))
+        s->marker_first = s->deframer.start;
     owe(s, IW_QUIRK_MARKERS_PLACE, fault.pos, fault.got, fault.want);
-    s->deframer.start = s->next + (none ? p->size : p->at);
+    frame_by(s, p);
     s->marker_retaken = s->next;
     return true;
 }
@@ -221,11 +294,7 @@ enum first {
 static enum first first_due(const struct iw_observer *o, struct iw_observed_side *s,
                             const uint8_t *octets, size_t length, size_t size)
 {
-    struct sought k = {.octets = octets,
-                       .length = length,
-                       .first = (size_t)((s->deframer.start - s->next) % IW_MPA_MARKER_PERIOD),
-                       .crc = s->deframer.crc,
-                       .sum = s->deframer.crc32c};
+    struct sought k = seek(s, octets, length);
     struct places p = {0};
     bool seen = false; /* octets that look like a Marker */
 
@@ -242,8 +311,7 @@ static enum first first_due(const struct iw_observer *o, struct iw_observed_side
     if (guess(o, s, &k, &p) == 1 && p.displaced > 0 && follow(s, &p, 1))
         return FIRST_ELSEWHERE;
     s->marker_fault.check = IW_CHECK_NONE;
-    return length < size + IW_MPA_MARKER * (1 + size / IW_MPA_MARKER_PERIOD) ? FIRST_WAITS
-                                                                             : FIRST_NONE;
+    return length < size + IW_MPA_MARKER * (1 + size / SHORTEST) ? FIRST_WAITS : FIRST_NONE;
 }
 
 bool iw_observer_first_marker(struct iw_observer *o, struct iw_observed_side *s,
@@ -296,13 +364,15 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
     /* There was none in its first FPDU, which may have been too short for the first of them. */
     bool late =
         crc_failed && !s->deframer.markers && iw_quirk_in(s->found, IW_QUIRK_MARKERS_MISSING);
-    struct sought k = seek(o, s);
+    struct sought k = seek(s, o->raw, o->raw_length);
     struct places p = {0};
 
     if (!(s->deframer.markers || late) || !certain(o, s))
         return IW_MARKERS_IN_PLACE;
-    s->deframer.markers = true;
     unsigned found = s->marker_retaken == s->next ? 0 : guess(o, s, &k, &p);
+    if (found == 0 && k.cut && !s->ends)
+        return IW_MARKERS_CUT;
+    s->deframer.markers = true;
     if (late && (found != 1 || p.displaced == 0)) {
         if (iw_deframer_probe(&s->deframer, s->next, o->raw, o->raw_length) == IW_PROBE_GOOD) {
             s->marker_retaken = s->next;
@@ -311,7 +381,7 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
         s->deframer.markers = false;
         return IW_MARKERS_IN_PLACE;
     }
-    if (found > 0 && (known || proven(s, &p, found == 1, crc_failed)))
+    if (found > 0 && (known || proven(s, &k, &p, found == 1, crc_failed)))
         return follow(s, &p, found) ? IW_MARKERS_FOUND : IW_MARKERS_LOST;
     /* It may be the header's octets that were taken for a Marker, or a Marker for some of them. */
     return known || in_header(o, s) || (found > 0 && p.elsewhere < HEADER) ? IW_MARKERS_UNSURE
@@ -355,6 +425,7 @@ static enum iw_fpdu_probe leads_on(const struct iw_observer *o, const struct iw_
 
     other.markers = true;
     other.start = s->next + p->at;
+    other.period = (uint16_t)p->period;
     if (agreed == IW_PROBE_GOOD)
         agreed = size == p->size ? IW_PROBE_GOOD /* what follows says nothing */
                                  : begins_after(o, s, &s->deframer, k, size);
@@ -394,7 +465,7 @@ static bool lacks_uncovered(struct iw_observer *o, struct iw_observed_side *s, s
 bool iw_observer_lacks_marker(struct iw_observer *o, struct iw_observed_side *s, bool missing,
                               bool last, bool *waits)
 {
-    struct sought k = seek(o, s);
+    struct sought k = seek(s, o->raw, o->raw_length);
     struct places p = {0};
 
     if (k.length < 2 * IW_MPA_MARKER || !certain(o, s) || s->marker_retaken == s->next)
@@ -409,7 +480,7 @@ bool iw_observer_lacks_marker(struct iw_observer *o, struct iw_observed_side *s,
     bool odd = leads != (k.first == 0) && iw_quirk_in(s->found, IW_QUIRK_MARKERS_PLACE);
     size_t lead = (k.first == 0) != odd ? IW_MPA_MARKER : 0;
     size_t content = iw_wire_fpdu_size(iw_get16(k.octets + lead));
-    size_t most = content + IW_MPA_MARKER * (2 + content / IW_MPA_MARKER_PERIOD);
+    size_t most = content + IW_MPA_MARKER * (2 + content / SHORTEST);
     if ((!missing && !odd) || k.length < content) {
         *waits = odd;
         return false;

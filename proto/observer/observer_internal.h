@@ -193,10 +193,13 @@ struct iw_observed_side {
     struct iw_fault frame_fault;  /* found with the next FPDU; IW_CHECK_NONE: none */
     bool whole_waited;            /* a whole FPDU has waited: how is it framed? */
     bool settled;                 /* the caller has waited in vain for more octets */
+    bool ends;                    /* nothing comes after the octets being judged */
     bool retake;                  /* its Markers stand elsewhere: frame it once more */
+    bool await;                   /* the same once there are more octets */
     uint64_t marker_retaken;      /* where the last such FPDU begins */
     uint64_t marker_elsewhere;    /* the last Marker seen where none belongs, unproven; 0: none */
     size_t marker_elsewhere_at;   /* its offset in its FPDU */
+    uint64_t marker_first;        /* where the first one of all belongs */
     iw_quirks found;              /* quirks of this side: found once */
     uint32_t msn_start;           /* what its MSNs begin with */
     uint32_t untagged;            /* messages that have begun, of all queues */
@@ -267,6 +270,7 @@ bool iw_observer_first_marker(struct iw_observer *o, struct iw_observed_side *s,
 enum iw_marker_places {
     IW_MARKERS_IN_PLACE, /* or nothing is proven */
     IW_MARKERS_UNSURE,   /* nor is it certain what the header says */
+    IW_MARKERS_CUT,      /* more octets are needed */
     IW_MARKERS_FOUND,    /* framing goes on by their places */
     IW_MARKERS_LOST      /* they stand elsewhere, and framing cannot follow them */
 };

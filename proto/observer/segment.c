@@ -300,8 +300,9 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *as_it_is)
     bool wrong = marker_wrong(o, s);
     if (crc_failed || wrong)
         places = iw_observer_seek_markers(o, s, crc_failed);
-    if (places == IW_MARKERS_FOUND) {
-        s->retake = true;
+    if (places == IW_MARKERS_FOUND || places == IW_MARKERS_CUT) {
+        s->retake = places == IW_MARKERS_FOUND;
+        s->await = !s->retake;
         return 0;
     }
     if (places == IW_MARKERS_LOST) {

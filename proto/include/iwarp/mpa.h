@@ -152,6 +152,16 @@ size_t iw_mpa_startup_private(const struct iw_mpa_startup *s, const uint8_t **da
  * or after `pos`, and at every multiple of 512 octets from there in both directions; where one
  * begins at `pos`, the octets follow it. Positions may pass 2^64. */
 uint64_t iw_mpa_position(uint64_t start, uint64_t pos, uint64_t octets);
+/* The same if Markers recur every `period` octets. */
+uint64_t iw_mpa_position_every(uint32_t period, uint64_t start, uint64_t pos, uint64_t octets);
+/* Returns the octets from `pos` to the next Marker, 0 if one is there. One is at `start`, which may
+ * be after `pos`. */
+static inline uint32_t iw_marker_after(uint32_t period, uint64_t start, uint64_t pos)
+{
+    if (start >= pos)
+        return (uint32_t)((start - pos) % period);
+    return (period - (uint32_t)((pos - start) % period)) % period;
+}
 
 /* -------------------------------------------------------------------- framer */
 
@@ -209,6 +219,7 @@ struct iw_fpdu {
     uint32_t size;       /* octets on the stream, Markers included */
     uint16_t length;     /* ULPDU_Length */
     uint16_t markers;    /* Markers that belong to it */
+    uint16_t period;     /* octets from one Marker's first octet to the next one's */
     bool crc_good;    /* the CRC field matches; false if CRCs are neither in force nor always_crc */
     bool crc_checked; /* CRCs are in force */
     bool placed_early; /* in its turn: `early` was given this FPDU before and returned true */
@@ -262,6 +273,9 @@ struct iw_deframer {
     bool bare;
     /* ULPDU_Length fields are in reversed octet order (a quirk). Set in the same way. */
     bool turned;
+    /* Octets from one Marker's first octet to the next one's: iw_deframer_init sets what RFC 5044
+     * §4.3 says. Another number is a quirk; then `start` is the position of some Marker. */
+    uint16_t period;
     uint64_t start; /* position of the first octet of full operation */
     uint64_t next;  /* first octet not yet part of an FPDU handed out */
     uint64_t fpdus; /* handed out so far */

@@ -45,9 +45,11 @@ enum iw_quirk {
      * left out is MISSING, too. */
     IW_QUIRK_MARKERS_MISSING,
     IW_QUIRK_MARKERS_UNASKED,
-    /* Markers stand every 512 octets, or every 516, but not where they should (RFC 5044 §4.3). Two
-     * of them prove it, or a CRC that is right with them only; without CRCs also one, if the next
-     * FPDU begins where that leads to, and not where the agreed places do. */
+    /* Markers stand every 512 octets, every 508 or every 516, but not where they should (RFC 5044
+     * §4.3). Two of them prove it, or a CRC that is right with them only; or one where a period of
+     * 508 or 516 octets from the first FPDU on leads to, if no Marker was meant where one belongs;
+     * without CRCs also one, if the next FPDU begins where that leads to, and not where the agreed
+     * places do. */
     IW_QUIRK_MARKERS_PLACE,
     /* A field of the DDP header is in reversed octet order (RFC 5041 §4), as a little-endian host
      * has it that forgets to turn it. Known where another value than the expected one is that,

@@ -74,6 +74,47 @@ static void octet_by_octet(void **state)
     }
 }
 
+/* Senders that count otherwise: a Marker at 0, 508, 1016 ..., or at 0, 516, 1032 ... */
+static void of_another_period(void **state)
+{
+    (void)state;
+    assert_int_equal(iw_mpa_position_every(508, 0, 4, 503), 507);
+    assert_int_equal(iw_mpa_position_every(508, 0, 4, 504), 512);
+    assert_int_equal(iw_mpa_position_every(508, 0, 4, 1007), 1015);
+    assert_int_equal(iw_mpa_position_every(508, 0, 4, 1008), 1020);
+    assert_int_equal(iw_mpa_position_every(516, 0, 4, 511), 515);
+    assert_int_equal(iw_mpa_position_every(516, 0, 4, 512), 520);
+    /* The Marker that is known comes later. */
+    assert_int_equal(iw_mpa_position_every(508, 1016, 512, 503), 1015);
+    assert_int_equal(iw_mpa_position_every(508, 1016, 512, 504), 1020);
+    assert_int_equal(iw_marker_after(508, 0, 0), 0);
+    assert_int_equal(iw_marker_after(508, 0, 1), 507);
+    assert_int_equal(iw_marker_after(508, 0, 508), 0);
+    assert_int_equal(iw_marker_after(516, 0, 508), 8);
+    assert_int_equal(iw_marker_after(508, 1016, 500), 8);
+    assert_int_equal(iw_marker_after(508, UINT64_C(508) << 32, 509), 507);
+}
+
+/* The same of a deframer that knows the period. */
+static void of_a_deframer(void **state)
+{
+    struct mpa_rig *rig = mpa_rig_new(true, true);
+    struct iw_deframer *d = &rig->deframer;
+    const struct iw_fpdu fpdu = {.pos = 23, .header_pos = 27, .length = 900};
+
+    (void)state;
+    iw_deframer_init(d, &rig->seen.sink, true, true, iw_crc32c_portable, 23, rig->buffer,
+                     sizeof(rig->buffer));
+    assert_int_equal(d->period, 512);
+    d->period = 508;
+    assert_int_equal(iw_deframer_position(d, &fpdu, 501), 530);
+    assert_int_equal(iw_deframer_position(d, &fpdu, 502), 535);
+    d->period = 516;
+    assert_int_equal(iw_deframer_position(d, &fpdu, 509), 538);
+    assert_int_equal(iw_deframer_position(d, &fpdu, 510), 543);
+    mpa_rig_free(rig);
+}
+
 static void of_a_ulpdu(void **state)
 {
     struct mpa_rig *rig = mpa_rig_new(true, true);
@@ -95,8 +136,8 @@ static void of_a_ulpdu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(literal_positions),
-        cmocka_unit_test(octet_by_octet),
+        cmocka_unit_test(literal_positions), cmocka_unit_test(octet_by_octet),
+        cmocka_unit_test(of_another_period), cmocka_unit_test(of_a_deframer),
         cmocka_unit_test(of_a_ulpdu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

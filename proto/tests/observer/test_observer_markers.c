@@ -23,10 +23,13 @@
     "00000050 00000054 00000058 0000005c 00000060 00000064 00000068 0000006c 00000070 "            \
     "00000074 " FILL_256 FILL_64 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4                              \
     "000001e8 " FILL_16 FILL_16 FILL_4 CRC
-/* Its Marker is four octets late. */
-#define SEND_ONE_LATE                                                                              \
+/* Its Marker is four octets late, as with a period of 516, or twelve. */
+#define SEND_FOUR_LATE                                                                             \
     "i 02064143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16     \
         FILL_4 "000001e8 " FILL_16 FILL_16 "00000000"
+#define SEND_ONE_LATE                                                                              \
+    "i 02064143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16     \
+        FILL_4 FILL_4 FILL_4 "000001f0 " FILL_16 FILL_4 FILL_4 "00000000"
 /* Two Markers are. */
 #define SEND_TWO_LATE(CRC)                                                                         \
     "i 04c24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16     \
@@ -39,6 +42,33 @@
         FILL_4                                                                                     \
     "000001e8 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4      \
     "000003e8 " FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 "00000000"
+/* Markers of a sender whose period is 508, in three FPDUs: after the first one, nothing in them is
+ * new. */
+#define EARLY_FIRST(CRC)                                                                           \
+    "i 04c24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_4      \
+        FILL_4 FILL_4                                                                              \
+    "000001e0 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4             \
+    "000003dc " FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4 CRC
+#define EARLY_SECOND(CRC)                                                                          \
+    "i 04c24143 00000000 00000000 00000003 00000000 " FILL_64 FILL_64 FILL_64 FILL_16 FILL_16      \
+        FILL_16 FILL_4                                                                             \
+    "00000108 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4             \
+    "00000304 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_4 CRC
+#define EARLY_THIRD(CRC)                                                                           \
+    "i 026a4143 00000000 00000000 00000004 00000000 " FILL_16 FILL_4 FILL_4 FILL_4                 \
+    "00000030 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16 FILL_16 FILL_16 FILL_4 FILL_4             \
+    "0000022c " FILL_64 FILL_4 CRC
+/* The same with a period of 516, after SEND_DRIFTING. */
+#define LATE_SECOND(CRC)                                                                           \
+    "i 04c24143 00000000 00000000 00000003 00000000 " FILL_256 FILL_4 FILL_4 FILL_4                \
+    "00000120 " FILL_256 FILL_256 "00000324 " FILL_256 FILL_64 FILL_64 FILL_16 FILL_16 FILL_4 CRC
+#define LATE_THIRD(CRC)                                                                            \
+    "i 026a4143 00000000 00000000 00000004 00000000 " FILL_64 FILL_4 "00000058 " FILL_256 FILL_256 \
+    "0000025c " FILL_16 FILL_4 CRC
+/* One Marker of a period of 508; FILL_4, or other octets, are where it belongs. */
+#define SEND_ONE_EARLY(THERE)                                                                      \
+    "i 02064143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_4      \
+        FILL_4 FILL_4 "000001e0 " THERE FILL_16 FILL_16 FILL_4 "00000000"
 /* The first is, the second eight octets. */
 #define SEND_DRIFTING(CRC)                                                                         \
     "i 04c24143 00000000 00000000 00000002 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_16     \
@@ -165,7 +195,7 @@ static const struct row {
     /* One in each of two FPDUs: not proven by the first. */
     {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1, SEND_ONE_LATE,
       "i 02064143 00000000 00000000 00000003 00000000 " FILL_256 FILL_64 FILL_64 FILL_64 FILL_4
-      "000001d8 " FILL_16 FILL_16 FILL_16 "00000000"},
+          FILL_4 FILL_4 "000001e0 " FILL_16 FILL_16 FILL_4 FILL_4 "00000000"},
      {IW_CHECK_MPA_MARKER_POINTER, IW_CHECK_MPA_MARKER_PLACE},
      0,
      3},
@@ -194,28 +224,93 @@ static const struct row {
      {IW_CHECK_MPA_MARKER_PLACE},
      0,
      2},
-    /* They drift: framing cannot follow them. */
+    /* They stand at either of two places: framing cannot follow them. */
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1,
+      "i 00764143 00000000 00000000 00000002 00000000 " FILL_4 FILL_4 FILL_4
+      "00000020 " FILL_4 FILL_4 FILL_4 "00000030 " FILL_64 FILL_4 FILL_4 "de8f1e76",
+      "I " SEND_3},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     1,
+     1},
+    /* They drift, and framing follows them. */
     {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1, SEND_DRIFTING("00000000"), "I " SEND_3},
      {IW_CHECK_MPA_MARKER_PLACE},
-     1,
-     1},
+     0,
+     3},
     {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1, SEND_DRIFTING("d5790107"), "I " SEND_3},
      {IW_CHECK_MPA_MARKER_PLACE},
-     1,
-     1},
+     0,
+     3},
     {{REQUEST_BOTH, REPLY_BOTH,
       "i 00000000 04c24143 00000000 00000000 00000001 00000000 " FILL_256 FILL_64 FILL_64 FILL_64
           FILL_16 FILL_16 FILL_4 FILL_4 FILL_4 "00000200 " FILL_256 FILL_256
       "00000404 " FILL_64 FILL_64 FILL_64 FILL_4 "10733bfc"},
      {IW_CHECK_MPA_MARKER_PLACE},
-     1,
-     0},
-    /* One of them is no proof. */
+     0,
+     1},
+    /* One of them is no proof, unless it is where another period leads to. */
+    {{REQUEST_BOTH, REPLY_BOTH,
+      "i 00000000 026a4143 00000000 00000000 00000001 00000000 " FILL_256 FILL_64 FILL_64 FILL_64
+          FILL_16 FILL_16 FILL_16 "00000204 " FILL_64 FILL_16 FILL_16 FILL_4 FILL_4 "661e829b"},
+     {IW_CHECK_MPA_MARKER_POINTER},
+     0,
+     1},
     {{REQUEST_BOTH, REPLY_BOTH,
       "i 00000000 026a4143 00000000 00000000 00000001 00000000 " FILL_256 FILL_64 FILL_64 FILL_64
           FILL_16 FILL_16 FILL_4 FILL_4 FILL_4
       "00000200 " FILL_64 FILL_16 FILL_16 FILL_4 FILL_4 FILL_4 "65f68e41"},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     1},
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1, SEND_FOUR_LATE},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     2},
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1, SEND_ONE_EARLY(FILL_4)},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     2},
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1, SEND_ONE_EARLY("00000000 ")},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     2},
+    /* Nor there, if a Marker was meant where one belongs. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1, SEND_ONE_EARLY("000001e0 ")},
      {IW_CHECK_MPA_MARKER_POINTER},
+     0,
+     2},
+    /* A period of 508 and of 516: framing follows them, also where the first FPDU does not have a
+       Marker as agreed and its end comes later; what else is wrong is found. */
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1, EARLY_FIRST("00000000"),
+      EARLY_SECOND("00000000"), EARLY_THIRD("00000000")},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     4},
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1, EARLY_FIRST("1f7e3de9"), EARLY_SECOND("812186b3"),
+      EARLY_THIRD("6ec8e050")},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     4},
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1, EARLY_FIRST("1f7e3de9"), EARLY_SECOND("00000000"),
+      EARLY_THIRD("6ec8e050")},
+     {IW_CHECK_MPA_MARKER_PLACE, IW_CHECK_MPA_CRC},
+     0,
+     3},
+    {{REQUEST_MARKERS, REPLY_MARKERS, "M " SEND_1, SEND_DRIFTING("00000000"),
+      LATE_SECOND("00000000"), LATE_THIRD("00000000")},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     4},
+    {{REQUEST_BOTH, REPLY_BOTH, "M " SEND_1, SEND_DRIFTING("d5790107"), LATE_SECOND("f5954840"),
+      LATE_THIRD("5edd2e78")},
+     {IW_CHECK_MPA_MARKER_PLACE},
+     0,
+     4},
+    {{REQUEST_BOTH, REPLY_BOTH,
+      "i 00000000 01f64143 00000000 00000000 00000001 00000000 " FILL_256 FILL_64 FILL_64 FILL_64
+          FILL_16 FILL_16 FILL_4 "000001f8",
+      "i 91c19c85"},
+     {IW_CHECK_MPA_MARKER_PLACE},
      0,
      1},
     /* Of such a sender no other Marker is found wrong, and where one is, nothing is certain; a CRC
@@ -264,7 +359,7 @@ static const struct row {
       "00000148 " FILL_64 FILL_16 FILL_4 FILL_4 FILL_4 "550ce7e7",
       "i 01a24143 00000000 00000000 00000007 00000000 " FILL_256 FILL_64 FILL_64 FILL_4 FILL_4
           FILL_4 "000001a0 " FILL_4 "f31ae9ea"},
-     {IW_CHECK_MPA_MARKER_POINTER, IW_CHECK_MPA_MARKER_PLACE},
+     {IW_CHECK_MPA_MARKER_PLACE},
      0,
      7},
     /* The first FPDU: a Marker inside it, in whole segments and cut; Markers too late for it. */
@@ -281,7 +376,7 @@ static const struct row {
      0,
      2},
     /* Of a first FPDU, whose end as agreed is four octets later, too. */
-    {{REQUEST_BOTH, REPLY_BOTH, FIRST_DRIFTING}, {IW_CHECK_MPA_MARKER_PLACE}, 1, 0},
+    {{REQUEST_BOTH, REPLY_BOTH, FIRST_DRIFTING}, {IW_CHECK_MPA_MARKER_PLACE}, 0, 1},
     /* Without CRCs two of them prove it, also in the first FPDU; or one of them, and where the next
      * FPDU begins, or the last one ends. */
     {{REQUEST_MARKERS, REPLY_MARKERS, FIRST_TWO_LATE}, {IW_CHECK_MPA_MARKER_PLACE}, 0, 1},
