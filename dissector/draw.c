@@ -269,7 +269,7 @@ const char *iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_inf
         return "empty FPDU";
     char *line = wmem_alloc(pinfo->pool, LINE);
     if (t->kind == IWD_STARTUP) {
-        iw_wire_print_startup(line, LINE, octets, length);
+        iw_quirk_print_startup(line, LINE, octets, length, iwd_rare_of(t)->quirks);
         return line;
     }
     struct iw_ddp_header h;

@@ -155,6 +155,8 @@ static void see_startup(struct iwd_connection *c, const struct iw_observation *s
     struct iwd_side *s = &c->side[seen->side];
 
     s->startup = add_thing(c, IWD_STARTUP, seen);
+    if (seen->quirks)
+        iwd_make_rare(s->startup)->quirks = seen->quirks;
     keep_thing(c, s->startup);
     s->header = seen->startup;
     s->enhanced = seen->enhanced;

@@ -12,6 +12,7 @@ local facts = {}
 
 local KEYS = { "MPA ID Rep Frame", "MPA ID Req Frame" }
 local FRAME = 20
+local PRIVATE = 512 -- octets at most
 -- Parts of the patience: for the first Request alone, for a peer that takes one connection after the other, and for what comes
 -- once our direction has ended.
 local FIRST, NEXT, LAST = 1 / 4, 1 / 8, 1 / 6
@@ -64,6 +65,8 @@ end
 local function decode(octets)
   if octets:sub(1, #KEYS[1]) == KEYS[1] and #octets == FRAME then
     local flags, revision, size = string.unpack(">BBI2", octets, #KEYS[1] + 1)
+    local turned = string.unpack("<I2", octets, FRAME - 1)
+    if size > PRIVATE and turned <= PRIVATE then size = turned end -- the quirk pd-order
     return {
       kind = "reply", markers = flags & 0x80 ~= 0, crc = flags & 0x40 ~= 0, rejected = flags & 0x20 ~= 0,
       enhanced = flags & 0x10 ~= 0, revision = revision, size = size,

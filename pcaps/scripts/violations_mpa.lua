@@ -113,6 +113,27 @@ violation {
   end,
 }
 
+for _, block in ipairs { true, false } do
+  violation {
+    name = "mpa-pd-order" .. (block and "-enhanced" or ""), check = "mpa-pd-order",
+    what = ("the PD_Length of the %s is in reversed octet order"):format(block and "Reply" or "Request"), rules = { "MPA-7.1.1-20" },
+    run = function(c, bad)
+      local turned = bad and 0x0800 or nil
+      if block then
+        c.initiator:send(request(BLOCK))
+        c.responder:send(reply(with(BLOCK, { private = bytes(4), pd_length = turned })))
+        c:finds()
+      else
+        c.initiator:send(request(with(PLAIN, { private = bytes(8), pd_length = turned })))
+        c:finds()
+        c.responder:send(reply(PLAIN))
+      end
+      c.initiator:send(send { payload = "judged all the same" })
+      c:close()
+    end,
+  }
+end
+
 wrong_request("mpa-enh-length", "mpa-enh-length", "S=1 with three octets of private data", BLOCK,
   { revision = 2, flags = 0x50, enhanced = false, private = "\0\2\0" }, { "EMPA-6-02", "EMPA-6-08", "EMPA-6-09" })
 wrong_reply("mpa-enh-length-reply", "mpa-enh-length", "a Reply with S=1 without the block", BLOCK, BLOCK,

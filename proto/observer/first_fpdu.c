@@ -169,11 +169,6 @@ static enum iw_framing look_at_all(const struct iw_observer *o, const struct iw_
     return found;
 }
 
-static uint16_t turned16(uint32_t value)
-{
-    return (uint16_t)(value << 8 | value >> 8);
-}
-
 /* From now on the side is framed as `other` says. */
 static void take(struct iw_observed_side *s, const struct iw_deframer *other, const struct rest *r,
                  size_t way)
@@ -186,7 +181,7 @@ static void take(struct iw_observed_side *s, const struct iw_deframer *other, co
     if (other->turned)
         *f = (struct iw_fault){.check = ways[way].check,
                                .pos = fpdu.header_pos,
-                               .got = turned16(fpdu.length),
+                               .got = iw_quirk_turn16(fpdu.length),
                                .want = fpdu.length};
     s->deframer = *other;
     s->frame_quirk = iw_quirk_bit(ways[way].quirk);
@@ -241,6 +236,8 @@ bool iw_observer_unsettled(const struct iw_observer *o, enum iw_side side)
     const struct rest r = {.pos = s->next, .octets = held.base, .length = held.length};
     uint32_t agreed;
 
+    if (iw_observer_startup_waits(o, side))
+        return true;
     if (!undecided(o, s) || iw_observed_gap(s) || r.length == 0)
         return false;
     bool found = header(o, &s->deframer, &r, &agreed) == IW_PROBE_GOOD && agreed <= r.length;
@@ -257,6 +254,10 @@ void iw_observer_settle(struct iw_observer *o, enum iw_side side)
 
     if (!iw_observer_unsettled(o, side))
         return;
+    if (s->phase == PHASE_STARTUP) {
+        iw_observer_seek_startup(o, side, true);
+        return;
+    }
     s->settled = true;
     iw_observer_judge_held(o, side);
 }

@@ -216,7 +216,7 @@ static void feed_startup(struct iw_observer *o, struct iw_observed_side *s, uint
     size_t refused = iw_hold_put(s, pos, octets, length);
 
     if (s->phase == PHASE_STARTUP)
-        iw_observer_seek_startup(o, s->self);
+        iw_observer_seek_startup(o, s->self, false);
     if (refused > 0 && (s->phase == PHASE_STARTUP || s->phase == PHASE_FRAMED))
         iw_observer_assume(o, NULL);
     if (s->phase == PHASE_FULL)

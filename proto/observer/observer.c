@@ -232,6 +232,10 @@ void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)
     struct iw_observed_side *s = &o->side[side];
     bool framing = s->phase != PHASE_LOST && s->phase != PHASE_LEFT;
 
+    if (s->fin_known && iw_hold_edge(s) >= s->fin_pos && iw_observer_startup_waits(o, side)) {
+        iw_observer_seek_startup(o, side, true);
+        framing = s->phase != PHASE_LOST && s->phase != PHASE_LEFT;
+    }
     /* An FPDU may have waited for more octets. */
     if (s->fin_known && !s->fin_judged && s->phase == PHASE_FULL && !s->told)
         iw_observer_judge_held(o, side);
@@ -264,6 +268,10 @@ void iw_observer_end(struct iw_observer *o, enum iw_side side, uint64_t pos, boo
 
     if (s->reset)
         return;
+    /* The other side waits no longer. */
+    for (int i = 0; i < 2; i++)
+        if ((reset || i != (int)side) && iw_observer_startup_waits(o, (enum iw_side)i))
+            iw_observer_seek_startup(o, (enum iw_side)i, true);
     if (reset) {
         iw_observer_judge_last(o, s);
         s->reset = true;

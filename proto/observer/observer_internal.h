@@ -153,9 +153,10 @@ struct iw_observed_side {
     struct iw_fault lost; /* PHASE_LOST: why */
 
     size_t frame_length; /* 0 until there is one; the frame is the first of what is held */
-    struct iw_mpa_startup_header startup;
+    struct iw_mpa_startup_header startup; /* as it is meant */
     struct iw_mpa_enhanced enhanced;
     bool has_enhanced;
+    iw_quirks startup_quirk; /* through which the frame is read */
     struct iw_observed_provocation provocation;
 
     bool sound; /* nothing in the frame keeps a receiver from answering it */
@@ -320,8 +321,12 @@ void iw_observer_judge_end(struct iw_observer *o, enum iw_side side);
 /* segment.c: a segment whose content cannot be trusted may have been anything. */
 void iw_observer_lose_place(struct iw_observer *o, struct iw_observed_side *s);
 
-/* startup_frame.c: looks for the start-up frame among the octets held. */
-void iw_observer_seek_startup(struct iw_observer *o, enum iw_side side);
+/* startup_frame.c: looks for the start-up frame among the octets held. `last`: no more octets are
+ * waited for, and a PD_Length that they might yet explain is judged as it stands. */
+void iw_observer_seek_startup(struct iw_observer *o, enum iw_side side, bool last);
+/* Returns whether a side's PD_Length is above 512 and waits for the octets that show whether it is
+ * in reversed octet order. */
+bool iw_observer_startup_waits(const struct iw_observer *o, enum iw_side side);
 void iw_observer_take_startup(struct iw_observer *o, enum iw_side side, const uint8_t *frame,
                               size_t length);
 /* After every input before full operation: who spoke too early? */

@@ -48,6 +48,8 @@ static void decode(struct iw_observed_side *s, const uint8_t *frame, size_t leng
 
     s->frame_length = length < IW_MPA_STARTUP_MAX ? length : IW_MPA_STARTUP_MAX;
     (void)iw_wire_get_startup(frame, s->frame_length, &s->startup);
+    if (s->startup_quirk != 0)
+        s->startup.pd_length = iw_quirk_turn16(s->startup.pd_length);
     s->has_enhanced =
         says_enhanced(s) && s->startup.pd_length >= IW_MPA_ENHANCED_LENGTH &&
         iw_wire_get_enhanced(frame + IW_MPA_STARTUP_HEADER, s->frame_length - IW_MPA_STARTUP_HEADER,
@@ -58,14 +60,23 @@ static void decode(struct iw_observed_side *s, const uint8_t *frame, size_t leng
                (s->has_enhanced || !says_enhanced(s));
 }
 
+static void describe(struct iw_observer *o, const struct iw_observed_side *s, const uint8_t *frame,
+                     size_t length)
+{
+    iw_observer_begin(o, IW_OBSERVED_STARTUP, s->self, 0, length);
+    o->now->frame = frame;
+    o->now->frame_length = length;
+    o->now->startup = s->startup;
+    o->now->enhanced = s->enhanced;
+    o->now->quirks = s->startup_quirk;
+    o->now->proven =
+        iw_quirk_turn16(s->startup.pd_length) > IW_MPA_PRIVATE_MAX ? o->now->quirks : 0;
+}
+
 static void find_in_frame(struct iw_observer *o, const struct iw_observed_side *s,
                           enum iw_check check, uint64_t pos, uint64_t got, uint64_t want)
 {
-    iw_observer_begin(o, IW_OBSERVED_STARTUP, s->self, 0, s->frame_length);
-    o->now->frame = iw_hold_peek(s).base;
-    o->now->frame_length = s->frame_length;
-    o->now->startup = s->startup;
-    o->now->enhanced = s->enhanced;
+    describe(o, s, iw_hold_peek(s).base, s->frame_length);
     iw_observer_find(o, check, pos, got, want);
 }
 
@@ -103,6 +114,9 @@ static void check_frame(struct iw_observer *o, const struct iw_observed_side *s)
     const struct iw_mpa_startup_header *h = &s->startup;
 
     check_key(o, s);
+    if (s->startup_quirk != 0)
+        find_in_frame(o, s, IW_CHECK_MPA_PD_ORDER, IW_AT_MPA_PD_LENGTH,
+                      iw_quirk_turn16(h->pd_length), h->pd_length);
     if (h->flags & IW_MPA_FLAG_RES)
         find_in_frame(o, s, IW_CHECK_MPA_RES_BITS, IW_AT_MPA_FLAGS, h->flags & IW_MPA_FLAG_RES, 0);
     if (iw_observer_wants_crc(o, s))
@@ -256,6 +270,11 @@ void iw_observer_assume(struct iw_observer *o, const struct iw_observer_assumpti
     if ((initiator->phase != PHASE_STARTUP && initiator->phase != PHASE_FRAMED) ||
         (responder->phase != PHASE_STARTUP && responder->phase != PHASE_FRAMED))
         return;
+    for (int i = 0; i < 2; i++)
+        if (iw_observer_startup_waits(o, (enum iw_side)i))
+            iw_observer_seek_startup(o, (enum iw_side)i, true);
+    if (initiator->phase == PHASE_LOST || responder->phase == PHASE_LOST)
+        return;
     o->version = a->consortium == IW_ASSUMED_YES ? 0 : 1;
     o->version_known = a->consortium != IW_ASSUMED_UNKNOWN;
     if (framed(initiator) || framed(responder)) {
@@ -280,11 +299,7 @@ void iw_observer_take_startup(struct iw_observer *o, enum iw_side side, const ui
 
     decode(s, frame, length);
     s->phase = PHASE_FRAMED;
-    iw_observer_begin(o, IW_OBSERVED_STARTUP, side, 0, length);
-    o->now->frame = frame;
-    o->now->frame_length = length;
-    o->now->startup = s->startup;
-    o->now->enhanced = s->enhanced;
+    describe(o, s, frame, length);
     iw_observer_show(o);
     if (!s->told)
         check_frame(o, s);
@@ -295,7 +310,38 @@ void iw_observer_take_startup(struct iw_observer *o, enum iw_side side, const ui
         iw_observer_lose(o, side, &other->lost);
 }
 
-void iw_observer_seek_startup(struct iw_observer *o, enum iw_side side)
+/* What the octets of a frame say of the order of its PD_Length. */
+enum pd_order { PD_AS_IT_STANDS, PD_TURNED, PD_WAITS };
+
+/* Nothing follows a start-up frame before the other side has answered it (RFC 5044 §7.1.2), so that
+ * the octets end with it. */
+static enum pd_order look_at_pd(const struct iw_observer *o, const struct iw_observed_side *s,
+                                const struct iw_mpa_startup_header *h, size_t length)
+{
+    bool assumed = iw_quirk_in(o->config.quirks[s->self], IW_QUIRK_PD_ORDER);
+    size_t meant = IW_MPA_STARTUP_HEADER + iw_quirk_turn16(h->pd_length);
+
+    if (o->config.no_quirks || s->told || s->missed ||
+        iw_quirk_pd_length(h, assumed) == IW_EVIDENCE_NONE)
+        return PD_AS_IT_STANDS;
+    if (length < meant)
+        return PD_WAITS;
+    return assumed || (length == meant && !iw_observed_gap(s)) ? PD_TURNED : PD_AS_IT_STANDS;
+}
+
+bool iw_observer_startup_waits(const struct iw_observer *o, enum iw_side side)
+{
+    const struct iw_observed_side *s = &o->side[side];
+    struct iw_iov held = iw_hold_peek(s);
+    struct iw_mpa_startup_header h;
+
+    return s->phase == PHASE_STARTUP && !s->told &&
+           iw_wire_get_startup(held.base, held.length, &h) > 0 &&
+           iw_wire_mpa_key(h.key) != IW_MPA_KEY_OTHER && h.pd_length > IW_MPA_PRIVATE_MAX &&
+           look_at_pd(o, s, &h, held.length) == PD_WAITS;
+}
+
+void iw_observer_seek_startup(struct iw_observer *o, enum iw_side side, bool last)
 {
     struct iw_observed_side *s = &o->side[side];
     struct iw_iov held = iw_hold_peek(s);
@@ -303,15 +349,23 @@ void iw_observer_seek_startup(struct iw_observer *o, enum iw_side side)
 
     if (iw_wire_get_startup(held.base, held.length, &s->startup) < 0)
         return;
+    size_t length = s->startup.pd_length;
+    enum pd_order order = look_at_pd(o, s, &s->startup, held.length);
+    if (order == PD_TURNED)
+        length = iw_quirk_turn16(s->startup.pd_length);
     if (iw_wire_mpa_key(s->startup.key) == IW_MPA_KEY_OTHER) {
         check_key(o, s);
         fault = o->now->fault;
-    } else if (s->startup.pd_length > IW_MPA_PRIVATE_MAX) {
-        find_in_frame(o, s, IW_CHECK_MPA_PD_LENGTH, IW_AT_MPA_PD_LENGTH, s->startup.pd_length,
+    } else if (order == PD_WAITS && !last) {
+        return;
+    } else if (length > IW_MPA_PRIVATE_MAX) {
+        find_in_frame(o, s, IW_CHECK_MPA_PD_LENGTH, IW_AT_MPA_PD_LENGTH, length,
                       IW_MPA_PRIVATE_MAX);
         fault = o->now->fault;
-    } else if (held.length >= IW_MPA_STARTUP_HEADER + s->startup.pd_length) {
-        iw_observer_take_startup(o, side, held.base, IW_MPA_STARTUP_HEADER + s->startup.pd_length);
+    } else if (held.length >= IW_MPA_STARTUP_HEADER + length) {
+        s->startup_quirk = order == PD_TURNED ? iw_quirk_bit(IW_QUIRK_PD_ORDER) : 0;
+        s->found |= s->startup_quirk;
+        iw_observer_take_startup(o, side, held.base, IW_MPA_STARTUP_HEADER + length);
     }
     if (fault.check != IW_CHECK_NONE)
         iw_observer_lose(o, side, &fault);

@@ -23,6 +23,8 @@ static const struct {
     [IW_QUIRK_CRC_ABSENT] = {"crc-absent", "CRC fields are left out", IW_CHECK_MPA_CRC_ABSENT},
     [IW_QUIRK_LENGTH_ORDER] = {"length-order", "the ULPDU_Length is in reversed octet order",
                                IW_CHECK_MPA_LENGTH_ORDER},
+    [IW_QUIRK_PD_ORDER] = {"pd-order", "the PD_Length is in reversed octet order",
+                           IW_CHECK_MPA_PD_ORDER},
     [IW_QUIRK_MARKERS_MISSING] = {"markers-missing", "FPDUs follow each other without Markers",
                                   IW_CHECK_MPA_MARKER_MISSING},
     [IW_QUIRK_MARKERS_UNASKED] = {"markers-unasked", "Markers stand in the stream all the same",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include "iwarp/octets.h"
 #include "iwarp/quirk.h"
 
 /* No Terminate that a quirk bends is longer, but for octets that nothing announces. */
@@ -28,6 +29,23 @@ static size_t before_word(const uint8_t *ulpdu, size_t length)
         length - (size_t)used < IW_TERM_WORD)
         return 0;
     return (size_t)used;
+}
+
+size_t iw_quirk_print_startup(char *text, size_t room, const uint8_t *frame, size_t length,
+                              iw_quirks quirks)
+{
+    uint8_t mended[IW_MPA_STARTUP_MAX];
+
+    if (!iw_quirk_in(quirks, IW_QUIRK_PD_ORDER) || length < IW_MPA_STARTUP_HEADER ||
+        length > sizeof(mended))
+        return iw_wire_print_startup(text, room, frame, length);
+    memcpy(mended, frame, length);
+    (void)iw_put16(mended + IW_AT_MPA_PD_LENGTH,
+                   iw_quirk_turn16(iw_get16(frame + IW_AT_MPA_PD_LENGTH)));
+    size_t n = iw_wire_print_startup(text, room, mended, length);
+    n = add(text, room, n, " (");
+    n = add(text, room, n, iw_quirk_name(IW_QUIRK_PD_ORDER));
+    return add(text, room, n, ")");
 }
 
 iw_quirks iw_quirk_in_segment(const uint8_t *ulpdu, size_t length)

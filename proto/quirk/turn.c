@@ -22,6 +22,19 @@ bool iw_quirk_turned64(uint64_t got, uint64_t want)
     return got != want && iw_quirk_turn64(got) == want;
 }
 
+enum iw_evidence iw_quirk_pd_length(const struct iw_mpa_startup_header *header, bool assumed)
+{
+    uint16_t meant = iw_quirk_turn16(header->pd_length);
+    bool enhanced = header->revision >= 2 && (header->flags & IW_MPA_FLAG_S) != 0;
+
+    if (meant == header->pd_length || meant > IW_MPA_PRIVATE_MAX ||
+        (enhanced && meant < IW_MPA_ENHANCED_LENGTH))
+        return IW_EVIDENCE_NONE;
+    if (header->pd_length > IW_MPA_PRIVATE_MAX)
+        return IW_EVIDENCE_PROVEN;
+    return assumed ? IW_EVIDENCE_ASSUMED : IW_EVIDENCE_NONE;
+}
+
 enum iw_quirk iw_quirk_in_fault(const struct iw_fault *fault)
 {
     static const enum iw_quirk shown[] = {IW_QUIRK_CRC_ORDER, IW_QUIRK_MSN_ORDER, IW_QUIRK_MO_ORDER,

@@ -82,7 +82,7 @@ void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observa
         iw_quirk_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_captured, o->quirks);
         break;
     case IW_OBSERVED_STARTUP:
-        iw_wire_print_startup(text, sizeof(text), o->frame, o->frame_length);
+        iw_quirk_print_startup(text, sizeof(text), o->frame, o->frame_length, o->quirks);
         break;
     case IW_OBSERVED_FIN:
         snprintf(text, sizeof(text), "fin");

@@ -283,6 +283,7 @@ static int survey(struct run *run, struct iw_pool *pool, struct iw_run_options *
     if (s->target->restart != NULL)
         iw_journal_survey(run->journal);
     options->instruments = &run->survey.instruments;
+    options->quirks = run->survey.quirks;
     show_facts(run, pool);
     if (gone != NULL && s->target->start == NULL && !s->target->embedded) {
         pool->reached = true;

@@ -32,6 +32,19 @@ static void take_line(struct iw_survey *survey, enum iw_mpa_role role, char *lin
         survey->instruments.of[role][instrument] = ability;
 }
 
+/* Of some numbers of octets the PD_Length is valid in either order: whoever turns others turns
+ * these, too. */
+static iw_quirks shown(const struct iw_result *result)
+{
+    const char *check = iw_check_info(IW_CHECK_MPA_PD_ORDER)->name;
+    iw_quirks quirks = 0;
+
+    for (size_t i = 0; i < result->n_deviations; i++)
+        if (result->deviations[i].wire && strcmp(result->deviations[i].how, check) == 0)
+            quirks = iw_quirk_bit(IW_QUIRK_PD_ORDER);
+    return quirks;
+}
+
 /* ---- the pool's side ---- */
 
 static bool next(void *context, unsigned worker, struct iw_job *job)
@@ -58,6 +71,7 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
     while ((line = strsep(&rest, "\n")) != NULL)
         take_line(survey, job->c->role, line);
     free(copy);
+    survey->quirks[job->c->role] |= shown(result);
     if (survey->gone == NULL && result->n_deviations > 0 &&
         strcmp(result->deviations[0].how, "gone") == 0)
         survey->gone = iw_text_copy(result->reason);

@@ -8,13 +8,16 @@
  */
 
 #include "base/instrument.h"
+#include "iwarp/quirk.h"
 #include "pool.h"
 
 struct iw_survey {
     struct iw_instruments instruments;
-    char *gone;         /* why the target no longer serves anybody; NULL: it does */
-    char *notes[2];     /* all lines that the survey wrote of a target in this role; NULL: none */
-    const char *option; /* given: for the embedded agent, as in struct iw_job */
+    iw_quirks quirks[2]; /* that were proven, by role of the target: what makes sense either way is
+                            read so from now on */
+    char *gone;          /* why the target no longer serves anybody; NULL: it does */
+    char *notes[2];      /* all lines that the survey wrote of a target in this role; NULL: none */
+    const char *option;  /* given: for the embedded agent, as in struct iw_job */
 };
 
 /* Takes what is needed of a pool that is about to be run on `selected` cases, and surveys its

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "iwarp/quirk.h"
+
 struct iw_instruments;
 
 /* What lib/replay_case.lua is to play: words of the command line, NULL where nothing was said. */
@@ -39,7 +41,8 @@ struct iw_run_options {
     bool no_quirks;    /* quirks of a peer are not looked through (iwarp/quirk.h) */
     bool hazards;      /* also cases with the tag "hazard", which may wedge a peer for good */
     const struct iw_instruments *instruments; /* what works with the target; NULL: not known */
-    FILE *trace; /* every message in the one-line syntax, as it happens; NULL: none */
+    const iw_quirks *quirks; /* that the target has shown already, by its role; NULL: not known */
+    FILE *trace;             /* every message in the one-line syntax, as it happens; NULL: none */
 };
 
 #endif

@@ -186,7 +186,8 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
     uint64_t began = iw_transport_now();
     *out = (struct iw_result){.id = iw_text_copy(c->id), .role = c->role};
     s.station = iw_station_create(exchange, target->tun, options->trace);
-    iw_station_quirks(s.station, options->no_quirks, target->quirks);
+    iw_station_quirks(s.station, options->no_quirks,
+                      target->quirks | (options->quirks != NULL ? options->quirks[c->role] : 0));
     if (options->trace != NULL)
         fprintf(options->trace, "case %s\n", c->id);
     iw_script_allow_reading(&s);

@@ -234,8 +234,10 @@ static int play(struct iw_diagnosis *d, struct iw_pool *pool, struct iw_run_opti
     char error[256];
     begin_trial(d, trial);
     options->instruments = NULL;
+    options->quirks = NULL;
     bool good = !iw_survey_take(&survey, pool, d->cases, d->n_cases, error, sizeof(error));
     options->instruments = &survey.instruments;
+    options->quirks = survey.quirks;
     pool->context = &run;
     pool->unreached = 0;
     good = good && (pool->interrupted || !iw_pool_run(pool, error, sizeof(error)));
@@ -246,6 +248,7 @@ static int play(struct iw_diagnosis *d, struct iw_pool *pool, struct iw_run_opti
         iw_complain("interrupted");
     iw_survey_free(&survey);
     options->instruments = NULL;
+    options->quirks = NULL;
     pool->context = NULL;
     return !good ? IW_EXIT_TESTER : pool->interrupted ? IW_EXIT_SIGNALLED + pool->interrupted : 0;
 }

@@ -50,7 +50,7 @@ struct iw_item {
     struct iw_item_segment *segments; /* MESSAGE */
     size_t n_segments;
     iw_quirks quirks; /* through which it is to be read */
-    bool mended;      /* the octets have the DDP header that is meant, not the one that came */
+    bool mended;      /* the octets have the header that is meant, not the one that came */
 };
 
 /* A check about the peer that failed on one connection, however often: memory is bounded by the

@@ -48,5 +48,7 @@ void iw_conn_judge(const struct iw_conn *c,
         config.quirks[j.peer] |= iw_quirk_bit(IW_QUIRK_LENGTH_ORDER);
     j.observer = iw_got(iw_observer_new(&config));
     iw_exchange_relate(c->station->exchange, c->state.number, take, &j);
+    if (c->found[IW_CHECK_MPA_PD_LENGTH] != NULL) /* its frame was waited for in vain */
+        iw_observer_settle(j.observer, j.peer);
     iw_observer_free(j.observer);
 }

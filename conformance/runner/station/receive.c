@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "host/text.h"
+#include "iwarp/octets.h"
 #include "iwarp/transport.h"
 #include "station_internal.h"
 
@@ -78,6 +79,11 @@ struct iw_item *iw_item_startup(const struct iw_observation *o)
     item->octets = iw_got(malloc(o->frame_length));
     memcpy(item->octets, o->frame, o->frame_length);
     item->length = o->frame_length;
+    item->quirks = o->quirks;
+    if (iw_quirk_in(o->quirks, IW_QUIRK_PD_ORDER)) {
+        (void)iw_put16(item->octets + IW_AT_MPA_PD_LENGTH, o->startup.pd_length);
+        item->mended = true;
+    }
     return item;
 }
 
@@ -421,19 +427,27 @@ void iw_conn_comment_received(struct iw_conn *c, uint64_t position, const char *
     iw_exchange_comment(c->station->exchange, c->state.number, true, position, text);
 }
 
+/* Returns the length of a text of `n` characters with that at its end. */
+static size_t add_meant(char *text, size_t room, size_t n)
+{
+    return n + (size_t)snprintf(n < room ? text + n : NULL, n < room ? room - n : 0, " (as meant)");
+}
+
 size_t iw_item_print(const struct iw_item *item, char *text, size_t room)
 {
     static const char *const ends[] = {[IW_ITEM_FIN] = "fin",
                                        [IW_ITEM_RESET] = "reset",
                                        [IW_ITEM_LOST] = "octets that are no FPDU"};
-    if (item->kind == IW_ITEM_STARTUP)
-        return iw_wire_print_startup(text, room, item->octets, item->length);
+    if (item->kind == IW_ITEM_STARTUP) {
+        size_t length = iw_wire_print_startup(text, room, item->octets, item->length);
+        return item->mended ? add_meant(text, room, length) : length;
+    }
     if (item->kind != IW_ITEM_MESSAGE)
         return (size_t)snprintf(text, room, "%s", ends[item->kind]);
     size_t n =
         iw_quirk_print_segment(text, room, item->octets, item->segments[0].length, item->quirks);
     if (item->mended)
-        n += (size_t)snprintf(n < room ? text + n : NULL, n < room ? room - n : 0, " (as meant)");
+        n = add_meant(text, room, n);
     if (item->n_segments > 1)
         n += (size_t)snprintf(n < room ? text + n : NULL, n < room ? room - n : 0,
                               " and %zu more segments, %zu octets of ULPDU in all",

@@ -235,13 +235,13 @@ def check_crc(bench, pcaps):
         harness.expect(quirk + ": without it framing is lost", count > 4 and any(row["type"] == "unknown" for row in without), without)
 
 
-def answers(crc, bend):
-    """A responder that answers empty Reads with FPDUs that are bent; `crc`: it demands CRCs."""
+def answers(crc, bend, pd=">H"):
+    """A responder that answers empty Reads with FPDUs that are bent; `crc`: it demands CRCs; `pd`: how it packs its PD_Length."""
     def act(wire):
         request = wire.read(20)
         private = wire.read(struct.unpack(">H", request[18:])[0])
         own = private[:4] if request[16] & 0x10 else b""
-        wire.send(b"MPA ID Rep Frame" + bytes([request[16] & 0x10 | (0x40 if crc else 0), request[17]]) + struct.pack(">H", len(own)) + own)
+        wire.send(b"MPA ID Rep Frame" + bytes([request[16] & 0x10 | (0x40 if crc else 0), request[17]]) + struct.pack(pd, len(own)) + own)
         while True:
             length = struct.unpack(">H", wire.read(2))[0]
             ulpdu = wire.read(length + -(2 + length) % 4 + 4)[:length]
@@ -284,6 +284,25 @@ def check_framing(bench):
     """Other framing: one finding, with CRCs off and on, though each answer is the last thing that comes; and every answer counts."""
     ways = itertools.product(FRAMING, (False, True), (False, True))
     harness.side_by_side([functools.partial(frames_otherwise, bench, *one) for one in ways], 4)  # they mostly wait
+
+
+def check_pd_length(bench):
+    """A PD_Length in reversed octet order: one finding, and the peer is judged as one that is not. Without quirks nothing after it is."""
+    for bend, more in ((lambda frame: frame, []), (turn_length, ["MPA-4.1-01"])):
+        with hostile.Crowd() as crowd:
+            target = "tcp:127.0.0.1:%d,can=read,crc=on" % crowd.listen(answers(True, bend, "<H"))
+            words = (*PATIENT, *select("rdmap-read-zero*", "ddp-rsvd-*", "rdmap-rsv-*"))
+            report = bench.play("", *words, target=("--target", target))
+            without = bench.play("", "--no-quirks", *words, target=("--target", target))
+        harness.equal("pd-order", sorted(rules(report)), sorted(["MPA-7.1.1-20", *more]))
+        harness.expect("pd-order: its text", any(finding["text"].endswith(": the PD_Length is in reversed octet order") for finding in report["findings"]), report["findings"])
+        harness.expect("pd-order: cases about something else go on", set(verdicts(report).values()) == {"NOTE"}, verdicts(report))
+        case = next(case for case in report["cases"] if case["verdict"] == "NOTE")
+        found = sorted({*bench.lints(case)} - {"ddp-rsvd"})  # which the station sends; on several connections
+        harness.equal("pd-order: iwarp-lint agrees", found, sorted(["mpa-pd-order", *(["mpa-length-order"] if more else [])]))
+        harness.expect("pd-order: in the capture", b"looked through: the PD_Length is in reversed octet order" in harness.octets(case["pcap"]))
+        harness.expect("pd-order: and not without quirks", "mpa-pd-order" not in bench.lints(case, "--no-quirks"))
+        harness.expect("pd-order: nor by the suite", "MPA-7.1.1-24" in rules(without) and "MPA-7.1.1-20" not in rules(without), rules(without))
 
 
 def terminates(wire):
@@ -335,6 +354,7 @@ def main(conform, agent, lint, pcaps):
         check_order(bench)
         check_crc(bench, pcaps)
         check_framing(bench)
+        check_pd_length(bench)
         check_compared(bench)
         check_either_way(bench)
         check_named(bench)

@@ -29,6 +29,14 @@ static int play(const struct iw_case *c, struct iw_target *target, const struct 
     *out = (struct iw_result){.verdict = IW_VERDICT_FAIL};
     out->notes = iw_text_copy(connects ? "works: echo\nworks: nothing\nechoes: read"
                                        : "silent: empty-read\nsome remark\nworks: read");
+    /* Seen by the observer in one role, said by the case itself in the other. */
+    const struct iw_deviation turned = {.verdict = IW_VERDICT_NOTE,
+                                        .rule = iw_rule_find("MPA-7.1.1-20"),
+                                        .how = iw_text_copy("mpa-pd-order"),
+                                        .wire = !connects,
+                                        .text = iw_text_copy("turned"),
+                                        .connection = -1};
+    iw_result_add_deviation(out, &turned);
     if (o->pcap_dir != NULL || o->exchange)
         out->notes = iw_text_copy("the survey leaves something behind");
     return 0;
@@ -96,6 +104,8 @@ static void both_roles_are_surveyed(void **state)
     assert_int_equal(ability(IW_MPA_INITIATOR, IW_INSTRUMENT_READ), IW_ABILITY_UNKNOWN);
     assert_string_equal(survey.notes[IW_MPA_RESPONDER],
                         "silent: empty-read\nsome remark\nworks: read");
+    assert_int_equal(survey.quirks[IW_MPA_RESPONDER], iw_quirk_bit(IW_QUIRK_PD_ORDER));
+    assert_int_equal(survey.quirks[IW_MPA_INITIATOR], 0);
 }
 
 static void a_role_that_no_case_has_is_left_out(void **state)

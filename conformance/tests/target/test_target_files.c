@@ -163,7 +163,7 @@ static void what_is_wrong_with_a_file_is_said(void **state)
         {"return { quirks = { 'reversed' } }",
          ": quirks: expected one of terminate-reversed, "
          "msn-start, msn-shared, crc-order, crc-polynomial, "
-         "crc-other, crc-absent, length-order, markers-missing, "
+         "crc-other, crc-absent, length-order, pd-order, markers-missing, "
          "markers-unasked, markers-place, qn-order, "
          "msn-order, mo-order, stag-order, to-order"},
         {"return { quirks = { true } }", ": quirks: expected a text"},

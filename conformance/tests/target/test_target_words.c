@@ -116,7 +116,8 @@ static void what_is_wrong_with_a_spec_is_said(void **state)
     assert_refused(
         "tcp:h:7,quirk=reversed",
         "'quirk=reversed': expected one of terminate-reversed, msn-start, msn-shared, "
-        "crc-order, crc-polynomial, crc-other, crc-absent, length-order, markers-missing, "
+        "crc-order, crc-polynomial, crc-other, crc-absent, length-order, pd-order, "
+        "markers-missing, "
         "markers-unasked, markers-place, qn-order, msn-order, mo-order, stag-order, to-order");
     assert_refused("tcp:h:7,can=reed", "'can=reed': expected a capability; 'reed' is none (did "
                                        "you mean 'read'?)");

@@ -234,10 +234,11 @@ void iw_observer_flush(struct iw_observer *o);
 /* Returns whether the first FPDUs of a side are held because it is not clear yet how they are
  * framed: without CRC fields, or with the ULPDU_Length in reversed octet order, they would end
  * where the octets end; or an FPDU is whole, but its CRC field could be the next one's beginning.
+ * Or its start-up frame is, because its PD_Length is above 512 and may be in reversed octet order.
  * More octets may be on their way, or not. */
 bool iw_observer_unsettled(const struct iw_observer *o, enum iw_side side);
 /* Reports that the caller has waited in vain for more octets of such a side: the
- * FPDUs are whole, and are taken. */
+ * FPDUs are whole, and are taken; the PD_Length is too large. */
 void iw_observer_settle(struct iw_observer *o, enum iw_side side);
 /* Reports a FIN at position `pos` (where the next octet would have come), or a RST. */
 void iw_observer_end(struct iw_observer *o, enum iw_side side, uint64_t pos, bool reset);

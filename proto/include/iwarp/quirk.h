@@ -40,6 +40,9 @@ enum iw_quirk {
     /* The ULPDU_Length is in reversed octet order. A side's first FPDU decides: its CRC is right
      * then; or, with CRCs off, FPDUs follow each other so, and do not as agreed. */
     IW_QUIRK_LENGTH_ORDER,
+    /* The PD_Length of a side's start-up frame is in reversed octet order (RFC 5044 §7.1.1): it is
+     * above 512 as it stands, and turned it is where the octets end. */
+    IW_QUIRK_PD_ORDER,
     /* A side sends no Markers, though the other one's start-up frame asks for them (RFC 5044
      * §7.1.1), or sends some that nobody asked for. Its first FPDU decides: a first Marker that is
      * left out is MISSING, too. */
@@ -131,12 +134,29 @@ iw_quirks iw_quirk_crc(const uint8_t *octets, size_t length, uint32_t field, uin
 /* ---- fields in reversed octet order ---- */
 
 /* Return the number with its octets in reversed order. */
+static inline uint16_t iw_quirk_turn16(uint32_t value)
+{
+    return (uint16_t)(value << 8 | (value >> 8 & 0xff));
+}
 uint32_t iw_quirk_turn32(uint32_t value);
 uint64_t iw_quirk_turn64(uint64_t value);
 /* Return whether `got` is another number than `want`, and turned it is the same: 32 bits, or 64,
  * that match are proof. */
 bool iw_quirk_turned32(uint32_t got, uint32_t want);
 bool iw_quirk_turned64(uint64_t got, uint64_t want);
+
+/* ---- IW_QUIRK_PD_ORDER ---- */
+
+/* Judges a PD_Length by itself. PROVEN: it is above 512, and turned it is not (RFC 5044 §7.1.1),
+ * nor too small for the block of an enhanced frame (RFC 6581 §6); it takes octets that end there,
+ * too, since more than 512 of them would be a fault of its own. ASSUMED: turned it would be valid,
+ * as it is, and `assumed` says that the sender has the quirk. */
+enum iw_evidence iw_quirk_pd_length(const struct iw_mpa_startup_header *header, bool assumed);
+/* Prints a start-up frame as iw_wire_print_startup does, read through these quirks; the name
+ * follows: `mpa reply rev 2 S pd 4 ird 16 ord 16 (pd-order)`. Returns the length of the whole
+ * text. */
+size_t iw_quirk_print_startup(char *text, size_t room, const uint8_t *frame, size_t length,
+                              iw_quirks quirks);
 
 /* ---- segments ---- */
 

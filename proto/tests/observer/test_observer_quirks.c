@@ -196,6 +196,46 @@ static const struct row rows[] = {
      {IW_CHECK_MPA_LENGTH_ORDER},
      1,
      false},
+    /* PD_Length in reversed octet order: nothing follows before the other side has spoken; the rest
+     * is judged. Without the quirk everything after it is lost. */
+    {{"i " REQUEST_KEY "00010400 01020304", REPLY_PLAIN, "I " SEND_1, "R " SEND_1, "I " SEND_3},
+     {IW_CHECK_MPA_PD_ORDER, IW_CHECK_DDP_MSN},
+     1,
+     true},
+    {{REQUEST, "r " REPLY_KEY "50020400 00020002", "I " SEND_1, "R " SEND_1, "R " SEND_3},
+     {IW_CHECK_MPA_PD_ORDER, IW_CHECK_DDP_MSN},
+     1,
+     true},
+    /* What else the frame has wrong: reserved bits; no S. */
+    {{REQUEST, "r " REPLY_KEY "48020400 00020002", "I " SEND_1},
+     {IW_CHECK_MPA_PD_ORDER, IW_CHECK_MPA_RES_BITS, IW_CHECK_MPA_REP_S},
+     1,
+     true},
+    /* Both sides. */
+    {{"i " REQUEST_KEY "50020400 00020002", "r " REPLY_KEY "50020400 00020002", "I " SEND_1},
+     {IW_CHECK_MPA_PD_ORDER, IW_CHECK_MPA_PD_ORDER},
+     2,
+     true},
+    /* 256 octets and one more; a refusal; a frame that comes in pieces. */
+    {{"i " REQUEST_KEY "00010101" OCTETS_64 OCTETS_64 OCTETS_64 OCTETS_64 "aa", REPLY_PLAIN,
+      "I " SEND_1},
+     {IW_CHECK_NONE},
+     0,
+     false},
+    {{"i " REQUEST_KEY "0001fe01" OCTETS_64 OCTETS_64 OCTETS_64 OCTETS_64 OCTETS_64 OCTETS_64
+          OCTETS_64 OCTETS_16 OCTETS_16 OCTETS_16 "000102030405060708090a0b0c0d",
+      REPLY_PLAIN, "I " SEND_1},
+     {IW_CHECK_MPA_PD_ORDER},
+     1,
+     true},
+    {{REQUEST_PLAIN, "r " REPLY_KEY "20010400 01020304", "G", "F"},
+     {IW_CHECK_MPA_PD_ORDER},
+     1,
+     true},
+    {{"i " REQUEST_KEY "000104", "i 00", "i 0102", "i 0304", REPLY_PLAIN, "I " SEND_1, "I " SEND_2},
+     {IW_CHECK_MPA_PD_ORDER},
+     1,
+     true},
     /* No Markers, though both ask for them. */
     {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1, "R " SEND_1, "I " SEND_3},
      {IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_MPA_MARKER_MISSING, IW_CHECK_DDP_MSN},
@@ -269,6 +309,128 @@ static void test_rows(void **state)
     }
 }
 
+/* A PD_Length above 512 that is so, as far as anybody can know. */
+static void test_pd_length_as_it_stands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *steps[STEPS];
+        uint64_t got;
+    } lengths[] = {
+        /* Turned it is above 512, too, or no room for the block of RFC 6581. */
+        {{"i " REQUEST_KEY "0001ffff"}, 0xffff},
+        {{"i " REQUEST_KEY "000103ff"}, 0x3ff},
+        {{"i " REQUEST_KEY "00010203"}, 0x203},
+        {{"i " REQUEST_KEY "50020300 000200"}, 0x300},
+        /* More octets than that follow. */
+        {{"i " REQUEST_KEY "00010400 0102030405"}, 0x400},
+        {{"i " REQUEST_KEY "00010400 0102", "i 03040506"}, 0x400},
+        {{REQUEST_PLAIN, "r " REPLY_KEY "00010400" OCTETS_64}, 0x400},
+        /* Fewer: either side ends. */
+        {{"i " REQUEST_KEY "00010400 010203", "F"}, 0x400},
+        {{"i " REQUEST_KEY "00010400 010203", "K"}, 0x400},
+        {{"i " REQUEST_KEY "00010400 010203", "G"}, 0x400},
+        {{"i " REQUEST_KEY "00010400 010203", "L"}, 0x400},
+        {{REQUEST_PLAIN, "r " REPLY_KEY "00010400", "F"}, 0x400},
+    };
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        struct rig *rig = rig_new_intact();
+        for (size_t k = 0; k < STEPS && lengths[i].steps[k] != NULL; k++)
+            rig_step(rig, lengths[i].steps[k]);
+        assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 1);
+        const struct seen *s = rig_get(rig, IW_OBSERVED_FINDING, 0);
+        assert_int_equal(s->fault.check, IW_CHECK_MPA_PD_LENGTH);
+        assert_int_equal(s->fault.got, lengths[i].got);
+        assert_int_equal(s->fault.want, 512);
+        assert_true(rig_count(rig, IW_OBSERVED_LOST) > 0);
+        rig_free(rig);
+    }
+}
+
+/* Octets that may yet come are waited for: until the caller gives up, or the capture ends. */
+static void test_pd_length_waits(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        struct rig *rig = rig_new_intact();
+        PLAY(rig, REQUEST_PLAIN, "r " REPLY_KEY "00010400 010203");
+        assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+        assert_true(iw_observer_unsettled(rig->observer, IW_SIDE_RESPONDER));
+        assert_false(iw_observer_unsettled(rig->observer, IW_SIDE_INITIATOR));
+        if (how == 0)
+            iw_observer_settle(rig->observer, IW_SIDE_RESPONDER);
+        else if (how == 1)
+            iw_observer_flush(rig->observer);
+        else
+            rig_step(rig, "r 04");
+        assert_false(iw_observer_unsettled(rig->observer, IW_SIDE_RESPONDER));
+        assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 1);
+        assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check,
+                         how < 2 ? IW_CHECK_MPA_PD_LENGTH : IW_CHECK_MPA_PD_ORDER);
+        assert_int_equal(rig_count(rig, IW_OBSERVED_LOST), how < 2 ? 2 : 0);
+        rig_free(rig);
+    }
+}
+
+/* What an observer has seen of a Request. */
+struct request {
+    unsigned frames, findings;
+    uint16_t pd_length;
+    size_t length;
+    iw_quirks quirks, proven;
+};
+
+static void seen_request(void *context, const struct iw_observation *o)
+{
+    struct request *r = context;
+
+    r->findings += o->kind == IW_OBSERVED_FINDING;
+    if (o->kind != IW_OBSERVED_STARTUP)
+        return;
+    r->frames++;
+    r->pd_length = o->startup.pd_length;
+    r->length = o->frame_length;
+    r->quirks = o->quirks;
+    r->proven = o->proven;
+}
+
+/* The frame is shown as it is meant. An initiator that is said to have the quirk is believed where
+ * its PD_Length would be valid as it stands. */
+static void test_pd_length_is_meant(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *frame;
+        bool assumed, proven;
+        uint16_t pd_length; /* 0: no frame is seen */
+    } frames[] = {
+        {REQUEST_KEY "00010400 01020304", false, true, 4},
+        {REQUEST_KEY "00010400 01020304", true, true, 4},
+        {REQUEST_KEY "00010100 aa", false, false, 0},
+        {REQUEST_KEY "00010100 aa", true, false, 1},
+        {REQUEST_KEY "00010004 01020304", true, false, 4},
+    };
+    for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+        struct request seen = {0};
+        uint8_t octets[32];
+        size_t n = hex_octets(octets, frames[i].frame);
+        bool turned = octets[19] == 0;
+        iw_quirks quirk = iw_quirk_bit(IW_QUIRK_PD_ORDER);
+        struct iw_observer_config config = {
+            .crc32c = iw_crc32c_best(), .seen = seen_request, .context = &seen};
+        config.quirks[IW_SIDE_INITIATOR] = frames[i].assumed ? quirk : 0;
+        struct iw_observer *o = iw_observer_new(&config);
+        assert_int_equal(iw_observer_input(o, IW_SIDE_INITIATOR, 0, octets, n), 0);
+        assert_int_equal(seen.frames, frames[i].pd_length != 0);
+        assert_int_equal(seen.findings, frames[i].pd_length != 0 && turned);
+        assert_int_equal(seen.pd_length, frames[i].pd_length);
+        assert_int_equal(seen.length, seen.frames ? n : 0);
+        assert_int_equal(seen.quirks, seen.findings ? quirk : 0);
+        assert_int_equal(seen.proven, frames[i].proven ? quirk : 0);
+        iw_observer_free(o);
+    }
+}
+
 /* MSNs as they are meant: what came, or the place of the message on its queue. */
 static void test_meant_msn(void **state)
 {
@@ -309,7 +471,12 @@ static void test_meant_msn(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows),
-                                       cmocka_unit_test(test_meant_msn)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_pd_length_as_it_stands),
+        cmocka_unit_test(test_pd_length_waits),
+        cmocka_unit_test(test_pd_length_is_meant),
+        cmocka_unit_test(test_meant_msn),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -299,6 +299,59 @@ static void test_order(void **state)
     assert_false(iw_quirk_turned64(0x0010000000000001, 0x1000));
 }
 
+static void test_pd_length(void **state)
+{
+    (void)state;
+    static const struct {
+        struct iw_mpa_startup_header header;
+        enum iw_evidence evidence, if_said;
+    } rows[] = {
+        {{.revision = 1, .pd_length = 0x0400}, IW_EVIDENCE_PROVEN, IW_EVIDENCE_PROVEN},
+        {{.revision = 1, .pd_length = 0xff01}, IW_EVIDENCE_PROVEN, IW_EVIDENCE_PROVEN},
+        {{.revision = 2, .flags = IW_MPA_FLAG_S, .pd_length = 0x0400},
+         IW_EVIDENCE_PROVEN,
+         IW_EVIDENCE_PROVEN},
+        /* S has a meaning from revision 2 on. */
+        {{.revision = 1, .flags = IW_MPA_FLAG_S, .pd_length = 0x0300},
+         IW_EVIDENCE_PROVEN,
+         IW_EVIDENCE_PROVEN},
+        {{.revision = 2, .flags = IW_MPA_FLAG_S, .pd_length = 0x0300},
+         IW_EVIDENCE_NONE,
+         IW_EVIDENCE_NONE},
+        /* Above 512 either way; the same either way. */
+        {{.revision = 1, .pd_length = 0x0402}, IW_EVIDENCE_NONE, IW_EVIDENCE_NONE},
+        {{.revision = 1, .pd_length = 0x0101}, IW_EVIDENCE_NONE, IW_EVIDENCE_NONE},
+        {{.revision = 1, .pd_length = 0}, IW_EVIDENCE_NONE, IW_EVIDENCE_NONE},
+        /* Valid as it stands. */
+        {{.revision = 1, .pd_length = 0x0100}, IW_EVIDENCE_NONE, IW_EVIDENCE_ASSUMED},
+        {{.revision = 1, .pd_length = 0x0200}, IW_EVIDENCE_NONE, IW_EVIDENCE_ASSUMED},
+        {{.revision = 1, .pd_length = 0x0002}, IW_EVIDENCE_NONE, IW_EVIDENCE_ASSUMED},
+        {{.revision = 1, .pd_length = 0x0004}, IW_EVIDENCE_NONE, IW_EVIDENCE_NONE},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(iw_quirk_pd_length(&rows[i].header, false), rows[i].evidence);
+        assert_int_equal(iw_quirk_pd_length(&rows[i].header, true), rows[i].if_said);
+    }
+}
+
+static void test_print_startup(void **state)
+{
+    (void)state;
+    static const uint8_t frame[] = "MPA ID Rep Frame\x50\x02\x04\x00\x00\x10\x00\x10";
+    char text[512];
+    iw_quirks quirk = iw_quirk_bit(IW_QUIRK_PD_ORDER);
+
+    size_t n = iw_quirk_print_startup(text, sizeof(text), frame, 24, quirk);
+    assert_string_equal(text, "mpa reply rev 2 C S pd 4 ird 16 ord 16 (pd-order)");
+    assert_int_equal(n, strlen(text));
+    (void)iw_quirk_print_startup(text, sizeof(text), frame, 24, 0);
+    assert_string_equal(text, "mpa reply rev 2 C S pd 1024 ird 16 ord 16 cut");
+    (void)iw_quirk_print_startup(text, sizeof(text), frame, 3, quirk);
+    assert_string_equal(text, "short mpa frame of 3 octets");
+    (void)iw_quirk_print_startup(text, 4, frame, 24, quirk);
+    assert_string_equal(text, "mpa");
+}
+
 static void test_in_fault(void **state)
 {
     (void)state;
@@ -346,13 +399,14 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_proven),      cmocka_unit_test(test_not_proven),
-        cmocka_unit_test(test_what_is_due), cmocka_unit_test(test_unprovoked),
-        cmocka_unit_test(test_assumed),     cmocka_unit_test(test_turn),
-        cmocka_unit_test(test_trailing),    cmocka_unit_test(test_print),
-        cmocka_unit_test(test_in_segment),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_crc),         cmocka_unit_test(test_order),
-        cmocka_unit_test(test_in_fault),
+        cmocka_unit_test(test_proven),        cmocka_unit_test(test_not_proven),
+        cmocka_unit_test(test_what_is_due),   cmocka_unit_test(test_unprovoked),
+        cmocka_unit_test(test_assumed),       cmocka_unit_test(test_turn),
+        cmocka_unit_test(test_trailing),      cmocka_unit_test(test_print),
+        cmocka_unit_test(test_in_segment),    cmocka_unit_test(test_names),
+        cmocka_unit_test(test_crc),           cmocka_unit_test(test_order),
+        cmocka_unit_test(test_in_fault),      cmocka_unit_test(test_pd_length),
+        cmocka_unit_test(test_print_startup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

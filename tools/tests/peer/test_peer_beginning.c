@@ -101,6 +101,9 @@ static void what_the_other_side_shows(void **state)
         pass(tapped, false, rows[i].octets);
         assert_int_equal(end(tapped), rows[i].quirk);
     }
+    void *tapped = begin(false);
+    pass(tapped, false, "4d504120494420526571204672616d65 00010400 01020304");
+    assert_int_equal(end(tapped), IW_QUIRK_PD_ORDER);
 }
 
 /* A FIN after the first FPDU, which lacks its CRC field; a RST there says nothing. */
