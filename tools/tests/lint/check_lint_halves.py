@@ -11,6 +11,8 @@ import sys
 import harness
 from check_lint_joined import PACKET, blocks
 
+# What it is found to be is proven by a frame with which a direction ends, as long as the other one is silent; nobody can see that here.
+AS_IT_STANDS = {"mpa-pd-order": "mpa-pd-length"}
 SENDER = slice(34, 40)  # of an Enhanced Packet Block: the second Ethernet address
 
 
@@ -30,7 +32,7 @@ def main(program, golden):
         whole = lint(program, b"".join(head + packets))
         for first, second in (halves, halves[::-1]):
             found = lint(program, b"".join(head + first + second))
-            if not set(found) <= set(whole):
+            if not set(found) <= set(whole) | {AS_IT_STANDS.get(check) for check in whole}:
                 sys.exit(f"{path}: {found}, in order {whole}")
             tried += 1
     if tried < 900:

@@ -27,7 +27,8 @@ LIMIT = 60  # s; a guard
 AT_ONCE = 6  # most of the time is waiting
 LEAST = 40  # switches of which something shows on one side at least
 # An answer that does not come is waited for by both ends, for ever: the run is ended after some seconds.
-WAITS = {"rdmap-response-order", "rdmap-response-missing", "rdmap-atomic-response-order"}
+# So is the rest of a Request, by both ends.
+WAITS = {"rdmap-response-order", "rdmap-response-missing", "rdmap-atomic-response-order", "mpa-startup-cut"}
 PATIENCE = 5  # s
 PEER = ["--personality", "rping"]
 
