@@ -58,7 +58,7 @@ function mpa.check_exchanged(conn)
     if not other then return end
     other:send(message.request { ird = ird })
     answer = other:next(timers.seconds())
-    if not (answer and message.reply { enhanced = true, ird = ird }:matches(answer) and answer.ord > ird) then return end
+    if not (answer and message.reply { enhanced = true, ird = ird }:matches(answer) and answer.ord and answer.ord > ird) then return end
   end
   if not answer then return end
   conn.t:fail(mpa.EXCHANGED, {
