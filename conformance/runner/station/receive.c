@@ -17,6 +17,9 @@ enum { STREAMED_MAX = 1 << 20 }; /* octets that a case leaves lying */
  * conn:expect_silence. */
 #define SETTLED (UINT64_C(500) * 1000 * 1000)
 #define SETTLED_TRIPS 20
+/* The same for a start-up frame, which is seldom cut: a peer whose PD_Length is never right is not
+ * waited for that long in each case. */
+#define SETTLED_FRAME (UINT64_C(20) * 1000 * 1000)
 
 enum { LATE_READS = 16, POLLED = 64 /* descriptors that are waited for at once */ };
 
@@ -343,7 +346,8 @@ static bool read_or_settle(struct iw_conn *c, uint64_t deadline)
 {
     enum iw_side peer = iw_conn_peer_side(c);
     uint64_t trips = SETTLED_TRIPS * c->state.rtt;
-    uint64_t settled = c->came + (trips > SETTLED ? trips : SETTLED);
+    uint64_t least = iw_observer_follows(c->observer, peer) ? SETTLED : SETTLED_FRAME;
+    uint64_t settled = c->came + (trips > least ? trips : least);
 
     if (c->streaming || !iw_observer_unsettled(c->observer, peer))
         return read_more(c, deadline);
