@@ -42,24 +42,24 @@ static void list_bugs(void)
     }
 }
 
-/* Returns whether the text is a port; puts it into *port. */
-static bool port_of(const char *text, uint16_t *port)
+/* Returns whether the text is a number up to `most`; puts it into *value. */
+static bool number_of(const char *text, unsigned long most, unsigned long *value)
 {
     char *end;
-    unsigned long value = strtoul(text, &end, TEN);
-    *port = (uint16_t)value;
-    return *text >= '0' && *text <= '9' && *end == '\0' && value <= UINT16_MAX;
+    *value = strtoul(text, &end, TEN);
+    return *text >= '0' && *text <= '9' && *end == '\0' && *value <= most;
 }
 
 static int connect_to(const char *where)
 {
     char host[ADDRESS];
     const char *colon = strrchr(where, ':');
-    uint16_t port;
-    if (colon == NULL || (size_t)(colon - where) >= sizeof(host) || !port_of(colon + 1, &port))
+    unsigned long port;
+    if (colon == NULL || (size_t)(colon - where) >= sizeof(host) ||
+        !number_of(colon + 1, UINT16_MAX, &port))
         return complain("--connect", where, "an IPv4 address and a port, ADDRESS:PORT");
     snprintf(host, sizeof(host), "%.*s", (int)(colon - where), where);
-    return range_connect(host, port);
+    return range_connect(host, (uint16_t)port);
 }
 
 int main(int argc, char **argv)
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     const char *where = NULL;
-    uint16_t port = 0;
+    unsigned long port = 0, every;
     for (int o; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         switch (o) {
         case BUG:
@@ -81,14 +81,16 @@ int main(int argc, char **argv)
                 return complain("--bug", optarg, "numbers as --list prints them");
             break;
         case PORT:
-            if (!port_of(optarg, &port))
+            if (!number_of(optarg, UINT16_MAX, &port))
                 return complain("--port", optarg, "0 to 65535");
             break;
         case CONNECT:
             where = optarg;
             break;
         case EVERY:
-            range_crash_every(strtoul(optarg, NULL, TEN));
+            if (!number_of(optarg, UINT32_MAX, &every))
+                return complain("--crash-every", optarg, "0 to 4294967295");
+            range_crash_every(every);
             break;
         case LIST:
             list_bugs();
@@ -102,5 +104,5 @@ int main(int argc, char **argv)
     }
     if (optind < argc)
         return complain("argument", argv[optind], "options only");
-    return where != NULL ? connect_to(where) : range_listen(port);
+    return where != NULL ? connect_to(where) : range_listen((uint16_t)port);
 }

@@ -197,6 +197,7 @@ def refuses(program):
                         (["--connect", "host"], "--connect host: expected an IPv4 address and a port, ADDRESS:PORT"),
                         (["--connect", "127.0.0.1:"], "--connect 127.0.0.1:: expected an IPv4 address and a port, ADDRESS:PORT"),
                         (["--connect", "1000.127.127.127:1"], "--connect 1000.127.127.127:1: expected an IPv4 address and a port, ADDRESS:PORT"),
+                        (["--crash-every", "ten"], "--crash-every ten: expected 0 to 4294967295"),
                         (["more"], "argument more: expected options only")):
         done = harness.run(program, *words, status=64)
         harness.equal(words, (done.stdout, done.stderr), ("", "iwarp-range: %s\n" % said))
