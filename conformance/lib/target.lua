@@ -374,9 +374,22 @@ function Target:established(conn)
   return conn.agreed
 end
 
+-- Whether a target without an agent refuses a plain Request as well: then what is special in the one that it has refused says nothing.
+local function refuses_any(conn)
+  local other = iw.can("reconnect") and conn:once_more()
+  if not other then return false end
+  other:send(message.request {})
+  local answer = other:next(timers.seconds())
+  return answer ~= nil and message.reply { rejected = true }:matches(answer)
+end
+
 -- After a Reply with R=1: fails if the target's ULP has accepted. "this bit is the Rejected Connection bit, set by the Responders ULP
--- to indicate acceptance '0', or rejection '1'" (RFC 5044 §7.1.1). shown: the Reply as text; item: the same, where it was decoded.
+-- to indicate acceptance '0', or rejection '1'" (RFC 5044 §7.1.1). Without an agent nobody knows that: INCONCLUSIVE if the target
+-- refuses a plain Request, too. shown: the Reply as text; item: the same, where it was decoded.
 function Target:check_rejection(conn, shown, item)
+  if not self.peer.agent and refuses_any(conn) then
+    self:inconclusive("the target refuses a Request that is in order", { expected = "a Reply with R=0", actual = shown, item = item })
+  end
   local event = self.peer.agent and first_report(self, conn)
   if not event or event.event ~= "established" then return end
   self:fail("the target's Reply rejects a connection that its ULP has accepted", {
