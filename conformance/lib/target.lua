@@ -384,11 +384,13 @@ local function refuses_any(conn)
 end
 
 -- After a Reply with R=1: fails if the target's ULP has accepted. "this bit is the Rejected Connection bit, set by the Responders ULP
--- to indicate acceptance '0', or rejection '1'" (RFC 5044 §7.1.1). Without an agent nobody knows that: INCONCLUSIVE if the target
--- refuses a plain Request, too. shown: the Reply as text; item: the same, where it was decoded.
+-- to indicate acceptance '0', or rejection '1'" (RFC 5044 §7.1.1). Without an agent nobody knows that; a target that refuses a
+-- plain Request, too, is charged with that alone, as one that closes on any Request. shown: the Reply as text; item: the same, where it was decoded.
 function Target:check_rejection(conn, shown, item)
   if not self.peer.agent and refuses_any(conn) then
-    self:inconclusive("the target refuses a Request that is in order", { expected = "a Reply with R=0", actual = shown, item = item })
+    self:fail("the target refuses a Request that is in order", {
+      instead = "MPA-7.1.2-08", how = "rejects", expected = "a Reply with R=0", actual = shown, item = item,
+    })
   end
   local event = self.peer.agent and first_report(self, conn)
   if not event or event.event ~= "established" then return end

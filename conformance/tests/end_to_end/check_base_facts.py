@@ -209,6 +209,14 @@ def check_closing(bench, selection, shown):
     harness.check(report["summary"]["FAIL"] >= 3, "closing", report["summary"])
 
 
+def check_refusing(bench):
+    """A port that refuses whatever it is asked: one finding, too, and no rule of what is special in a Request."""
+    with Crowd() as crowd:
+        out, report = bench.play("refusing", "tcp:127.0.0.1:%d" % crowd.listen(refuses), 1, *(word for one in (
+            "mpa-startup-rev1", "mpa-startup-reserved-*", "empa-rtr-unasked-*", "octets-request-reserved") for word in ("--select", one)), scale="0.2")
+    harness.check(rules(report) == ["MPA-7.1.2-08"] and report["summary"]["FAIL"] >= 10, "refusing: findings", report["findings"], report["summary"], out)
+
+
 def check_particular(bench, peer, change, facts, accused, least):
     """A peer that takes only some Requests: its facts, and the rules that it is charged with, in the whole suite."""
     with harness.listening(peer) as real, Crowd() as crowd:
@@ -270,6 +278,7 @@ def main(conform, peer):
         calls += [functools.partial(check_closing, bench, *one) for one in (
             (("mpa-startup-rev1", "mpa-startup-key-*", "mpa-startup-pd-length-*"), "mpa-startup-rev1"),
             (("empa-startup-s-pd-length-*",), "empa-startup-s-pd-length-0"))]
+        calls += [functools.partial(check_refusing, bench)]
         calls += [functools.partial(check_particular, bench, peer, *one) for one in (
             (old, ["revision"], ["MPA-7.1.1-18"], 200), (closing, ["revision"], [], 200),
             (plain, ["revision"], [], 200), (with_markers, ["request"], [], 250), (without_crc, ["request"], [], 250))]
