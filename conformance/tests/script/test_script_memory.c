@@ -35,7 +35,8 @@ void *__wrap_realloc(void *block, size_t size)
 
 /* ---- a state's memory ---- */
 
-static char *origin; /* the first block of the state of kind 0 */
+static char *origin;     /* the first block of the state of kind 0 */
+static uintptr_t bottom; /* where the stretch begins: on a page, with a header before the block */
 
 static int begin(void **state)
 {
@@ -44,6 +45,7 @@ static int begin(void **state)
     unsetenv("IW_SCRIPT_HEAP");
     assert_true(iw_script_stretch_take(0));
     origin = iw_script_stretch_allocate(NULL, 0, 16);
+    bottom = (uintptr_t)origin & ~(uintptr_t)4095;
     return 0;
 }
 
@@ -72,7 +74,7 @@ static void discard(char *block, size_t size)
 
 static bool is_inside(const char *block)
 {
-    return block >= origin && block < origin + STRETCH;
+    return (uintptr_t)block - bottom < STRETCH;
 }
 
 /* ---- sizes ---- */
