@@ -67,16 +67,26 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, struct iw
     return (size_t)(s->next - first);
 }
 
+/* Returns the size of the FPDU at s->next, 0 if its ULPDU_Length is not here. Unlike judge() it
+ * finds no fault with it: what is here may yet turn out to be framed otherwise. */
+static size_t fpdu_size(const struct iw_observed_side *s, struct iw_iov here)
+{
+    struct iw_fpdu fpdu;
+
+    (void)iw_deframer_peek(&s->deframer, s->next, here.base, here.length, &fpdu, NULL, 0);
+    return fpdu.size;
+}
+
 /* After the octets that are here from s->next on, octets are missing up to `to`. If they belong to
  * the FPDU at s->next, framing goes on after it. */
 static void give_up(struct iw_observer *o, struct iw_observed_side *s, struct iw_iov here,
                     uint64_t to)
 {
     uint64_t from = s->next + here.length;
-    uint32_t size = 0;
+    size_t size = 0;
 
     if (s->phase == PHASE_FULL && !s->seeking && !s->unproven && here.length > 0)
-        size = iw_deframer_measure(&s->deframer, &here, 1);
+        size = fpdu_size(s, here);
     if (size > here.length && s->next + size >= to) {
         iw_observer_cut_fpdu(o, s, here.base, here.length);
         to = s->next + size;
@@ -142,7 +152,7 @@ static size_t wanted(struct iw_observed_side *s, uint64_t pos, size_t length)
     if (held.length == 0 || s->seeking || pos != s->next + held.length ||
         iw_hold_island(s) != UINT64_MAX)
         return length;
-    size_t size = iw_deframer_measure(&s->deframer, &held, 1);
+    size_t size = fpdu_size(s, held);
     /* The ULPDU_Length is not whole, or it is not clear yet whether it is one. */
     size_t want = size <= held.length ? 1 : size - held.length;
     return want < length ? want : length;
