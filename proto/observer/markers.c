@@ -104,6 +104,23 @@ static bool in_other_step(const struct iw_observed_side *s, const struct places 
     return in_step;
 }
 
+/* Returns whether a guess may turn out to fit when more octets are here, so that the CRC that is
+ * wrong over the FPDU as agreed is no verdict yet. */
+static bool worth_waiting(const struct iw_observer *o, const struct iw_observed_side *s,
+                          const struct sought *k, const struct places *p,
+                          const struct iw_deframer *other)
+{
+    size_t more = IW_MPA_MARKER * (2 + p->size / SHORTEST); /* if agreed Markers are none */
+    uint32_t size;
+
+    /* Its ULPDU_Length stands elsewhere, so the size as agreed says nothing. */
+    if ((p->lead > 0) != (k->first == 0))
+        return (k->crc || p->lead > 0) &&
+               iw_observer_probe_header(o, other, s->next, k->octets, k->length, &size) !=
+                   IW_PROBE_BAD;
+    return p->displaced > 0 && p->size - k->length <= more;
+}
+
 /* Completes a guess. Returns whether the FPDU fits it, and not what was agreed: each Marker of the
  * guess is right, and the CRC, if in force; at a place where one belongs there is none, or one
  * stands where none belongs. */
@@ -131,10 +148,11 @@ static bool fits_with(const struct iw_observer *o, const struct iw_observed_side
         if (!agreed(k, at) && p->displaced++ == 0)
             p->elsewhere = at;
     }
+    other.markers = true;
+    other.start = s->next + (p->at < p->size ? p->at : p->size);
+    other.period = (uint16_t)p->period;
     if (!whole) {
-        size_t more = IW_MPA_MARKER * (2 + p->size / SHORTEST); /* if agreed Markers are none */
-        bool likely = p->displaced > 1 || !s->deframer.markers || in_other_step(s, p);
-        k->cut = k->cut || (p->displaced > 0 && likely && p->size - k->length <= more);
+        k->cut = k->cut || worth_waiting(o, s, k, p, &other);
         return false;
     }
     for (size_t at = k->first; at < p->size; at += k->period) {
@@ -145,9 +163,6 @@ static bool fits_with(const struct iw_observer *o, const struct iw_observed_side
             p->due = at;
         lacks = true;
     }
-    other.markers = true;
-    other.start = s->next + (p->at < p->size ? p->at : p->size);
-    other.period = (uint16_t)p->period;
     if (!lacks)
         p->due = k->first;
     return (lacks || p->displaced > 0) && (meant == 0 || meant < p->displaced) &&
@@ -366,6 +381,7 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
         crc_failed && !s->deframer.markers && iw_quirk_in(s->found, IW_QUIRK_MARKERS_MISSING);
     struct sought k = seek(s, o->raw, o->raw_length);
     struct places p = {0};
+    uint32_t size;
 
     if (!(s->deframer.markers || late) || !certain(o, s))
         return IW_MARKERS_IN_PLACE;
@@ -374,12 +390,17 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
         return IW_MARKERS_CUT;
     s->deframer.markers = true;
     if (late && (found != 1 || p.displaced == 0)) {
-        if (iw_deframer_probe(&s->deframer, s->next, o->raw, o->raw_length) == IW_PROBE_GOOD) {
+        enum iw_fpdu_probe verdict =
+            iw_deframer_probe(&s->deframer, s->next, o->raw, o->raw_length);
+        if (verdict == IW_PROBE_GOOD) {
             s->marker_retaken = s->next;
             return IW_MARKERS_FOUND; /* where they belong: only the first was left out */
         }
+        if (verdict == IW_PROBE_CUT)
+            verdict =
+                iw_observer_probe_header(o, &s->deframer, s->next, o->raw, o->raw_length, &size);
         s->deframer.markers = false;
-        return IW_MARKERS_IN_PLACE;
+        return verdict == IW_PROBE_BAD || s->ends ? IW_MARKERS_IN_PLACE : IW_MARKERS_CUT;
     }
     if (found > 0 && (known || proven(s, &k, &p, found == 1, crc_failed)))
         return follow(s, &p, found) ? IW_MARKERS_FOUND : IW_MARKERS_LOST;
@@ -447,7 +468,9 @@ static bool lacks_uncovered(struct iw_observer *o, struct iw_observed_side *s, s
 
     if (late ? !iw_quirk_in(s->found | s->marker_quirk, IW_QUIRK_MARKERS_MISSING) : !is_wrong(k))
         return false;
-    if (guess(o, s, k, &p) != 1 || p.displaced == 0)
+    unsigned found = guess(o, s, k, &p);
+    *waits = found == 0 && k->cut && !last;
+    if (found != 1 || p.displaced == 0)
         return false;
     enum iw_fpdu_probe verdict = p.displaced > 1 ? IW_PROBE_GOOD : leads_on(o, s, k, &p, last);
     *waits = verdict == IW_PROBE_CUT && !last;
