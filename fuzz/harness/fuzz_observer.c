@@ -2,7 +2,7 @@
 /*
  * The observer with the segments of both sides: out of order, with gaps, cut, or given as ULPDUs.
  * Its output must be consistent; and where no octet is missing, it must be the same for any
- * segments.
+ * segments, unless there are Markers without CRCs.
  *
  *   settings[1]: bits below; settings[2]: blocks that it is lent at a time, 0: enough;
  *   settings[3]: with TOLD bits nothing; else what is assumed if JOINED (two bits each: Markers of
@@ -17,6 +17,7 @@
 #include "oracle/blocks.h"
 
 #include "iwarp/observer.h"
+#include "iwarp/wire.h"
 
 #include <string.h>
 
@@ -34,7 +35,9 @@ enum call { GAP, ACKED, FLUSH, ASSUME, CALLS };
 struct summary {
     uint64_t hash;
     size_t count;
-    bool missed; /* octets were given up, or framing was sought or lost */
+    bool missed;  /* octets were given up, or framing was sought or lost */
+    bool markers; /* a side asked for Markers */
+    bool crc;     /* for CRCs */
 };
 
 static void *memory, *scratch;
@@ -96,6 +99,10 @@ static void seen(void *context, const struct iw_observation *o)
     switch (o->kind) {
     case IW_OBSERVED_STARTUP:
         frames |= 1u << o->side;
+        if (o->frame_length > IW_AT_MPA_FLAGS) {
+            summary.markers |= (o->frame[IW_AT_MPA_FLAGS] & IW_MPA_FLAG_M) != 0;
+            summary.crc |= (o->frame[IW_AT_MPA_FLAGS] & IW_MPA_FLAG_C) != 0;
+        }
         iw_fuzz_mix_octets(&summary.hash, o->frame, o->frame_length);
         break;
     case IW_OBSERVED_MESSAGE:
@@ -278,8 +285,9 @@ static void run(const uint8_t *octets, size_t length)
 
     memcpy(settings, in.settings, sizeof(settings));
     struct summary one = watch(in, false);
-    /* Blocks that are not lent are octets lost, and sizes of segments are judged. */
-    if (one.missed || settings[2] != 0 || (settings[1] & EMSS) != 0)
+    /* Blocks that are not lent are octets lost, and sizes of segments are judged. Without CRCs a
+     * header shows where Markers stand, before the octets after it are here. */
+    if (one.missed || settings[2] != 0 || (settings[1] & EMSS) != 0 || (one.markers && !one.crc))
         return;
     struct summary other = watch(in, true);
     IW_FUZZ_CHECK(other.missed || (one.count == other.count && one.hash == other.hash),
