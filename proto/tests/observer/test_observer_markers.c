@@ -427,6 +427,8 @@ static const struct row {
      {IW_CHECK_MPA_MARKER_PLACE},
      0,
      2},
+    /* It is not known yet where the first ULPDU_Length is, so none is above the maximum. */
+    {{REQUEST_BOTH, REPLY_BOTH, "i 49", "i 49", "i fefefe00fe010200fefe"}, {IW_CHECK_NONE}, 0, 0},
     /* An FPDU may begin at either place. */
     {{REQUEST_MARKERS, REPLY_MARKERS, "I " SEND_1,
       "i 00264143 00000000 00000000 00000002 00000000 00000014 " FILL_16 "00000000",
