@@ -381,7 +381,6 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
         crc_failed && !s->deframer.markers && iw_quirk_in(s->found, IW_QUIRK_MARKERS_MISSING);
     struct sought k = seek(s, o->raw, o->raw_length);
     struct places p = {0};
-    uint32_t size;
 
     if (!(s->deframer.markers || late) || !certain(o, s))
         return IW_MARKERS_IN_PLACE;
@@ -396,9 +395,6 @@ enum iw_marker_places iw_observer_seek_markers(struct iw_observer *o, struct iw_
             s->marker_retaken = s->next;
             return IW_MARKERS_FOUND; /* where they belong: only the first was left out */
         }
-        if (verdict == IW_PROBE_CUT)
-            verdict =
-                iw_observer_probe_header(o, &s->deframer, s->next, o->raw, o->raw_length, &size);
         s->deframer.markers = false;
         return verdict == IW_PROBE_BAD || s->ends ? IW_MARKERS_IN_PLACE : IW_MARKERS_CUT;
     }
