@@ -37,7 +37,7 @@ struct summary {
     size_t count;
     bool missed;  /* octets were given up, or framing was sought or lost */
     bool markers; /* a side asked for Markers */
-    bool crc;     /* for CRCs */
+    bool crc;     /* for CRCs, and none was left out */
 };
 
 static void *memory, *scratch;
@@ -116,6 +116,7 @@ static void seen(void *context, const struct iw_observation *o)
         break;
     case IW_OBSERVED_FINDING:
     case IW_OBSERVED_LOST:
+        summary.crc = summary.crc && o->fault.check != IW_CHECK_MPA_CRC_ABSENT;
         mix(o->fault.check);
         mix(o->fault.pos);
         mix(o->fault.got);
