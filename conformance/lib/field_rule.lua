@@ -5,8 +5,8 @@ local octets = iw.load("octets")
 
 local field_rule = {}
 
--- Words for what the target did, in all cases that see such a field, or a message whose last segment lacks L.
-field_rule.HOW, field_rule.UNFINISHED = "another answer", "unfinished"
+-- Words for what the target did, in all cases that see such a field, a message whose last segment lacks L, or a pad that is counted.
+field_rule.HOW, field_rule.UNFINISHED, field_rule.PADDED = "another answer", "unfinished", "pad counted"
 
 local READ, ATOMIC, IMMEDIATE = "RDMAP-4.4-01", "EXT-5.2.1-20", "EXT-6.3-06"
 local RULES = {
@@ -39,8 +39,54 @@ function field_rule.of(item, name)
 end
 
 local L = 0x40
-local CRC_FIELD = 4
+local CRC_FIELD, LENGTH_FIELD, MOST_PAD = 4, 2, 3
 field_rule.NO_END = "the target's message does not end: no segment has L=1"
+
+-- What the target did by such a word, in a sentence; nil for others.
+field_rule.REASON = {
+  [field_rule.UNFINISHED] = field_rule.NO_END,
+  [field_rule.PADDED] = "the target's ULPDU_Length counts the pad",
+}
+
+-- RFC 5044 §4.1: the pad "is not covered by the ULPDU_Length".
+local PAD = "MPA-4.1-01"
+
+-- Returns whether octets are those wanted and the zeros that their pad would be.
+local function and_zeros(got, wanted)
+  local more = #got - #wanted
+  return more >= 0 and more <= MOST_PAD and got == wanted .. ("\0"):rep(more)
+end
+
+-- Returns whether a ULPDU is the one wanted and its FPDU's pad.
+local function with_pad(ulpdu, wanted)
+  return #ulpdu > #wanted and (LENGTH_FIELD + #ulpdu) % 4 == 0 and and_zeros(ulpdu, wanted)
+end
+
+-- Returns the rule and the word for a message whose payload is the one wanted, and the pad of each segment; nil for another. Where
+-- the next segment begins shows what is payload.
+function field_rule.of_payload(item, wanted)
+  local from = 0
+  for n, segment in ipairs(item.segments) do
+    local following, place = item.segments[n + 1], segment.t and "to" or "mo"
+    local size = following and following[place] - segment[place] or #wanted - from
+    local whole = segment.payload and (LENGTH_FIELD + #segment.ulpdu) % 4 == 0 and size >= 0
+    if not whole or not and_zeros(segment.payload, wanted:sub(from + 1, from + size)) then return nil end
+    from = from + size
+  end
+  if from == #wanted and #item.payload > #wanted then return PAD, field_rule.PADDED end
+end
+
+-- The same for an FPDU without Markers of which nothing else but the CRC field, if it has one here, is another.
+function field_rule.of_fpdu(text, wanted)
+  if #text ~= #wanted or #text < LENGTH_FIELD then return nil end
+  local got, other = string.unpack(">I2", text), string.unpack(">I2", wanted)
+  local after = #text - LENGTH_FIELD - got
+  if after ~= 0 and after ~= CRC_FIELD then return nil end
+  local ulpdu = text:sub(LENGTH_FIELD + 1, LENGTH_FIELD + got)
+  if ulpdu == wanted:sub(LENGTH_FIELD + 1, LENGTH_FIELD + got) and with_pad(ulpdu, ulpdu:sub(1, other)) then
+    return PAD, field_rule.PADDED
+  end
+end
 
 -- Returns the rule and the word for octets of the target's that are those wanted but for L, and for the CRC field that ends them, which
 -- the observer judges. ULPDU_Length may come before the ULPDU.
@@ -57,6 +103,7 @@ function field_rule.of_octets(ulpdu, wanted)
   if wanted ~= "" and wanted == string.char((ulpdu:byte() or 0) | L) .. ulpdu:sub(2) and ulpdu ~= wanted then
     return "DDP-4.1-03", field_rule.UNFINISHED
   end
+  if with_pad(ulpdu, wanted) then return PAD, field_rule.PADDED end
   local places = #ulpdu == #wanted and PLACES[(wanted:byte(2) or 0xf) & 0xf]
   if not places or ulpdu == wanted then return nil end
   for name in pairs(RULES[places.op]) do

@@ -175,8 +175,8 @@ end
 local function rule_of_field(pattern, text, behind)
   local wanted = filled(pattern, text)
   if not wanted then return nil end
-  local rule, how
-  if behind == 0 then rule, how = field_rule.of_stream(text, wanted) end
+  local rule, how = field_rule.of_fpdu(text, wanted)
+  if not rule and behind == 0 then rule, how = field_rule.of_stream(text, wanted) end
   if rule then return rule, how end
   return field_rule.of_octets(text:sub(3), wanted:sub(3))
 end
@@ -202,7 +202,7 @@ local function unexpected(conn, patterns, options, text, behind)
   if why.how == "another Terminate" then why.came = code_in(text) end
   if behind and not shown then shown, word = rule_of_field(patterns[1], text, behind) end
   why.how = word or why.how
-  if word == field_rule.UNFINISHED then reason = field_rule.NO_END end
+  reason = field_rule.REASON[word] or reason
   if behind then why.within = { from = conn.heard - behind - #text, to = conn.heard } end
   why.rule = shown or why.rule
   for _, pattern in ipairs(behind and patterns or {}) do why.octet = why.octet or other_field(conn, pattern, text, behind) end

@@ -186,6 +186,13 @@ local function differing(a, b, at)
 end
 
 local function compare_payload(r, thing, item, want)
+  local rule, how = field_rule.of_payload(item, want.payload)
+  if rule then
+    return differs(r, thing, "length", {
+      rule = rule, how = how, item = item, reason = field_rule.REASON[how], expected = line(want), actual = line(item),
+      recorded = #want.payload, got = #item.payload,
+    })
+  end
   if #want.payload ~= #item.payload then
     return field_differs(r, thing, item, "length", #want.payload, #item.payload, { line(want), line(item) })
   end

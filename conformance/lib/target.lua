@@ -147,7 +147,7 @@ function Target:same_octets(ulpdu, wanted, reason, why)
   local start = item and item.segments[1].position + 2 or literal.position(self.asked, ulpdu)
   why.octet = octets.field(wanted, ulpdu, start, item ~= nil)
   local rule, how = field_rule.of_octets(ulpdu, wanted)
-  if rule then why.rule, why.how = rule, how end
+  if rule then why.rule, why.how, reason = rule, how, field_rule.REASON[how] or reason end
   why.expected, why.actual = octets.show(wanted, 64), octets.show(ulpdu, 64)
   self:fail(reason, why)
 end

@@ -28,6 +28,17 @@ local function rule_of_field(patterns, item)
   return #list == 1 and field_rule.of(item, list[1]) or nil
 end
 
+-- The rule and the word for an item that is a message of the set with its pad.
+local function with_pad(patterns, item)
+  local list = item and item.payload and nearest_differences(patterns, item) or {}
+  if #list ~= 1 or list[1] ~= "payload" then return nil end
+  for _, pattern in ipairs(patterns) do
+    local wanted = pattern.fields.payload
+    local rule, how = field_rule.of_payload(item, type(wanted) == "string" and wanted or item.payload)
+    if rule then return rule, how end
+  end
+end
+
 -- Whether a Terminate is as expected but for the headers that it says it returns.
 local function other_headers(patterns, item)
   local list = item and item.op == "terminate" and nearest_differences(patterns, item) or {}
@@ -80,7 +91,8 @@ function wrong_answer.reason(patterns, item)
   if item.op == "terminate" then
     return "the target sent another Terminate than expected" .. differs(patterns, item)
   end
-  return "the target gave another answer than expected" .. differs(patterns, item)
+  local _, word = with_pad(patterns, item)
+  return field_rule.REASON[word] or "the target gave another answer than expected" .. differs(patterns, item)
 end
 
 -- Whether an Atomic Response is as expected but for the value that memory held.
@@ -148,6 +160,11 @@ function wrong_answer.why(conn, patterns, item, rule)
   local why = { item = item, how = word, octet = sole_field(patterns, item) }
   if word == "another Terminate" and other_headers(patterns, item) then
     why.how, why.rule = refusal.HEADERS, "RDMAP-4.8-05"
+    return why
+  end
+  local rule_of_pad, padded = with_pad(patterns, item)
+  if padded then
+    why.how, why.rule, why.octet = padded, rule_of_pad, nil
     return why
   end
   local field = response_field(patterns, item)

@@ -156,6 +156,57 @@ static void immediate_data_has_a_rule_of_its_own(void **state)
         {PEER_FIN, NULL, 0}));
 }
 
+/* ULPDU_Length is 22 in place of 21, and the CRC right. */
+static void a_pad_that_is_counted_has_its_rule(void **state)
+{
+    struct iw_result r =
+        AGAINST(START FIRST "literal.expect_fpdu(conn, '" SEND "')\n", {PEER_READ, REQUEST, 0},
+                {PEER_WRITE, REPLY, 0}, {PEER_READ, FIRST_FPDU, 0},
+                {PEER_WRITE,
+                 "0016 4143 00000000 00000000 00000001 00000000 616263 00"
+                 " 0c601134",
+                 0},
+                {PEER_DRAIN, NULL, 0});
+
+    (void)state;
+    assert_string_equal(r.rule->id, "MPA-4.1-01");
+    expect_fail(r, "the target's ULPDU_Length counts the pad", SEND,
+                "0016414300000000000000000000000100000000"
+                "61626300");
+}
+
+/* In messages of one segment and of two; not where octets are missing, or others than zeros follow.
+ */
+static void a_pad_is_known_by_where_the_next_segment_begins(void **state)
+{
+    (void)state;
+    expect_pass(AGAINST(
+        START
+        "local rules = use 'field_rule'\n"
+        "local function segment(mo, payload)\n"
+        "  return { t = false, mo = mo, payload = payload, ulpdu = bytes(18) .. payload }\n"
+        "end\n"
+        "local function counted(wanted, ...)\n"
+        "  local item = { payload = '', segments = { ... } }\n"
+        "  for _, s in ipairs(item.segments) do item.payload = item.payload .. s.payload end\n"
+        "  local rule, how = rules.of_payload(item, wanted)\n"
+        "  assert(how == (rule and rules.PADDED))\n"
+        "  return rule == 'MPA-4.1-01'\n"
+        "end\n"
+        "assert(counted('abcde', segment(0, 'abcde\\0\\0\\0')))\n"
+        "assert(counted('abcde', segment(0, 'abc\\0'), segment(3, 'de\\0\\0')))\n"
+        "assert(counted('abcdefg', segment(0, 'abcd'), segment(4, 'efg\\0')))\n"
+        "assert(not counted('abcd', segment(0, 'abcd')))\n"
+        "assert(not counted('abc', segment(0, 'abc\\1')))\n"
+        "assert(not counted('ab', segment(0, 'ab\\0')))\n"
+        "assert(not counted('abc', segment(0, 'abc\\0\\0\\0\\0\\0')))\n"
+        "assert(not counted('abcdefgh', segment(0, 'abc\\0')))\n"
+        "assert(not counted('abcde', segment(0, 'abc\\0'), segment(5, 'de\\0\\0')))\n"
+        "literal.expect_end(conn)\n",
+        {PEER_READ, REQUEST, 0}, {PEER_WRITE, REPLY, 0}, {PEER_DRAIN, NULL, 0},
+        {PEER_FIN, NULL, 0}));
+}
+
 static void a_wrong_crc_fails(void **state)
 {
     struct iw_result r =
@@ -211,6 +262,8 @@ int main(void)
         cmocka_unit_test(other_octets_fail),
         cmocka_unit_test(a_field_in_the_wrong_order_fails),
         cmocka_unit_test(immediate_data_has_a_rule_of_its_own),
+        cmocka_unit_test(a_pad_that_is_counted_has_its_rule),
+        cmocka_unit_test(a_pad_is_known_by_where_the_next_segment_begins),
         cmocka_unit_test(a_wrong_crc_fails),
         cmocka_unit_test(octets_that_nobody_took_fail),
         cmocka_unit_test(the_crc_is_the_one_of_iscsi),
