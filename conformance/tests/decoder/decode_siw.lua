@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What the second decoder finds in the captures of the suite against siw: more rows for decode_dir.lua (--known). Numbers are
--- the sections of ../baselines/siw.md.
+-- the sections of ../../baselines/siw.md.
 return {
   { "", "^pad is ", "18: siw's pads hold octets of an earlier CRC", target = true },
   { "^empa%-ird%-short%-3ffe", "^FPDU 1, field 0+$", "19: a Terminate from the start-up has no CRC", target = true },
