@@ -20,7 +20,7 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 static bool undecided(const struct iw_observer *o, const struct iw_observed_side *s)
 {
     return !o->config.no_quirks && s->phase == PHASE_FULL && s->segments == 0 && !s->missed &&
-           !s->told && !s->seeking && !s->unproven && !o->joined && s->frame_quirk == 0;
+           !s->as_ulpdus && !s->seeking && !s->unproven && !o->joined && s->frame_quirk == 0;
 }
 
 /* Returns a deframer for octets that are framed in that way. */

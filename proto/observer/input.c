@@ -240,7 +240,7 @@ int iw_observer_input(struct iw_observer *o, enum iw_side side, uint64_t pos, co
 {
     struct iw_observed_side *s = &o->side[side];
 
-    if (s->told || s->phase == PHASE_LOST)
+    if (s->as_ulpdus || s->phase == PHASE_LOST)
         return -1;
     if (s->reset || s->phase == PHASE_LEFT || (s->fin_known && pos >= s->fin_pos) ||
         pos > POSITIONS || length > POSITIONS - pos)
@@ -264,7 +264,7 @@ int iw_observer_input(struct iw_observer *o, enum iw_side side, uint64_t pos, co
 
 static bool follows(const struct iw_observed_side *s)
 {
-    return !s->told && !s->reset && s->phase != PHASE_LOST && s->phase != PHASE_LEFT;
+    return !s->as_ulpdus && !s->reset && s->phase != PHASE_LOST && s->phase != PHASE_LEFT;
 }
 
 /* Gives up the first gap, whatever comes before it, when there are too many gaps to remember. */

@@ -29,7 +29,7 @@ struct iw_observer *iw_observer_init(void *memory, size_t size,
         struct iw_observed_side *s = &o->side[i];
         s->self = (enum iw_side)i;
         s->observer = o;
-        s->told = config->told[i];
+        s->as_ulpdus = config->told[i];
         s->sink.context = s;
         s->sink.fpdu = iw_observer_fpdu;
         s->sink.check = iw_observer_framing_fault;
@@ -127,7 +127,7 @@ void iw_observer_find(struct iw_observer *o, enum iw_check check, uint64_t pos, 
 #endif
     o->now->fault = (struct iw_fault){.check = check, .pos = pos, .got = got, .want = want};
     provoke(s, o->now);
-    if (s->told)
+    if (s->as_ulpdus)
         return; /* the caller knows what it sent; what that calls for counts */
     o->now->kind = IW_OBSERVED_FINDING;
     iw_observer_show(o);
@@ -158,7 +158,7 @@ void iw_observer_lose(struct iw_observer *o, enum iw_side side, const struct iw_
     o->now->fault = *fault;
     iw_observer_show(o);
     /* The unreadable frame said how the other side frames. */
-    if (negotiating && other->phase == PHASE_FRAMED && !other->told)
+    if (negotiating && other->phase == PHASE_FRAMED && !other->as_ulpdus)
         iw_observer_lose(o, iw_observed_other(side), fault);
 }
 
@@ -237,9 +237,10 @@ void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)
         framing = s->phase != PHASE_LOST && s->phase != PHASE_LEFT;
     }
     /* An FPDU may have waited for more octets. */
-    if (s->fin_known && !s->fin_judged && s->phase == PHASE_FULL && !s->told)
+    if (s->fin_known && !s->fin_judged && s->phase == PHASE_FULL && !s->as_ulpdus)
         iw_observer_judge_held(o, side);
-    if (!s->fin_known || s->fin_judged || (framing && !s->told && iw_hold_edge(s) < s->fin_pos))
+    if (!s->fin_known || s->fin_judged ||
+        (framing && !s->as_ulpdus && iw_hold_edge(s) < s->fin_pos))
         return;
     iw_observer_begin(o, IW_OBSERVED_FIN, side, s->fin_pos, s->fin_pos);
     if (!s->fin_seen) {
@@ -249,7 +250,7 @@ void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)
     if (s->phase == PHASE_FRAMED)
         return; /* the held octets may yet be judged */
     s->fin_judged = true;
-    if (s->told || !framing)
+    if (s->as_ulpdus || !framing)
         return;
     if (s->phase == PHASE_STARTUP) {
         if (inside_startup(s))
@@ -291,14 +292,14 @@ void iw_observer_told_startup(struct iw_observer *o, enum iw_side side, const vo
 {
     struct iw_observed_side *s = &o->side[side];
 
-    if (s->told && s->phase == PHASE_STARTUP && length >= IW_MPA_STARTUP_HEADER)
+    if (s->as_ulpdus && s->phase == PHASE_STARTUP && length >= IW_MPA_STARTUP_HEADER)
         iw_observer_take_startup(o, side, frame, length);
 }
 
 void iw_observer_told_segment(struct iw_observer *o, enum iw_side side, const void *ulpdu,
                               size_t length, bool broken)
 {
-    if (o->side[side].told)
+    if (o->side[side].as_ulpdus)
         iw_observer_segment(o, side, ulpdu, length, length, NULL, !broken);
 }
 
@@ -309,7 +310,7 @@ void iw_observer_told_octets(struct iw_observer *o, enum iw_side side)
 
 void iw_observer_told_end(struct iw_observer *o, enum iw_side side, bool reset)
 {
-    if (o->side[side].told)
+    if (o->side[side].as_ulpdus)
         iw_observer_end(o, side, 0, reset);
 }
 
@@ -329,7 +330,7 @@ bool iw_observer_boundary(const struct iw_observer *o, enum iw_side side)
 {
     const struct iw_observed_side *s = &o->side[side];
 
-    if (s->told)
+    if (s->as_ulpdus)
         return true;
     switch (s->phase) {
     case PHASE_STARTUP: /* there is no frame: its length is 0 */

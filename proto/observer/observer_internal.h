@@ -128,7 +128,7 @@ struct iw_observed_side {
     enum iw_phase phase;
     enum iw_side self;
     struct iw_observer *observer;
-    bool told;
+    bool as_ulpdus;   /* the caller gives its ULPDUs (iw_observer_told_*), not its octets */
     bool quiet;       /* after a Terminate: nothing is found here */
     bool terminating; /* a segment of a Terminate was sent, whole or not */
     bool terminated;
@@ -239,8 +239,8 @@ void iw_hold_drop(struct iw_observed_side *s);
  * reason that was not seen. */
 static inline bool iw_observed_gap(const struct iw_observed_side *s)
 {
-    return !s->told && (s->seeking || iw_hold_island(s) != UINT64_MAX || s->top > iw_hold_edge(s) ||
-                        s->acked > iw_hold_edge(s));
+    return !s->as_ulpdus && (s->seeking || iw_hold_island(s) != UINT64_MAX ||
+                             s->top > iw_hold_edge(s) || s->acked > iw_hold_edge(s));
 }
 
 /* input.c: judges what is held of a side whose framing is known, and gives up gaps that are

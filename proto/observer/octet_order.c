@@ -83,7 +83,7 @@ void iw_observer_mend_order(struct iw_observer *o)
     const struct iw_observed_side *s = &o->side[o->now->side];
 
     o->scratch->n_owed = 0;
-    if (o->config.no_quirks || s->told || s->unproven)
+    if (o->config.no_quirks || s->as_ulpdus || s->unproven)
         return;
     if (iw_ddp_tagged(&o->now->ddp))
         mend_tagged(o);

@@ -18,7 +18,7 @@ static bool read_limit(const struct iw_observer *o, enum iw_side asking, uint32_
  * other side may have answered octets that lie in it. */
 static bool inside_fpdu(const struct iw_observed_side *s)
 {
-    return !s->told && iw_hold_edge(s) > s->next;
+    return !s->as_ulpdus && iw_hold_edge(s) > s->next;
 }
 
 struct iw_observed_read *iw_observer_request_at(struct iw_observed_reads *r, uint32_t k)
@@ -63,7 +63,7 @@ static bool enlarge(struct iw_observer *o, struct iw_observed_reads *r)
 static bool settled(const struct iw_observed_side *s, const struct iw_observed_side *peer,
                     uint32_t msn)
 {
-    return s->missed && !s->unproven && !s->told && !peer->told && !peer->missed &&
+    return s->missed && !s->unproven && !s->as_ulpdus && !peer->as_ulpdus && !peer->missed &&
            !iw_observed_gap(peer) && msn - 1 == peer->answered;
 }
 

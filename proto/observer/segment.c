@@ -465,7 +465,7 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
         !iw_observed_gap(initiator)) {
         s->early_fpdu = true;
         /* The beginning of an FPDU is here: is it one, or is its length wrong? */
-        s->early_fpdu_waits = !initiator->told && initiator->top > initiator->frame_length;
+        s->early_fpdu_waits = !initiator->as_ulpdus && initiator->top > initiator->frame_length;
         s->early_fpdu_pos = o->now->pos;
         s->early_fpdu_end = o->now->end;
         if (!s->early_fpdu_waits)
@@ -511,7 +511,7 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
         find_pending(o, fpdu->crc_checked && !fpdu->crc_good);
     }
     if (!content || (!header && captured < length)) {
-        if (s->told)
+        if (s->as_ulpdus)
             iw_observer_doubt_reads(o); /* a receiver that took it may have seen any request */
         else
             iw_observer_lose_place(o, s);

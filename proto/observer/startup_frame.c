@@ -196,7 +196,7 @@ static void start_side(struct iw_observer *o, struct iw_observed_side *s, bool m
 static void replay(struct iw_observer *o)
 {
     for (int i = 0; i < 2; i++)
-        if (!o->side[i].told)
+        if (!o->side[i].as_ulpdus)
             iw_observer_judge_held(o, (enum iw_side)i);
     iw_observer_judge_end(o, IW_SIDE_INITIATOR);
     iw_observer_judge_end(o, IW_SIDE_RESPONDER);
@@ -211,7 +211,7 @@ static void negotiate(struct iw_observer *o)
 
     o->version = consortium ? 0 : 1;
     o->version_known = true;
-    if (!responder->told)
+    if (!responder->as_ulpdus)
         check_reply(o);
     if (has_flag(responder, IW_MPA_FLAG_R)) {
         initiator->phase = responder->phase = PHASE_LEFT;
@@ -237,7 +237,7 @@ static void join_side(struct iw_observer *o, struct iw_observed_side *s,
                       const struct iw_observer_assumption *a)
 {
     const struct iw_observed_side *other = &o->side[iw_observed_other(s->self)];
-    bool start = framed(s) || s->told;
+    bool start = framed(s) || s->as_ulpdus;
     enum iw_assumed markers = a->markers[s->self];
     enum iw_assumed crc = a->crc;
 
@@ -255,7 +255,7 @@ static void join_side(struct iw_observer *o, struct iw_observed_side *s,
     s->first_done = true;
     if (!start)
         s->step = 1;
-    if (!s->told && !(start && s->markers_known && s->crc_known))
+    if (!s->as_ulpdus && !(start && s->markers_known && s->crc_known))
         iw_observer_unframe(o, s);
 }
 
@@ -301,12 +301,12 @@ void iw_observer_take_startup(struct iw_observer *o, enum iw_side side, const ui
     s->phase = PHASE_FRAMED;
     describe(o, s, frame, length);
     iw_observer_show(o);
-    if (!s->told)
+    if (!s->as_ulpdus)
         check_frame(o, s);
     iw_observer_check_early(o, side);
     if (other->phase == PHASE_FRAMED)
         negotiate(o);
-    else if (other->phase == PHASE_LOST && !s->told)
+    else if (other->phase == PHASE_LOST && !s->as_ulpdus)
         iw_observer_lose(o, side, &other->lost);
 }
 
@@ -321,7 +321,7 @@ static enum pd_order look_at_pd(const struct iw_observer *o, const struct iw_obs
     bool assumed = iw_quirk_in(o->config.quirks[s->self], IW_QUIRK_PD_ORDER);
     size_t meant = IW_MPA_STARTUP_HEADER + iw_quirk_turn16(h->pd_length);
 
-    if (o->config.no_quirks || s->told || s->missed ||
+    if (o->config.no_quirks || s->as_ulpdus || s->missed ||
         iw_quirk_pd_length(h, assumed) == IW_EVIDENCE_NONE)
         return PD_AS_IT_STANDS;
     if (length < meant)
@@ -335,7 +335,7 @@ bool iw_observer_startup_waits(const struct iw_observer *o, enum iw_side side)
     struct iw_iov held = iw_hold_peek(s);
     struct iw_mpa_startup_header h;
 
-    return s->phase == PHASE_STARTUP && !s->told &&
+    return s->phase == PHASE_STARTUP && !s->as_ulpdus &&
            iw_wire_get_startup(held.base, held.length, &h) > 0 &&
            iw_wire_mpa_key(h.key) != IW_MPA_KEY_OTHER && h.pd_length > IW_MPA_PRIVATE_MAX &&
            look_at_pd(o, s, &h, held.length) == PD_WAITS;
@@ -389,12 +389,13 @@ void iw_observer_check_early(struct iw_observer *o, enum iw_side side)
 
     /* A bystander cannot know that the first octets are meant as a Reply before the frame is whole,
      * nor that there was no Request before one has come. */
-    if (side == IW_SIDE_RESPONDER && !responder->told && initiator->phase == PHASE_STARTUP &&
-        (initiator->told || responder->phase == PHASE_FRAMED) && !iw_observed_gap(initiator))
+    if (side == IW_SIDE_RESPONDER && !responder->as_ulpdus && initiator->phase == PHASE_STARTUP &&
+        (initiator->as_ulpdus || responder->phase == PHASE_FRAMED) && !iw_observed_gap(initiator))
         responder->reply_first = true;
-    if (responder->reply_first && (initiator->told || initiator->phase == PHASE_FRAMED))
+    if (responder->reply_first && (initiator->as_ulpdus || initiator->phase == PHASE_FRAMED))
         find_early(o, responder, IW_CHECK_MPA_REPLY_EARLY, 0);
-    if (initiator->phase == PHASE_FRAMED && !initiator->told && responder->phase == PHASE_STARTUP &&
-        initiator->top > initiator->frame_length && !iw_observed_gap(responder))
+    if (initiator->phase == PHASE_FRAMED && !initiator->as_ulpdus &&
+        responder->phase == PHASE_STARTUP && initiator->top > initiator->frame_length &&
+        !iw_observed_gap(responder))
         find_early(o, initiator, IW_CHECK_MPA_INITIATOR_EARLY, initiator->frame_length);
 }

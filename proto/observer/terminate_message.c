@@ -96,7 +96,7 @@ void iw_observed_terminate(struct iw_observer *o, const uint8_t *octets, size_t 
     struct iw_observation *now = o->now;
     enum iw_evidence evidence = IW_EVIDENCE_NONE;
 
-    if (!o->side[now->side].told && !o->config.no_quirks) {
+    if (!o->side[now->side].as_ulpdus && !o->config.no_quirks) {
         const struct iw_quirk_context known = context(o, now->side);
         evidence = iw_quirk_terminate(octets, length, &known);
     }

@@ -69,7 +69,7 @@ return family {
   -- Allowed: everything of the initiator's that waited for the Reply leaves at once.
   each({ "send", "write", "read" }, function(form)
     return known_bug {
-      id = "bug-first-fpdu-lost-behind-rtr-" .. form,
+      id = "bug-first-fpdu-lost-after-rtr-" .. form,
       purpose = ("A responder takes the RTR form %s and the data after it from one segment and loses none"):format(form),
       rules = { "MPA-7.1.2-10", "EMPA-9.2-03", "MPA-7.1-01" },
       role = "responder",

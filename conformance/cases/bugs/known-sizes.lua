@@ -142,7 +142,7 @@ return family {
   -- The responder keeps Read Requests that have to wait, and takes the length of the one before for one without octets. Together,
   -- all but the first one wait.
   both_roles {
-    id = "bug-empty-read-behind-another",
+    id = "bug-empty-read-after-another",
     purpose = "A Read of no octets that waits with others for its Read Response gets none",
     rules = { "RDMAP-5.2.1-12" },
     needs = { memory = "read" },

@@ -70,7 +70,7 @@ local elsewhere = {
   { name = "stag-key", text = "an STag that differs in its last octet", fields = { key = 0xff }, refused = STAG },
   { name = "4-gib-above", text = "a TO 4 GiB above its own", fields = { shift = 0x100000000 }, refused = BASE },
   { name = "in-front", text = "a TO 8 octets before the buffer", fields = { shift = -HALF - 8 }, refused = BASE },
-  { name = "behind", text = "a TO just after the buffer", fields = { shift = HALF }, refused = BASE },
+  { name = "after", text = "a TO just after the buffer", fields = { shift = HALF }, refused = BASE },
   { name = "past-end", text = "a TO one octet above its own", fields = { shift = 1 }, refused = BOUNDS },
 }
 

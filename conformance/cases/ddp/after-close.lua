@@ -4,7 +4,7 @@
 -- up; it drops them or resets the connection.
 
 return both_roles {
-  id = "ddp-data-behind-fin",
+  id = "ddp-data-after-fin",
   purpose = "A Write and a Send whose octets come after the peer's FIN have no effect",
   rules = { "DDP-6.2.1-03", "DDP-6.2.1-04" },
   needs = { memory = "write", tcp = "crafted" },

@@ -55,7 +55,7 @@ local stags = {
 local places = {
   { name = "before-base", to = 0x10000 - 8, fault = fault.rdmap_out_of_bounds, text = "before its buffer" },
   { name = "straddling-end", to = 0x10000 + 56, fault = fault.rdmap_out_of_bounds, text = "that runs past the end of its buffer" },
-  { name = "behind-end", to = 0x10000 + 64, fault = fault.rdmap_out_of_bounds, text = "after its buffer" },
+  { name = "after-end", to = 0x10000 + 64, fault = fault.rdmap_out_of_bounds, text = "after its buffer" },
   { name = "4-gib-above", to = 0x100010000, fault = fault.rdmap_out_of_bounds, text = "that is right in the low 32 bits of its TO only" },
   { name = "sign-of-to", to = 0x8000000000010000, fault = fault.rdmap_out_of_bounds, text = "that is right but for the top bit of its TO" },
   { name = "top-of-memory", to = 0xfffffffffffffff8, fault = fault.rdmap_past_end_or_wraps, text = "whose end is at 2^64" },

@@ -116,7 +116,7 @@ return family {
   },
 
   both_roles {
-    id = "ext-atomic-behind-cut-write",
+    id = "ext-atomic-after-cut-write",
     purpose = "An atomic after a Write on the same place, whose last octets are late, sees the written value",
     rules = { "EXT-5.4-06", "EXT-5.4-04" },
     needs = { memory = "write atomic", extensions = true },

@@ -118,7 +118,7 @@ return family {
   },
 
   both_roles {
-    id = "ext-immediate-behind-write",
+    id = "ext-immediate-after-write",
     purpose = "The target places the Write before Immediate Data before it delivers that",
     rules = { "EXT-6.4-01", "EXT-6.3-03" },
     level = "must",

@@ -74,7 +74,7 @@ return family {
 
   -- OP-08: a Marker that is due belongs to the next FPDU, but may go out before the end.
   both_roles {
-    id = "mpa-fin-behind-marker",
+    id = "mpa-fin-after-marker",
     purpose = "The target closes a stream that ends with a Marker after its last FPDU gracefully, and delivers the FPDU",
     rules = { "MPA-7.2-01", "MPA-4.3-06" },
     needs = { agent = true, markers = "on" },

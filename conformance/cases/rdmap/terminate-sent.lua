@@ -178,7 +178,7 @@ return family {
   },
 
   both_roles {
-    id = "rdmap-terminate-behind-responses",
+    id = "rdmap-terminate-after-responses",
     purpose = "The target sends Read Responses under way whole, or cuts them short for good, before its Terminate",
     rules = { "RDMAP-5.4-08", "DDP-5.3-01", "RDMAP-7.1-06" },
     needs = { memory = "read" },

@@ -19,7 +19,7 @@ end
 
 -- Places around the window that are inside the buffer. offset: from the window's first octet.
 local around = {
-  { name = "behind", offset = SIZE, length = 1 },
+  { name = "after", offset = SIZE, length = 1 },
   { name = "in-front", offset = -1, length = 1 },
   { name = "over-the-end", offset = SIZE - 1, length = 2 },
   { name = "over-the-start", offset = -1, length = 2 },

@@ -81,7 +81,7 @@ return family {
     { name = "inside", text = "points to the middle of the FPDU", bend = { pointer = 300 } },
   }, function(one)
     return in_every_way {
-      id = "tcp-marker-wrong-behind-gap-" .. one.name,
+      id = "tcp-marker-wrong-after-gap-" .. one.name,
       purpose = ("The target finds a Marker after a gap that %s when the gap closes"):format(one.text),
       rules = { "MPA-8-05", "MPA-8-03", "MPA-8-04" },
       markers = true,
@@ -162,7 +162,7 @@ return family {
   },
 
   in_every_way {
-    id = "tcp-crc-bad-behind-gap",
+    id = "tcp-crc-bad-after-gap",
     purpose = "A wrong CRC after a gap leads to a Terminate in its turn, after the FPDUs before it are delivered",
     rules = { "MPA-4.4-17", "MPA-8-02", "MPA-8-11", "MPA-8-12" },
     crc = true,

@@ -121,7 +121,7 @@ return family {
   end),
 
   in_every_way {
-    id = "tcp-fin-behind-gap",
+    id = "tcp-fin-after-gap",
     purpose = "A FIN that overtakes octets before it takes effect after them",
     rules = { "DDP-5.4-01", "DDP-4.1-07" },
     needs = { agent = true },
@@ -139,7 +139,7 @@ return family {
   },
 
   in_every_way {
-    id = "tcp-reset-behind-gap",
+    id = "tcp-reset-after-gap",
     purpose = "The target never delivers octets after a gap when a reset comes, and reports the loss",
     rules = { "MPA-8-01", "DDP-5.4-01" },
     needs = { agent = true },

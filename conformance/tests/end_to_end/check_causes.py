@@ -29,7 +29,7 @@ BENT = (
     # Who leaves out the headers of a Terminate states no part left in them.
     ("--violate rdmap-terminate-headers", ("rdmap-read-revoked-under-way", "rdmap-terminate-ddp-*"), ["RDMAP-4.8-05"], 0),
     # A message that is delivered twice is in the buffer of the next one.
-    ("--violate ddp-deliver-once", ("ddp-send-delivered-once*", "ddp-send-tiny-*", "replay-siw-ib-send-lat-64b-crcon", "ext-immediate-with-*", "tcp-crc-bad-behind-gap"), ["DDP-5.3-07"], 1),
+    ("--violate ddp-deliver-once", ("ddp-send-delivered-once*", "ddp-send-tiny-*", "replay-siw-ib-send-lat-64b-crcon", "ext-immediate-with-*", "tcp-crc-bad-after-gap"), ["DDP-5.3-07"], 1),
 )
 
 # A case that does not judge the form of the Terminate.

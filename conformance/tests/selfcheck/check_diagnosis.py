@@ -15,7 +15,7 @@ CASES = ("ddp-untagged-*", "mpa-crc-*")
 ONE_CAUSE = (
     ("violate=rdmap-atomic-opcode", "ext-target-fetch-add ext-target-queues octets-fetch-add-sent", "EXT-5.2.1-20"),
     ("violate=ddp-to-order", "octets-tagged-sent", "DDP-5.3-04"),
-    ("violate=rdmap-atomic-done", "ext-cmp-swap-match ext-fetch-add-one ext-order-* ext-atomic-behind-* ext-atomics-streams octets-atomics-*",
+    ("violate=rdmap-atomic-done", "ext-cmp-swap-match ext-fetch-add-one ext-order-* ext-atomic-after-* ext-atomics-streams octets-atomics-*",
      "EXT-5.1.1-06"),
     ("violate=rdmap-atomic-response-value", "ext-atomic-response-octets ext-probe ext-order-* octets-atomics-*", "EXT-5.1.1-08"),
     ("overstrict=mpa-pd-none", "mpa-startup-reply* mpa-reply-incomplete octets-enhanced-initiator-* replay-siw-r* replay-siw-ucmatose-responder-first",
@@ -29,8 +29,8 @@ ONE_CAUSE = (
     ("violate=rdmap-atomic-align", "ext-target-fetch-add ext-target-cmp-swap", "EXT-5.2.1-06"),
     ("violate=rdmap-atomic-length", "ext-atomic-response-id ext-atomic-response-dv-0 octets-fetch-add-sent", "EXT-5.2.1-20"),
     ("violate=ddp-last", "octets-tagged-sent octets-untagged-sent rdmap-target-messages-whole octets-pad-0 octets-terminate-tagged-stag"
-     " rdmap-terminate-ddp-tagged bug-empty-read-behind-another bug-opcode-behind-refused-invalidate-8-initiator", "DDP-4.1-03"),
-    ("violate=rdmap-terminate-headers", "ext-fetch-add-misaligned-5 octets-terminate-tagged-stag bug-opcode-behind-refused-invalidate-9",
+     " rdmap-terminate-ddp-tagged bug-empty-read-after-another bug-opcode-after-refused-invalidate-8-initiator", "DDP-4.1-03"),
+    ("violate=rdmap-terminate-headers", "ext-fetch-add-misaligned-5 octets-terminate-tagged-stag bug-opcode-after-refused-invalidate-9",
      "RDMAP-4.8-05"),
     ("overstrict=mpa-rev-older", "mpa-startup-cut-reported bug-revision-of-reply-differs rule:EMPA-6-07", "EMPA-6-07"),
     ("violate=rdmap-atomic-compare", "ext-cmp-swap-mismatch octets-atomics-received", "EXT-5.1.2-01"),

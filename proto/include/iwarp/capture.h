@@ -86,6 +86,8 @@ bool iw_capture_progress(const struct iw_capture *c, uint64_t *at, uint64_t *siz
 /* Returns the packets of a live capture that the kernel dropped for lack of buffer space. */
 uint64_t iw_capture_dropped(const struct iw_capture *c);
 
+/* Ends a capture and frees it; the data of its frames is gone. The standard input stays open. NULL
+ * is ignored. */
 void iw_capture_close(struct iw_capture *c);
 
 /* ------------------------------------------------------------------- packets */
@@ -159,14 +161,16 @@ size_t iw_packet_put(uint8_t *octets, size_t room, const struct iw_packet *packe
 /* Returns the octets that iw_packet_put needs room for, 0 if an IP header cannot say so many. */
 size_t iw_packet_size(const struct iw_packet *packet);
 
-/* Reassembles datagrams from fragments in any order. At most IW_FRAGMENTS of them can be unfinished
- * at a time (66 KiB each, allocated when first needed). The oldest is dropped to make room for one
- * more, and each one a minute after its first fragment, by the frames' times. Octets that come
- * twice must be the same, and in IPv6 the fragment must be an exact repeat (RFC 8200 §4.5);
- * otherwise the datagram is bad. A fragment that was not captured whole is ignored. */
+/* Creates what reassembles datagrams from fragments in any order. At most IW_FRAGMENTS of them can
+ * be unfinished at a time (66 KiB each, allocated when first needed). The oldest is dropped to make
+ * room for one more, and each one a minute after its first fragment, by the frames' times. Octets
+ * that come twice must be the same, and in IPv6 the fragment must be an exact repeat (RFC 8200
+ * §4.5); otherwise the datagram is bad. A fragment that was not captured whole is ignored. Returns
+ * NULL without memory. */
 enum { IW_FRAGMENTS = 64 };
 struct iw_fragments;
-struct iw_fragments *iw_fragments_new(void); /* NULL without memory */
+struct iw_fragments *iw_fragments_new(void);
+/* Frees it with its unfinished datagrams. NULL is ignored. */
 void iw_fragments_free(struct iw_fragments *f);
 /* Adds a fragment (iw_packet_decode returned IW_DECODE_FRAGMENT). Returns IW_DECODE_FRAGMENT if the
  * datagram is not complete yet, else the result of decoding the datagram; its payload is valid
@@ -260,6 +264,7 @@ size_t iw_capture_connections_count(const struct iw_capture_connections *t);
  * connections reuses their places; NULL means an empty place. */
 struct iw_capture_connection *iw_capture_connections_get(const struct iw_capture_connections *t,
                                                          size_t number);
+/* Frees the table with its connections, not what their `user` points to. NULL is ignored. */
 void iw_capture_connections_free(struct iw_capture_connections *t);
 
 /* The number of frames in a capture, by the result of decoding. */
@@ -340,6 +345,8 @@ struct iw_synth_span {
 /* Creates a synthesiser. `limit` bounds the memory for frames in octets; when it is reached,
  * nothing more is recorded and the section's comment says so. Returns NULL without memory. */
 struct iw_synth *iw_synth_new(size_t limit);
+/* Frees a synthesiser with its frames; ends a file that iw_synth_finish has not ended. NULL is
+ * ignored. */
 void iw_synth_free(struct iw_synth *s);
 
 /* Creates a synthesiser that writes each frame to a pcapng file (as iw_pcapng_create makes it)

@@ -28,8 +28,8 @@ typedef uint32_t (*iw_crc32c_fn)(uint32_t state, const void *data, size_t length
  */
 uint32_t iw_crc32c_portable(uint32_t state, const void *data, size_t length);
 
-/* Hosted (libiwarp_host): returns the fastest implementation in this build, ISA-L's or the portable
- * one. */
+/* Returns the fastest implementation in this build, ISA-L's or the portable one. Hosted
+ * (libiwarp_host). */
 iw_crc32c_fn iw_crc32c_best(void);
 
 /* Returns the CRC of everything that went into the state. */

@@ -108,6 +108,7 @@ bool iw_domain_lookup(struct iw_domain *d, uint32_t stag, struct iw_region *out)
 
 /* Returns one pool buffer of IW_DOMAIN_BUFFER octets, or NULL if all are lent. */
 void *iw_domain_borrow(struct iw_domain *d);
+/* Puts a borrowed buffer (not NULL) back into the pool. */
 void iw_domain_return(struct iw_domain *d, void *buffer);
 
 /* The stream that accesses a region. */

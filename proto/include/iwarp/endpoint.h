@@ -218,6 +218,8 @@ struct iw_work {
  * connection is over (the request is not taken). Posting before the connection is established is
  * allowed. Reads and atomics share ORD, IRD and one order (RFC 7306 §5.2, §7; OP-83). */
 int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_t now);
+/* Posts a receive of `sge_count` pieces; the list is copied, the memory borrowed until it
+ * completes. Returns as iw_endpoint_post. */
 int iw_endpoint_post_recv(struct iw_endpoint *ep, uint64_t id, const struct iw_iov *sge,
                           size_t sge_count);
 

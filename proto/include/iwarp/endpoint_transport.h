@@ -98,6 +98,7 @@ enum { IW_ENDPOINT_LISTS = 2 };
  * sent completely is the last one sent. */
 size_t iw_endpoint_output_lists(struct iw_endpoint *ep, const struct iw_iov **out, size_t *pieces,
                                 size_t room, uint64_t now);
+/* Reports that the first `octets` of what was listed were sent. Completes work that they end. */
 void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now);
 /* Returns true if no FPDU is waiting to be sent, so the caller may skip refreshing the EMSS
  * (below). */
@@ -116,10 +117,15 @@ enum iw_want {
 /* Returns what the transport must do with the TCP connection once iw_endpoint_output returns 0.
  * After sending a FIN, report it with iw_endpoint_fin_sent. */
 enum iw_want iw_endpoint_want(const struct iw_endpoint *ep);
+/* Reports that the sending half was closed as IW_WANT_FIN asks. The peer then has linger_timeout to
+ * close its own (RFC 5041 §6.2.1), else the connection is reset. */
 void iw_endpoint_fin_sent(struct iw_endpoint *ep, uint64_t now);
 
 /* Returns the next time at which iw_endpoint_tick must be called, in ns; UINT64_MAX if none. */
 uint64_t iw_endpoint_deadline(const struct iw_endpoint *ep);
+/* Does what is due at `now`: ends a start-up that takes too long (RFC 5044 §7.1.2) and resets a
+ * connection that the peer does not close; sending that had to wait goes on with the next
+ * iw_endpoint_output. Does nothing before the deadline. */
 void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now);
 
 /* Sets the effective maximum segment size: the most TCP payload that one segment takes with its TCP

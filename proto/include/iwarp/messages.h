@@ -34,7 +34,8 @@
  *
  * Threads. Every function may be called by several threads at once, except that
  * iw_messages_close() and iw_messages_shut() must be the last call for what they close. A child of
- * fork must not use the parent's end. Functions return -1 or NULL with errno set on failure.
+ * fork must not use the parent's end. Functions of type int return 0 if nothing else is said. On
+ * failure functions return -1 or NULL with errno set.
  */
 
 #include <stddef.h>
@@ -126,9 +127,10 @@ int iw_messages_place(struct iw_messages *m, uint32_t number, const struct socka
  * lives), EMFILE (65,536 services), ENOMEM. */
 int iw_messages_service(struct iw_messages *m, uint32_t number, struct iw_service **out);
 
-/* The same for many, all or none; waits for objections once, while iw_messages_service() does so
- * for each (60 ms with a resolver). `out` has room for `count` services; *refused (may be NULL) is
- * a number that could not be opened. */
+/* Opens `count` services (1 or more), all or none; waits for objections once, while
+ * iw_messages_service() does so for each (60 ms with a resolver). `out` has room for them all; on
+ * failure *refused (may be NULL) is a number that could not be opened. Errors: EINVAL (no number),
+ * and those of iw_messages_service(). */
 int iw_messages_services(struct iw_messages *m, const uint32_t *numbers, size_t count,
                          struct iw_service **out, uint32_t *refused);
 
@@ -149,9 +151,9 @@ void *iw_messages_get(struct iw_messages *m, size_t length);
  * allowed. */
 void iw_messages_free(struct iw_messages *m, void *buffer);
 
-/* As iw_messages_free(), but lends the buffer of a long message to the process from which it came,
- * so that its next long message is written there. The library keeps at most four buffers lent to
- * one process, and takes them back when its connection ends. */
+/* Puts a buffer back as iw_messages_free() does, but lends that of a long message to the process
+ * from which it came, so that its next long message is written there. The library keeps at most
+ * four buffers lent to one process, and takes them back when its connection ends. */
 void iw_messages_return(struct iw_messages *m, void *buffer);
 
 /* ---- send and receive ---- */

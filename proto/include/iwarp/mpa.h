@@ -103,12 +103,13 @@ struct iw_mpa_startup {
     uint8_t out[IW_MPA_STARTUP_MAX];
 };
 
-/* What the first octets of a connection say about it, to one who listens for MPA and others. */
 enum iw_mpa_sniffed {
     IW_MPA_SNIFFED_MORE, /* they are the beginning of the key of a Request, or none */
     IW_MPA_SNIFFED_MPA,  /* the whole key (RFC 5044 §7.1.1) */
     IW_MPA_SNIFFED_OTHER
 };
+/* Returns what the first octets of a connection say about it, to one who listens for MPA and
+ * others. */
 enum iw_mpa_sniffed iw_mpa_sniff(const uint8_t *octets, size_t length);
 
 /* Prepares one side. An initiator's Request is ready in `out` at once. `private_data` (at most 512
@@ -152,7 +153,7 @@ size_t iw_mpa_startup_private(const struct iw_mpa_startup *s, const uint8_t **da
  * or after `pos`, and at every multiple of 512 octets from there in both directions; where one
  * begins at `pos`, the octets follow it. Positions may pass 2^64. */
 uint64_t iw_mpa_position(uint64_t start, uint64_t pos, uint64_t octets);
-/* The same if Markers recur every `period` octets. */
+/* Returns the same if Markers recur every `period` octets. */
 uint64_t iw_mpa_position_every(uint32_t period, uint64_t start, uint64_t pos, uint64_t octets);
 /* Returns the octets from `pos` to the next Marker, 0 if one is there. One is at `start`, which may
  * be after `pos`. */
@@ -353,9 +354,8 @@ uint32_t iw_deframer_measure(struct iw_deframer *d, const struct iw_iov *data, s
 /* Moves to `pos`, before or after `next`: the next FPDU begins there. Nothing may be held. */
 void iw_deframer_move(struct iw_deframer *d, uint64_t pos);
 
-/* For a caller that takes over the FPDU at `next`, of which only a part is here: sets *octets to
- * those of its octets that are held. Returns their number; 0 if other octets are held after a
- * gap. */
+/* Sets *octets to the held octets of the FPDU at `next`, for a caller that takes it over while only
+ * a part of it is here. Returns their number; 0 if other octets are held after a gap. */
 size_t iw_deframer_held(struct iw_deframer *d, const uint8_t **octets);
 /* Forgets the held octets of that FPDU. Feed no input until the caller has the whole FPDU; then
  * call iw_deframer_pass with its `size` on the stream. */
@@ -369,8 +369,8 @@ enum iw_fpdu_probe { IW_PROBE_GOOD, IW_PROBE_CUT, IW_PROBE_BAD };
  * its CRC. CUT: not all of it is here. */
 enum iw_fpdu_probe iw_deframer_probe(const struct iw_deframer *d, uint64_t pos, const uint8_t *data,
                                      size_t length);
-/* With Markers: finds the first start of an FPDU that a Marker among these octets points to, and
- * the position of that Marker. Returns false if there is none. */
+/* Finds the first start of an FPDU that a Marker among these octets points to, and the position of
+ * that Marker, on a stream that carries them. Returns false if there is none. */
 bool iw_deframer_marked(const struct iw_deframer *d, uint64_t pos, const uint8_t *data,
                         size_t length, uint64_t *start, uint64_t *marker);
 /* Describes the FPDU at `pos` (without a list of pieces) and copies those of its ULPDU's first

@@ -189,10 +189,10 @@ struct iw_observer *iw_observer_init(void *memory, size_t size,
 /* Gives back every block that was lent. Do not call the observer any more. */
 void iw_observer_drop(struct iw_observer *o);
 
-/* Hosted (libiwarp_host): creates an observer with memory of its own, and blocks from malloc; it
- * ignores config->lend, give_back and scratch. Returns NULL without memory. iw_observer_free drops
- * it. */
+/* Creates an observer with memory of its own, and blocks from malloc; ignores config->lend,
+ * give_back and scratch. Returns NULL without memory. Hosted (libiwarp_host). */
 struct iw_observer *iw_observer_new(const struct iw_observer_config *config);
+/* Drops it and frees its memory. NULL is ignored. */
 void iw_observer_free(struct iw_observer *o);
 
 /* Returns whether to follow a connection from these octets on, with which a TCP segment begins; if

@@ -2,10 +2,9 @@
 #ifndef IWARP_OCTETS_H
 #define IWARP_OCTETS_H
 
-/* Read and write numbers in network byte order, octet by octet at any alignment. `p` is borrowed;
- * the caller has checked that its octets are there. RFC 5044, 5041 and 5040 send every number in
- * this order, except the CRC. The get functions return the number, the put functions the address
- * after the octets that they wrote. */
+/* Numbers in network byte order, octet by octet at any alignment. `p` is borrowed; the caller has
+ * checked that its octets are there. RFC 5044, 5041 and 5040 send every number in this order,
+ * except the CRC. */
 
 #include <stdint.h>
 
@@ -13,6 +12,7 @@
 extern "C" {
 #endif
 
+/* Return the number of 2, 4 or 8 octets at `p`. */
 static inline uint16_t iw_get16(const uint8_t *p)
 {
     return (uint16_t)(p[0] << 8 | p[1]);
@@ -28,6 +28,7 @@ static inline uint64_t iw_get64(const uint8_t *p)
     return (uint64_t)iw_get32(p) << 32 | iw_get32(p + 4);
 }
 
+/* Write a number as 2, 4 or 8 octets at `p`. Return the address after them. */
 static inline uint8_t *iw_put16(uint8_t *p, uint16_t value)
 {
     p[0] = (uint8_t)(value >> 8);

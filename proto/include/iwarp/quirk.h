@@ -147,10 +147,10 @@ bool iw_quirk_turned64(uint64_t got, uint64_t want);
 
 /* ---- IW_QUIRK_PD_ORDER ---- */
 
-/* Judges a PD_Length by itself. PROVEN: it is above 512, and turned it is not (RFC 5044 §7.1.1),
- * nor too small for the block of an enhanced frame (RFC 6581 §6); it takes octets that end there,
- * too, since more than 512 of them would be a fault of its own. ASSUMED: turned it would be valid,
- * as it is, and `assumed` says that the sender has the quirk. */
+/* Judges a PD_Length by itself. Returns PROVEN if it is above 512, and turned it is not (RFC 5044
+ * §7.1.1), nor too small for the block of an enhanced frame (RFC 6581 §6); it takes octets that end
+ * there, too, since more than 512 of them would be a fault of its own. Returns ASSUMED if it is
+ * valid either way, and `assumed` says that the sender has the quirk. */
 enum iw_evidence iw_quirk_pd_length(const struct iw_mpa_startup_header *header, bool assumed);
 /* Prints a start-up frame as iw_wire_print_startup does, read through these quirks; the name
  * follows: `mpa reply rev 2 S pd 4 ird 16 ord 16 (pd-order)`. Returns the length of the whole

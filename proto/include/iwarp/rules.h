@@ -205,18 +205,19 @@ const char *iw_botch_name(enum iw_botch botch);
 enum iw_botch iw_botch_find(const char *name);
 
 #ifdef IW_PROVE
-/* For builds that prove the tests (tools/dev prove): let a mutant change the answer to a query.
- * Each returns the answer instead of the right one, which the caller passes where there may be one.
- */
+/* Let a mutant change the answer to a query, in builds that prove the tests (tools/dev prove).
+ * Return the answer instead of the right one, which the caller passes where there may be one. */
 bool iw_prove_any(void);
 bool iw_prove_set(enum iw_switch kind, enum iw_check check, bool set);
 enum iw_botch iw_prove_botch(enum iw_check check, enum iw_botch botch);
 bool iw_prove_blind(enum iw_check check);
-void iw_prove_pause(bool pause); /* until it is called with false, nothing is bent */
+/* Leaves every answer as it is until it is called with false. */
+void iw_prove_pause(bool pause);
 #endif
 
-/* Queries for the fast path; switches may be NULL. Return whether any switch is set, or one of this
- * kind for the check; iw_switch_botched the wrong reaction, IW_BOTCH_NONE if there is none. */
+/* Queries for the fast path; `switches` may be NULL. */
+
+/* Returns whether any switch is set. */
 static inline bool iw_switch_any(const struct iw_switches *switches)
 {
 #ifdef IW_PROVE
@@ -226,6 +227,7 @@ static inline bool iw_switch_any(const struct iw_switches *switches)
     return switches != NULL && switches->any;
 }
 
+/* Returns whether a switch of this kind is set for the check. */
 static inline bool iw_switch_is_set(const struct iw_switches *switches, enum iw_switch kind,
                                     enum iw_check check)
 {
@@ -236,21 +238,25 @@ static inline bool iw_switch_is_set(const struct iw_switches *switches, enum iw_
     return set;
 }
 
+/* Returns whether the check is to be skipped. */
 static inline bool iw_switch_ignored(const struct iw_switches *switches, enum iw_check check)
 {
     return iw_switch_is_set(switches, IW_SWITCH_IGNORE, check);
 }
 
+/* Returns whether the legal thing that the check is about is to be refused. */
 static inline bool iw_switch_overstrict(const struct iw_switches *switches, enum iw_check check)
 {
     return iw_switch_is_set(switches, IW_SWITCH_OVERSTRICT, check);
 }
 
+/* Returns whether the sender is to break the rule of the check. */
 static inline bool iw_switch_violated(const struct iw_switches *switches, enum iw_check check)
 {
     return iw_switch_is_set(switches, IW_SWITCH_VIOLATE, check);
 }
 
+/* Returns the wrong reaction to a failure of the check, IW_BOTCH_NONE for the right one. */
 static inline enum iw_botch iw_switch_botched(const struct iw_switches *switches,
                                               enum iw_check check)
 {

@@ -49,10 +49,10 @@
  * end found the peer at fault and sent a Terminate), EREMOTEIO (the peer sent a Terminate),
  * ECONNRESET, ETIMEDOUT. iw_sockets_terminate says which Terminate it was.
  *
- * Functions take the socket's descriptor, may be called by any thread, and return -1 with errno set
- * on failure: EBADF, ENOTCONN for a descriptor that has not been switched, and what is said at
- * each. A child of fork must not use a switched socket: it reports ECONNRESET there and goes on in
- * the parent. Across exec it is gone.
+ * Functions take the socket's descriptor, may be called by any thread, and return 0 if nothing else
+ * is said. On failure they return -1 with errno set: EBADF, ENOTCONN for a descriptor that has not
+ * been switched, and what is said at each. A child of fork must not use a switched socket: it
+ * reports ECONNRESET there and goes on in the parent. Across exec it is gone.
  */
 
 #include <stddef.h>

@@ -69,6 +69,7 @@ struct iw_host_env {
 /* Fills *host. With `threads` the mutex guards the domain; otherwise the lock call-backs are NULL.
  */
 void iw_host_env_init(struct iw_host_env *host, bool threads);
+/* Destroys its mutex, once no domain uses it. The caller's memory stays. */
 void iw_host_env_destroy(struct iw_host_env *host);
 
 /* Returns the time of this room's clock: CLOCK_MONOTONIC in nanoseconds. */
@@ -94,11 +95,11 @@ struct iw_reactor *iw_reactor_create(void);
 /* Destroys a reactor and everything that it owns, connections by a reset and without call-backs.
  * Not to be called from inside a step. NULL is ignored. */
 void iw_reactor_destroy(struct iw_reactor *r);
-/* Has `tap`, which is borrowed, look on at the connections that are made from now on. Their payload
- * is received into a buffer first, so that the program cannot change octets that the tap has not
- * seen (but see `in_place` in struct iw_tap). NULL: nobody looks on. */
+/* Lets `tap`, which is borrowed, look on at the connections that are made from now on. Their
+ * payload is received into a buffer first, so that the program cannot change octets that the tap
+ * has not seen (but see `in_place` in struct iw_tap). NULL: nobody looks on. */
 void iw_reactor_tap(struct iw_reactor *r, const struct iw_tap *tap);
-/* In a child of fork: closes the descriptors of the sockets and of the epoll set that it has from
+/* Closes in a child of fork the descriptors of the sockets and of the epoll set that it has from
  * its parent, without a word to the peers, and leaves the parent's set as it is. The reactor and
  * its objects may then only be destroyed. */
 void iw_reactor_forget(struct iw_reactor *r);
@@ -120,14 +121,14 @@ void iw_reactor_busy(struct iw_reactor *r, bool busy);
  * steps are busy, connections may then be out of epoll, whose part in each arrival delays it. */
 void iw_reactor_unwatched(struct iw_reactor *r);
 
-/* For embedding in another event loop: iw_reactor_fd returns a descriptor that is readable when a
- * step has something to do, and iw_reactor_timeout the milliseconds until a step is due anyway (-1:
- * never). */
+/* Returns a descriptor that is readable when a step has something to do, to embed the reactor in
+ * another event loop. The reactor keeps it. */
 int iw_reactor_fd(struct iw_reactor *r);
+/* Returns the milliseconds until a step is due anyway, -1 for never. */
+int iw_reactor_timeout(const struct iw_reactor *r);
 /* Returns the number of system calls that its steps have made so far for established connections:
  * to receive, send and wait, and those needed around them. */
 uint64_t iw_reactor_calls(const struct iw_reactor *r);
-int iw_reactor_timeout(const struct iw_reactor *r);
 
 /* A watch on a descriptor of the caller's. `events` are EPOLLIN and EPOLLOUT, level triggered. */
 struct iw_watch;
@@ -135,6 +136,7 @@ typedef void (*iw_watch_fn)(void *context, uint32_t events);
 /* Creates a watch. Returns NULL with errno set on failure. */
 struct iw_watch *iw_watch_create(struct iw_reactor *r, int fd, uint32_t events, iw_watch_fn ready,
                                  void *context);
+/* Sets the events to watch for. Returns 0, or -1 with errno set. */
 int iw_watch_set(struct iw_watch *w, uint32_t events);
 /* Ends a watch without closing the descriptor. Allowed from inside any call-back. NULL is ignored.
  */
@@ -195,7 +197,7 @@ int iw_connection_stream(struct iw_connection *c, const void *octets, size_t len
  * call-back; does nothing if the connection is not in streaming mode. */
 void iw_connection_start(struct iw_connection *c);
 
-/* The caller has a duplicate of the socket and goes on with TCP if the start-up is rejected, by
+/* Keeps TCP for the caller, who has a duplicate of the socket, if the start-up is rejected by
  * either side (RFC 5044 §7.1.2: MPA is left, the TCP connection stays open). Until the start-up is
  * over, no octet is received beyond the peer's frame, and after a rejection neither FIN nor reset
  * is sent: `ended` follows, with iw_endpoint_rejected true. Call it before the first step. */
@@ -216,7 +218,7 @@ void iw_connection_kick(struct iw_connection *c);
  * far off; the connection may be gone after it. Inside of a step, and so in every call-back, it is
  * iw_connection_kick. */
 void iw_connection_flush(struct iw_connection *c);
-/* Replaces the endpoint as iw_endpoint_remake does, with the same results. */
+/* Replaces the endpoint as iw_endpoint_remake does. Returns as it does. */
 int iw_connection_remake(struct iw_connection *c, const struct iw_endpoint_config *endpoint);
 /* Returns what `opened` of the tap returned for this connection; NULL if nobody looks on. */
 void *iw_connection_tapped(const struct iw_connection *c);
@@ -282,6 +284,7 @@ struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_ho
  * set; the socket is then still the caller's. */
 struct iw_listener *iw_transport_listen_socket(struct iw_reactor *r, int fd,
                                                const struct iw_listener_config *config);
+/* Returns the port in force, in the octet order of the host; 0 if it is not known. */
 uint16_t iw_listener_port(const struct iw_listener *l);
 /* Prints the address in force into `text` (IW_TRANSPORT_TEXT octets). */
 void iw_listener_address(const struct iw_listener *l, char *text);
@@ -290,12 +293,12 @@ void iw_listener_destroy(struct iw_listener *l);
 
 /* ---- fork ---- */
 
-/* Before a fork that both processes may go on from: takes a connection off its reactor. Until
+/* Takes a connection off its reactor, before a fork that both processes may go on from. Until
  * iw_connection_unpark no octet passes and no call-back comes; the connection may be destroyed,
  * which closes the descriptor of this process and sends nothing. Returns false, with nothing
  * changed, for one that is connecting, in streaming mode or over. Not inside of a step. */
 bool iw_connection_park(struct iw_connection *c);
-/* In the child, for a parked connection: its tap is the parent's and looks on no more. */
+/* Takes the tap off a parked connection in the child, as it is the parent's. */
 void iw_connection_forked(struct iw_connection *c);
 /* Goes on with a parked connection on `r`, in the child a reactor of its own. Only one of the
  * processes may. Returns false with errno ENOMEM; it stays parked. */
@@ -304,11 +307,13 @@ bool iw_connection_unpark(struct iw_connection *c, struct iw_reactor *r);
  * sends nothing, and has the next step of `r` end it with the error ECONNABORTED. Returns as above.
  */
 bool iw_connection_part(struct iw_connection *c, struct iw_reactor *r);
-/* The same in a process that has no reactor: only closes the descriptor. It stays parked. */
+/* Closes the descriptor of a parked connection that another process goes on with, in one that has
+ * no reactor. It stays parked. */
 void iw_connection_leave(struct iw_connection *c);
-/* iw_connection_park and iw_connection_unpark for a listener, whose connections stay on the
- * reactor; several processes may go on with it, as each has the listening socket. */
+/* Takes a listener off its reactor, on which its connections stay. */
 void iw_listener_park(struct iw_listener *l);
+/* Goes on with a parked listener on `r`. Several processes may, as each has the listening socket.
+ * Returns false with errno set; it stays parked. */
 bool iw_listener_unpark(struct iw_listener *l, struct iw_reactor *r);
 
 #ifdef __cplusplus

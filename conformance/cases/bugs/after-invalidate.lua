@@ -9,7 +9,7 @@ return family {
   -- RFC 7306 assigns 8, 9 and a; after an error they are as good as f.
   each({ 0x8, 0x9, 0xa, 0xf }, function(opcode)
     return both_roles {
-      id = ("bug-opcode-behind-refused-invalidate-%x"):format(opcode),
+      id = ("bug-opcode-after-refused-invalidate-%x"):format(opcode),
       purpose = ("After a Send with Invalidate of an invalid STag and then opcode 0x%x, the Terminate is about the first"):format(
         opcode),
       rules = { "RDMAP-7.1-05", "RDMAP-5.3-16", "RDMAP-7.2-04", "RDMAP-4.8-11", "RDMAP-4.8-09", "RDMAP-7.1-03", "DDP-7.1-19",
