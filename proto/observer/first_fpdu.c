@@ -238,8 +238,10 @@ bool iw_observer_unsettled(const struct iw_observer *o, enum iw_side side)
 
     if (iw_observer_startup_waits(o, side))
         return true;
-    if (!undecided(o, s) || iw_observed_gap(s) || r.length == 0)
+    if (iw_observed_gap(s) || r.length == 0)
         return false;
+    if (s->await || !undecided(o, s))
+        return s->await;
     bool found = header(o, &s->deframer, &r, &agreed) == IW_PROBE_GOOD && agreed <= r.length;
     for (size_t i = 0; i < WAYS; i++) {
         struct iw_deframer other = framed(s, ways[i].quirk);

@@ -110,9 +110,14 @@ static bool worth_waiting(const struct iw_observer *o, const struct iw_observed_
                           const struct sought *k, const struct places *p,
                           const struct iw_deframer *other)
 {
+    const iw_quirks never_right = iw_quirk_bit(IW_QUIRK_CRC_OTHER) |
+                                  iw_quirk_bit(IW_QUIRK_CRC_ORDER) |
+                                  iw_quirk_bit(IW_QUIRK_CRC_POLYNOMIAL);
     size_t more = IW_MPA_MARKER * (2 + p->size / SHORTEST); /* if agreed Markers are none */
     uint32_t size;
 
+    if ((s->found & never_right) != 0)
+        return false; /* no CRC will show it */
     /* Its ULPDU_Length stands elsewhere, so the size as agreed says nothing. */
     if ((p->lead > 0) != (k->first == 0))
         return (k->crc || p->lead > 0) &&

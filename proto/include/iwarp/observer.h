@@ -234,6 +234,8 @@ void iw_observer_flush(struct iw_observer *o);
 /* Returns whether the first FPDUs of a side are held because it is not clear yet how they are
  * framed: without CRC fields, or with the ULPDU_Length in reversed octet order, they would end
  * where the octets end; or an FPDU is whole, but its CRC field could be the next one's beginning.
+ * Or a later FPDU is, whose CRC is wrong, and right if a Marker stands at a place where it may yet
+ * turn out to.
  * Or its start-up frame is, because its PD_Length is above 512 and may be in reversed octet order.
  * More octets may be on their way, or not. */
 bool iw_observer_unsettled(const struct iw_observer *o, enum iw_side side);

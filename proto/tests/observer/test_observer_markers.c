@@ -487,8 +487,36 @@ static void test_rows(void **state)
     }
 }
 
+/* Where no more octets come, a CRC that is wrong is not waited for; nor where none is right. */
+static void test_nothing_follows(void **state)
+{
+    static const char wrong[] = "i 00764143 00000000 00000000 00000002 00000000 " FILL_16 FILL_4
+                                "00000028 " FILL_64 FILL_4 FILL_4 FILL_4 "189c2ebe";
+    struct rig *rig = rig_new(false, false);
+
+    (void)state;
+    PLAY(rig, REQUEST_BOTH, REPLY_BOTH, "M " SEND_1, wrong);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    assert_true(iw_observer_unsettled(rig->observer, IW_SIDE_INITIATOR));
+    assert_false(iw_observer_unsettled(rig->observer, IW_SIDE_RESPONDER));
+    iw_observer_settle(rig->observer, IW_SIDE_INITIATOR);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 1);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check, IW_CHECK_MPA_CRC);
+    assert_false(iw_observer_unsettled(rig->observer, IW_SIDE_INITIATOR));
+    rig_free(rig);
+
+    rig = rig_new_intact();
+    PLAY(rig, REQUEST_BOTH, REPLY_BOTH,
+         "i 00000000 00124143 00000000 00000000 00000001 00000000 01020304", wrong);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 1);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_MESSAGE), 2);
+    assert_false(iw_observer_unsettled(rig->observer, IW_SIDE_INITIATOR));
+    rig_free(rig);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_nothing_follows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
