@@ -91,7 +91,8 @@ static int play_diagnosis(struct diagnosing *g, struct iw_diagnosis *d,
     char *report_path = iw_text_format("%s/run.json", dir);
     iw_diagnosis_print(stdout, d);
     if (g->n_worse > 0)
-        printf("%zu first findings were right in %s\n", g->n_worse, g->path);
+        printf("%zu switch%s had better findings in %s\n", g->n_worse, g->n_worse == 1 ? "" : "es",
+               g->path);
     printf("results: %s\n", dir);
     if (!write_diagnosis(d, report_path) || (c->json != NULL && !write_diagnosis(d, c->json)) ||
         g->unwritten)

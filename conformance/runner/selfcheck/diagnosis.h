@@ -101,7 +101,8 @@ struct iw_diagnosis_table {
 
 /* Returns 0, or -1 after printing an error. A file that is not there is an empty table. */
 int iw_diagnosis_read(struct iw_diagnosis_table *t, const char *path);
-/* Returns whether the switch was recorded as right and now is not. */
+/* Returns whether the switch was recorded as right and now is not, or accuses another innocent rule
+ * than those recorded. */
 bool iw_diagnosis_worse(const struct iw_diagnosis_table *t, const struct iw_bent *b);
 /* Puts a switch that is done in the place of its line. */
 void iw_diagnosis_update(struct iw_diagnosis_table *t, const struct iw_bent *b);

@@ -17,7 +17,7 @@ void iw_bent_print(FILE *out, const struct iw_bent *b, bool worse)
     free(iw_bent_rules(b, true, &innocent));
     fprintf(out, "%-44s %-8s %4zu FAIL %2zu finding%s %5.1f s  %s%s\n", b->name,
             iw_outcome_name(iw_bent_outcome(b)), b->n_failed, b->n_findings,
-            b->n_findings == 1 ? " " : "s", b->seconds, rules, worse ? "  (was right)" : "");
+            b->n_findings == 1 ? " " : "s", b->seconds, rules, worse ? "  (was better)" : "");
     for (size_t i = 0; innocent > 0 && i < b->n_findings; i++) {
         const struct iw_accusation *a = &b->list[i];
         fprintf(out, "  %zu %s %s %s, %zu case%s (%s): %s\n", i + 1, iw_verdict_name(a->verdict),

@@ -29,12 +29,36 @@ void iw_diagnosis_table_free(struct iw_diagnosis_table *t)
     iw_proof_free_table(&t->lines);
 }
 
+/* Returns the innocent rules of a line, "first,findings,rules,innocent,seconds", a blank around
+ * each: a new string. */
+static char *innocent_of(const char *line)
+{
+    for (int i = 0; i < 3 && line != NULL; i++)
+        line = strchr(line, ',') != NULL ? strchr(line, ',') + 1 : NULL;
+    return iw_text_format(" %.*s ", line != NULL ? (int)strcspn(line, ",") : 0, line);
+}
+
+/* Returns whether a rule is accused innocently that was not when the line was recorded. */
+static bool accuses_another(const char *line, const struct iw_bent *b)
+{
+    char *before = innocent_of(line);
+    bool found = false;
+    for (size_t i = 0; i < b->n_findings && !found; i++) {
+        char *rule = iw_text_format(" %s ", b->list[i].rule->id);
+        found = !b->list[i].belongs && strstr(before, rule) == NULL;
+        free(rule);
+    }
+    free(before);
+    return found;
+}
+
 bool iw_diagnosis_worse(const struct iw_diagnosis_table *t, const struct iw_bent *b)
 {
     static const char right[] = "right,";
     const char *line = iw_proof_find(&t->lines, b->name);
-    return line != NULL && strncmp(line, right, strlen(right)) == 0 &&
-           iw_bent_outcome(b) != IW_OUTCOME_RIGHT;
+    bool was_right = line != NULL && strncmp(line, right, strlen(right)) == 0;
+    return line != NULL &&
+           ((was_right && iw_bent_outcome(b) != IW_OUTCOME_RIGHT) || accuses_another(line, b));
 }
 
 /* The recorded seconds if they are about those of now. */

@@ -387,7 +387,7 @@ static void all_that_is_done_is_reported(void **state)
     assert_string_equal(
         text,
         "violate=mpa-crc                              right       4 FAIL  2 findings   1.1 s  "
-        "MPA-4.4-11 DDP-4.3-08  (was right)\n"
+        "MPA-4.4-11 DDP-4.3-08  (was better)\n"
         "  1 FAIL MPA-4.4-11 belongs, 3 cases (one): no CRC\n"
         "  2 NOTE DDP-4.3-08 is innocent, 1 case (two): \n"
         "\ndiagnosis: 1 of 1 switches lead to findings, 0 to other observations only; the first "
@@ -425,6 +425,8 @@ static void a_table_keeps_other_lines(void **state)
     assert_true(iw_diagnosis_worse(&t, &b));
     iw_diagnosis_update(&t, &b); /* 20 s are about as much as 11 s */
     assert_false(iw_diagnosis_worse(&t, &b));
+    b.list[0].rule = iw_rule_find("DDP-4.3-12"); /* another innocent one */
+    assert_true(iw_diagnosis_worse(&t, &b));
     b = outcome("ignore=mpa-crc", "MPA-8-02", true, 5.2);
     assert_false(iw_diagnosis_worse(&t, &b));
     iw_diagnosis_update(&t, &b);
