@@ -156,7 +156,7 @@ void iw_status_answer(struct iw_messages *m)
         add_end(&t, m);
         add_services(&t, m);
         add_peers(&t, m);
-        // Who does not take it at once asks again.
+        /* Who does not take it at once asks again. */
         (void)send(fd, t.octets, t.length, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
     free(t.octets);

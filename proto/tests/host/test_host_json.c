@@ -29,7 +29,7 @@ static void a_line_for_each_value(void **state)
     (void)state;
     assert_line(json_pack("{si sf}", "a", 1, "b", 0.1), "{\"a\":1,\"b\":0.1}\n");
     assert_line(json_pack("[s]", "one\ntwo"), "[\"one\\ntwo\"]\n");
-    assert_line(json_pack("[s]", "\xff"), ""); // no UTF-8: no value
+    assert_line(json_pack("[s]", "\xff"), ""); /* no UTF-8: no value */
     assert_line(json_string("no array, no object"), "");
 }
 
