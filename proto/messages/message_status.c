@@ -19,6 +19,9 @@ enum { ROOM = IW_STATUS_ROOM, BACKLOG = 8, TRIES = 64 };
 
 #define PAUSE_NS UINT64_C(5000000) /* between two that ask */
 
+/* JSON without jansson, which programs that link with this library would need for nothing else. No
+ * string has to be escaped: they are digits, addresses as inet_ntop() writes them, and names of
+ * states. */
 struct text {
     char *octets;
     size_t length;

@@ -79,10 +79,12 @@ void run_report_print(const struct run_judge *judge, const struct run_findings *
 {
     print_lines(judge, f, judge->json, out);
     if (judge->json) {
-        fprintf(out,
-                "{\"type\":\"total\",\"connections\":%zu,\"peer\":%zu,\"peer_must\":%zu,"
-                "\"us\":%zu,\"unwritten\":%" PRIu64 "}\n",
-                f->connections, f->peer, f->peer_must, f->ours, f->unwritten);
+        (void)iw_json_line(json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "type", "total",
+                                     "connections", (json_int_t)f->connections, "peer",
+                                     (json_int_t)f->peer, "peer_must", (json_int_t)f->peer_must,
+                                     "us", (json_int_t)f->ours, "unwritten",
+                                     (json_int_t)f->unwritten),
+                           out);
         return;
     }
     fputs("iwarp-run: ", out);
