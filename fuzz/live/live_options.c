@@ -4,13 +4,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/places.h"
 #include "host/complain.h"
 #include "host/offers.h"
 #include "host/outputs.h"
 #include "host/text.h"
+#include "host/wall_clock.h"
 #include "hunt.h"
 #include "target/target_offer.h"
 
@@ -84,14 +84,11 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
         .program = "iwarp-fuzz", .usage = usage, .tables = &table, .n_tables = 1};
 
     iw_complain_as("iwarp-fuzz");
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     *o = (struct iw_hunt_options){.target = "embedded",
                                   .time_scale = 1,
                                   .targets = 1,
                                   .minimise = 10,
-                                  .seed = (uint64_t)now.tv_sec * 1000 +
-                                          (uint64_t)now.tv_nsec / 1000000};
+                                  .seed = iw_wall_clock() / 1000000};
     int first;
     int status = iw_options_read(&line, argc, argv, &first);
     o->words = argv + 1;
