@@ -61,13 +61,23 @@ static void octets_and_wide_numbers(void **state)
                 "[\"000ff0\",\"\",\"0xffffffffffffffff\"]\n");
 }
 
+static void texts_of_an_object(void **state)
+{
+    (void)state;
+    json_t *object = json_pack("{s:s, s:i}", "type", "end", "n", 5);
+    assert_string_equal(iw_json_get_text(object, "type"), "end");
+    assert_string_equal(iw_json_get_text(object, "n"), "");
+    assert_string_equal(iw_json_get_text(object, "x"), "");
+    assert_string_equal(iw_json_get_text(NULL, "type"), "");
+    json_decref(object);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_for_each_value),
-        cmocka_unit_test(the_reference_is_dropped),
-        cmocka_unit_test(a_full_file_is_noticed),
-        cmocka_unit_test(octets_and_wide_numbers),
+        cmocka_unit_test(a_line_for_each_value),  cmocka_unit_test(the_reference_is_dropped),
+        cmocka_unit_test(a_full_file_is_noticed), cmocka_unit_test(octets_and_wide_numbers),
+        cmocka_unit_test(texts_of_an_object),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
