@@ -88,7 +88,7 @@ static size_t greet(struct connection *c, const uint8_t *record, size_t given)
     if ((record[1] & BENT) != 0 && given >= 2)
         world.private_data[record[HEAD] % IW_MESSAGE_GREETING] ^= record[HEAD + 1];
     struct iw_message_greeting sent;
-    // What came early may have granted more.
+    /* What came early may have granted more. */
     if (iw_message_get_greeting(world.private_data, IW_MESSAGE_GREETING, &sent) &&
         (int32_t)(sent.grants - c->granted) > 0)
         c->granted = sent.grants;
@@ -116,7 +116,7 @@ static void report(struct connection *c, const uint8_t *record, size_t given)
     if (link == NULL ||
         (!c->connects && kind != RDMA_CM_EVENT_ESTABLISHED && kind != RDMA_CM_EVENT_DISCONNECTED))
         return;
-    const bool asked = c->id.qp != NULL; // it has been asked to connect
+    const bool asked = c->id.qp != NULL; /* it has been asked to connect */
     if (asked ? kind < RDMA_CM_EVENT_CONNECT_REQUEST : kind > RDMA_CM_EVENT_ROUTE_ERROR)
         return;
     const bool greets =
@@ -146,7 +146,7 @@ static void come(struct connection *c, const uint8_t *octets, size_t length)
     memmove(c->receives, c->receives + 1, --c->receive_count * sizeof(c->receives[0]));
     memcpy(first.memory, octets, length);
     if (iw_message_get_header(octets, length, &h) == NULL) {
-        // What it grants counts once it can have been read.
+        /* What it grants counts once it can have been read. */
         if ((int32_t)(h.grants - c->granted) > 0)
             c->granted = h.grants;
         if (h.type == IW_MESSAGE_LOAN)
@@ -168,7 +168,7 @@ static void raw(struct connection *c, const uint8_t *octets, size_t length)
     uint8_t copy[256 + IW_MESSAGE_HEADER] = {0};
     memcpy(copy, octets, length);
     if (length > IW_MESSAGE_HEADER)
-        copy[IW_MESSAGE_HEADER] = 0; // no stamp
+        copy[IW_MESSAGE_HEADER] = 0; /* no stamp */
     come(c, copy, length);
 }
 
@@ -192,7 +192,8 @@ static void made(struct connection *c, const uint8_t *record, size_t given)
     if ((flags & REFUSED) != 0)
         h.state.refused_after = h.state.ahead, h.state.refused_before = b;
     if (h.type >= IW_MESSAGE_SHORT && h.type <= IW_MESSAGE_WRITTEN)
-        h.sequence = (flags >> 4 & 3) == 3 ? next - 1 : next + (flags >> 4 & 3); // again, or later
+        /* Again, or later. */
+        h.sequence = (flags >> 4 & 3) == 3 ? next - 1 : next + (flags >> 4 & 3);
     else if (h.type == IW_MESSAGE_SYNC)
         h.sequence = p != NULL ? p->next - 1 - (flags >> 4 & 3) : 0;
     if (h.type == IW_MESSAGE_SHORT) {
@@ -230,7 +231,7 @@ static void complete_send(struct connection *c, bool ok)
     if (first.opcode == IBV_WR_RDMA_READ && ok)
         memset(first.memory, 0x11, first.length);
     else
-        iw_fuzz_touch(first.memory, first.length); // still there
+        iw_fuzz_touch(first.memory, first.length); /* still there */
     iw_link_complete(
         &world.m,
         &(struct ibv_wc){.wr_id = first.id, .status = ok ? IBV_WC_SUCCESS : IBV_WC_WR_FLUSH_ERR});
@@ -328,7 +329,7 @@ static void renew(void)
     take(UINT32_MAX, false);
     iw_messages_shut(world.service);
     open_service();
-    // Of what the old one has sent nobody gets a report.
+    /* Of what the old one has sent nobody gets a report. */
     memset(world.fates, 1, world.tags);
 }
 
@@ -379,7 +380,7 @@ static void end_connections(void)
 
 static void settle(void)
 {
-    // Nobody answers any more.
+    /* Nobody answers any more. */
     for (unsigned i = 0; i < 8; i++) {
         end_connections();
         take(UINT32_MAX, false);

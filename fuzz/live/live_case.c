@@ -50,8 +50,7 @@ static bool calls(const struct writer *w)
 static void put_hex(FILE *f, const uint8_t *octets, size_t length)
 {
     fputs("hex \"", f);
-    for (size_t i = 0; i < length; i++)
-        fprintf(f, "%02x", octets[i]);
+    iw_text_put_hex(f, octets, length);
     fputc('"', f);
 }
 

@@ -4,13 +4,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/places.h"
 #include "host/complain.h"
 #include "host/offers.h"
 #include "host/outputs.h"
 #include "host/text.h"
+#include "host/wall_clock.h"
 #include "hunt.h"
 #include "target/target_offer.h"
 
@@ -25,14 +24,6 @@ static int set_seeds(void *context, const char *value, char *error, size_t room)
     return IW_OPTION_TAKEN;
 }
 
-static void offer_targets(const struct iw_offers *to)
-{
-    char *library = iw_library(), *folder = iw_text_format("%s/../targets", library);
-    iw_target_offer(to, folder);
-    free(folder);
-    free(library);
-}
-
 #define KEEP(member) IW_OPTION_KEEPS(struct iw_hunt_options, member)
 #define FLAG(member) IW_OPTION_SETS(struct iw_hunt_options, member)
 #define COUNT(member, least, most) IW_OPTION_COUNTS(struct iw_hunt_options, member, least, most)
@@ -42,7 +33,7 @@ static void offer_targets(const struct iw_offers *to)
 static const struct iw_option options[] = {
     {"target", 't', "SPEC",
      "embedded (default), tcp:HOST:PORT[,KEY=VALUE...] or a target file, as for iwarp-conform", 0,
-     IW_OPTION_OFFERED(struct iw_hunt_options, target, offer_targets)},
+     IW_OPTION_OFFERED(struct iw_hunt_options, target, iw_target_offer)},
     {"agent", 0, "PATH", "the program of the embedded target", 0, KEEP(agent)},
     {"seeds", 0, "CAPTURE", "also begin with the initiators of this capture; may be repeated", 0,
      IW_OPTION_CALLS_OFFERED(set_seeds, iw_offer_files)},
@@ -84,14 +75,11 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
         .program = "iwarp-fuzz", .usage = usage, .tables = &table, .n_tables = 1};
 
     iw_complain_as("iwarp-fuzz");
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     *o = (struct iw_hunt_options){.target = "embedded",
                                   .time_scale = 1,
                                   .targets = 1,
                                   .minimise = 10,
-                                  .seed = (uint64_t)now.tv_sec * 1000 +
-                                          (uint64_t)now.tv_nsec / 1000000};
+                                  .seed = iw_wall_clock() / 1000000};
     int first;
     int status = iw_options_read(&line, argc, argv, &first);
     o->words = argv + 1;

@@ -8,6 +8,7 @@
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "hunt.h"
 
 static void put_step(FILE *f, const struct iw_hunt_step *s)
@@ -18,8 +19,7 @@ static void put_step(FILE *f, const struct iw_hunt_step *s)
         fputs(s->kind == IW_FUZZ_FIN ? " fin" : " rst", f);
     } else {
         fputs(s->kind == IW_FUZZ_B ? " single:" : " octets:", f);
-        for (size_t i = 0; i < s->length; i++)
-            fprintf(f, "%02x", s->octets[i]);
+        iw_text_put_hex(f, s->octets, s->length);
     }
 }
 

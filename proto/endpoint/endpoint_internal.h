@@ -216,8 +216,9 @@ unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep);
 int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
 int iw_ep_rx_check(void *context, const struct iw_fault *fault);
 bool iw_ep_receiving(const struct iw_endpoint *ep);
-/* Returns whether no receive is there for the next message, also after asking for one. */
-bool iw_ep_rx_no_receive(struct iw_endpoint *ep);
+/* Asks the consumer for a receive if none is posted. Returns whether one is there for the next
+ * message. */
+bool iw_ep_rx_ask_receive(struct iw_endpoint *ep);
 /* Returns false if the pool is empty. */
 bool iw_ep_rx_buffer(struct iw_endpoint *ep);
 void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first);

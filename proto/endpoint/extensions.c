@@ -18,7 +18,7 @@ void iw_ep_rx_immediate(struct iw_endpoint *ep, struct segment *s)
 {
     if (iw_ep_rx_check_msn(ep, s))
         return;
-    if (iw_ep_rx_no_receive(ep)) {
+    if (!iw_ep_rx_ask_receive(ep)) {
         iw_ep_rx_drop(ep, s);
         return;
     }

@@ -30,8 +30,9 @@ bool iw_ep_refuse_legal(struct iw_endpoint *ep, const struct segment *s, enum iw
            iw_ep_refuse(ep, s, check, offset, got, want);
 }
 
-/* Places the payload of a tagged segment. Returns true if the segment goes no further. */
-static bool place_tagged(struct iw_endpoint *ep, const struct segment *s, enum iw_ddp_use use)
+/* Places the payload of a tagged segment, or refuses it. Returns true if the segment goes no
+ * further. */
+static bool refuse_or_place(struct iw_endpoint *ep, const struct segment *s, enum iw_ddp_use use)
 {
     const struct iw_ddp_header *h = &s->header;
     enum iw_check check = iw_ddp_place_tagged(&ep->stream, use, h->stag, h->to, s->fpdu->ulpdu,
@@ -50,7 +51,7 @@ static void receive_write(struct iw_endpoint *ep, struct segment *s)
     if (ep->write_open && h->to != ep->write_to &&
         iw_ep_refuse_legal(ep, s, IW_CHECK_DDP_TO_ORDER, IW_AT_TO, h->to, ep->write_to))
         return;
-    if (place_tagged(ep, s, IW_USE_WRITE))
+    if (refuse_or_place(ep, s, IW_USE_WRITE))
         return;
     ep->write_open = !iw_ddp_last(h);
     ep->write_to = h->to + s->length;
@@ -72,7 +73,7 @@ static void receive_response(struct iw_endpoint *ep, struct segment *s)
     if (read == NULL) {
         if (!iw_ep_refuse(ep, s, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, IW_AT_RDMAP_CONTROL,
                           h->rdmap_control, 0))
-            (void)place_tagged(ep, s, IW_USE_READ_RESPONSE);
+            (void)refuse_or_place(ep, s, IW_USE_READ_RESPONSE);
         return;
     }
     if (iw_ep_rx_check_turn(ep, s, read))
@@ -95,7 +96,7 @@ static void receive_response(struct iw_endpoint *ep, struct segment *s)
         iw_ep_refuse(ep, s, IW_CHECK_RDMAP_RESPONSE_SIZE, (uint32_t)s->header_length, received,
                      read->size))
         return;
-    if (place_tagged(ep, s, IW_USE_READ_RESPONSE))
+    if (refuse_or_place(ep, s, IW_USE_READ_RESPONSE))
         return;
     read->received = received > UINT32_MAX ? UINT32_MAX : (uint32_t)received;
     if (iw_ddp_last(h))
@@ -151,11 +152,11 @@ void iw_ep_rx_drop(struct iw_endpoint *ep, const struct segment *s)
         ep->rx_msn[IW_QN_SEND]++;
 }
 
-bool iw_ep_rx_no_receive(struct iw_endpoint *ep)
+bool iw_ep_rx_ask_receive(struct iw_endpoint *ep)
 {
     if (ep->recv_head == ep->recv_tail && ep->config.want_recv != NULL)
         ep->config.want_recv(ep->config.context);
-    return ep->recv_head == ep->recv_tail;
+    return ep->recv_head != ep->recv_tail;
 }
 
 static void receive_send(struct iw_endpoint *ep, struct segment *s)
@@ -163,7 +164,7 @@ static void receive_send(struct iw_endpoint *ep, struct segment *s)
     const struct iw_ddp_header *h = &s->header;
     if (iw_ep_rx_check_msn(ep, s))
         return;
-    if (iw_ep_rx_no_receive(ep)) {
+    if (!iw_ep_rx_ask_receive(ep)) {
         iw_ep_rx_drop(ep, s);
         return;
     }

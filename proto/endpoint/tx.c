@@ -414,9 +414,10 @@ static bool begin_message(struct batch *b)
     return true;
 }
 
-/* Returns true if a read can never be answered. If the peer has closed, that ends the connection;
- * else the start-up left no ORD to those posted before it. */
-static bool refuse_read(struct iw_endpoint *ep, struct iw_send_entry *entry)
+/* Fails a read that can never be answered: if the peer has closed, by ending the connection; else
+ * the read alone, as the start-up left no ORD to those posted before it. Returns true if the read
+ * alone has failed, and the work behind it goes on. */
+static bool fail_read(struct iw_endpoint *ep, struct iw_send_entry *entry)
 {
     if (!ep->fin_in && iw_ep_read_limit(ep) > 0)
         return false;
@@ -449,7 +450,7 @@ static void pass_unsent(struct iw_endpoint *ep)
         struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
         bool passed = false;
         if (iw_ep_is_read(entry->opcode))
-            passed = refuse_read(ep, entry);
+            passed = fail_read(ep, entry);
         else if (entry->opcode == IW_WORK_LOCAL)
             passed = run_local(ep, entry);
         if (!passed)

@@ -22,6 +22,12 @@ json_t *iw_json_wide(uint64_t value)
     return json_sprintf("0x%" PRIx64, value);
 }
 
+const char *iw_json_get_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL ? text : "";
+}
+
 bool iw_json_line(json_t *value, FILE *to)
 {
     const bool good = value != NULL &&

@@ -87,6 +87,11 @@ static bool plain(const char *text)
     return *text;
 }
 
+bool iw_text_same(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
 char *iw_text_shell(const char *text)
 {
     char *out = NULL;

@@ -5,6 +5,7 @@
 /* Strings. Without memory these end the program (iw_complain_memory). What is returned as a new
  * string is the caller's to free. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,8 @@ char *iw_text_format(const char *format, ...) __attribute__((format(printf, 1, 2
 /* Returns a new copy that is valid UTF-8 and has no control characters but line feeds: what is
  * neither becomes U+FFFD; NULL for NULL. */
 char *iw_text_clean(const char *text);
+/* Returns whether both are NULL, or the same text. */
+bool iw_text_same(const char *a, const char *b);
 /* Returns `text` as one word of a POSIX shell, quoted only if it has to be: a new string. */
 char *iw_text_shell(const char *text);
 /* Returns a new copy fit for a file name: everything but letters, digits, '.', '_' and '-' becomes

@@ -36,6 +36,11 @@ void iw_text_put(FILE *out, const char *text, const char *const *pairs)
     }
     free(clean);
 }
+void iw_text_put_hex(FILE *out, const uint8_t *octets, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        fprintf(out, "%02x", octets[i]);
+}
 void iw_text_time(char *text, size_t room, const char *format, time_t when)
 {
     struct tm utc;

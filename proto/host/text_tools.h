@@ -5,6 +5,7 @@
 /* Texts that grow, lists of them, and files of them. Without memory these end the program. */
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -15,6 +16,9 @@ void iw_text_join_word(char **text, const char *word);
 /* Writes `text`, made valid first, with each of the characters pairs[0], pairs[2] ... replaced by
  * the string that follows it; the list ends with NULL. Writes nothing for NULL. */
 void iw_text_put(FILE *out, const char *text, const char *const *pairs);
+
+/* Writes two lower-case hex digits for each octet. */
+void iw_text_put_hex(FILE *out, const uint8_t *octets, size_t length);
 
 /* Writes a time, as UTC, by a format of strftime; "" for one that has no calendar date. */
 void iw_text_time(char *text, size_t room, const char *format, time_t when);

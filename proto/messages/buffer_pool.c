@@ -9,8 +9,8 @@
 
 enum {
     SLOT = IW_POOL_HEADER + IW_POOL_SMALL,
-    LEAST = 4 * IW_POOL_SMALL, // of a large buffer
-    BUCKETS = 256,             // at first
+    LEAST = 4 * IW_POOL_SMALL, /* of a large buffer */
+    BUCKETS = 256,             /* at first */
     HUGE_PAGE = 2 << 20
 };
 
@@ -25,7 +25,7 @@ static bool grow(struct iw_pool *p)
     const size_t had = p->buckets;
     struct iw_buffer **table = calloc(had == 0 ? BUCKETS : 2 * had, sizeof(struct iw_buffer *));
     if (table == NULL)
-        return had > 0; // the old table still finds everything
+        return had > 0; /* the old table still finds everything */
     p->table = table;
     p->buckets = had == 0 ? BUCKETS : 2 * had;
     for (size_t i = 0; i < had; i++)
@@ -165,7 +165,7 @@ static bool add_slab(struct iw_pool *p)
         free(s);
         return false;
     }
-    memset(s->memory, 0, octets); // no octet that was never written leaves with a message
+    memset(s->memory, 0, octets); /* no octet that was never written leaves with a message */
     p->octets += octets;
     p->slab_octets += octets;
     s->next = p->slabs;
@@ -235,7 +235,7 @@ void iw_pool_put(struct iw_pool *p, struct iw_buffer *b)
     pthread_mutex_lock(&p->mutex);
     withdraw(p, b);
     if (b->size > 0 && p->lockable != SIZE_MAX)
-        forget_region(b); // its next user may have it wait in a queue
+        forget_region(b); /* its next user may have it wait in a queue */
     b->lent_out = false;
     b->next = p->free[b->size];
     p->free[b->size] = b;

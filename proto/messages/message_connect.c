@@ -7,7 +7,7 @@
 
 #include "messages/message_internal.h"
 
-static const uint8_t busy = 1; // private data of a refusal by a process that is there
+static const uint8_t busy = 1; /* private data of a refusal by a process that is there */
 
 static struct iw_link *new_link(struct iw_messages *m, enum iw_link_state state)
 {
@@ -188,7 +188,7 @@ static void handle(struct iw_messages *m, const struct happened *e)
         iw_link_end(link);
         return;
     case RDMA_CM_EVENT_DISCONNECTED:
-        iw_progress_poll(m); // what has come before it
+        iw_progress_poll(m); /* what has come before it */
         iw_link_end(link);
         return;
     case RDMA_CM_EVENT_ADDR_ERROR:

@@ -82,7 +82,7 @@ static bool open_device(struct iw_messages *m, const struct complaint *c)
 {
     struct ibv_context *verbs = m->listener->verbs;
     struct ibv_device_attr attr;
-    if (verbs == NULL) { // it listens everywhere
+    if (verbs == NULL) { /* it listens everywhere */
         struct ibv_context **devices = rdma_get_devices(NULL);
         verbs = devices != NULL ? devices[0] : NULL;
         rdma_free_devices(devices);
@@ -137,7 +137,7 @@ static bool open_resolver(struct iw_messages *m, const struct iw_messages_resolv
                                               .key_length = how->key_length,
                                               .notice = notice,
                                               .context = m};
-    // Whoever knows the key is believed, and nobody else.
+    /* Whoever knows the key is believed, and nobody else. */
     m->trusts_senders = how->key == NULL;
     return iw_resolver_open(&config, &m->resolver, c->error, c->room) == 0;
 }

@@ -71,7 +71,7 @@ bool iw_link_prepare(struct iw_link *link)
                                             .max_recv_sge = 1},
                                     .qp_type = IBV_QPT_RC,
                                     .sq_sig_all = 1};
-    // All devices of a host have their own domains; this end has one.
+    /* All devices of a host have their own domains; this end has one. */
     if (link->id->verbs != m->pd->context || rdma_create_qp(link->id, m->pd, &attr) != 0)
         return false;
     link->qp = true;
@@ -199,7 +199,7 @@ void iw_link_complete(struct iw_messages *m, const struct ibv_wc *wc)
     free_work(m, w);
     if (ok)
         link->heard = iw_progress_now();
-    else if (link->state != IW_LINK_BEGUN) // there an event of rdma_cm will say why
+    else if (link->state != IW_LINK_BEGUN) /* there an event of rdma_cm will say why */
         iw_link_end(link);
     if (item.kind == IW_WORK_RECEIVE)
         link->receives--;
@@ -208,14 +208,14 @@ void iw_link_complete(struct iw_messages *m, const struct ibv_wc *wc)
     switch (item.kind) {
     case IW_WORK_RECEIVE:
         if (ok && link->state == IW_LINK_ACCEPTED)
-            iw_link_up(link); // the event of rdma_cm is still on its way
-        // What came before the end counts: above all which of our messages were taken.
+            iw_link_up(link); /* the event of rdma_cm is still on its way */
+        /* What came before the end counts: above all which of our messages were taken. */
         if (ok && link->state == IW_LINK_UP && link->peer != NULL && !link->wrong) {
             received(link, item.of.buffer, wc->byte_len);
             return;
         }
         if (ok && link->state == IW_LINK_BEGUN && !link->ending) {
-            // The peer sends no more before it has our SYNC.
+            /* The peer sends no more before it has our SYNC. */
             if (link->early == NULL) {
                 link->early = item.of.buffer;
                 link->early->length = wc->byte_len;
@@ -324,7 +324,7 @@ void iw_link_up(struct iw_link *link)
         iw_link_end(link);
         return;
     }
-    // Somebody else listens where that process did.
+    /* Somebody else listens where that process did. */
     if (before != NULL && before != p) {
         before->attempt = NULL;
         iw_peer_failed(m, before, true);

@@ -55,7 +55,7 @@ static bool write_pieces(struct iw_link *link, struct iw_outgoing *o, const stru
 /* Offers the pieces, all or none. */
 static bool announce(struct iw_pool *pool, struct iw_outgoing *o)
 {
-    // A message that is announced again, on another connection, may be being read.
+    /* A message that is announced again, on another connection, may be being read. */
     if (o->pieces[0]->offered != NULL)
         return true;
     if (!iw_pool_has_share(pool, IW_POOL_ANNOUNCED, o->length))
@@ -135,7 +135,7 @@ static bool fetch(struct iw_messages *m, struct iw_incoming *in)
     in->buffer = b;
     link->fetches++;
     uint8_t *to = b->data;
-    in->reads = 1; // so that it is not complete before the last is posted
+    in->reads = 1; /* so that it is not complete before the last is posted */
     for (unsigned i = 0; i < in->count; i++)
         for (uint32_t at = 0, step; at < in->pieces[i].length; at += step) {
             step = chunk(in->pieces[i].length);
@@ -179,7 +179,7 @@ void iw_long_read(struct iw_incoming *in, bool ok)
         free(in);
         return;
     }
-    if (in->failed) // the link ends, and takes it out
+    if (in->failed) /* the link ends, and takes it out */
         return;
     iw_pool_withdraw(&m->pool, in->buffer);
     in->complete = true;

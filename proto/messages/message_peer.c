@@ -63,7 +63,7 @@ void iw_peer_queue(struct iw_messages *m, struct iw_peer *p, struct iw_outgoing 
 {
     TAILQ_INSERT_TAIL(&p->waiting, o, entry);
     if (p->link == NULL)
-        iw_progress_due(m); // a tick connects, and who sleeps expects none
+        iw_progress_due(m); /* a tick connects, and who sleeps expects none */
 }
 
 /* Moves a waiting message into the window, if that has room. */
@@ -87,7 +87,8 @@ void iw_peer_pump(struct iw_messages *m, struct iw_peer *p)
         return;
     while (p->unsent != NULL || admit(p)) {
         struct iw_outgoing *o = p->unsent;
-        // The octets of one that is sent again must not change while the first Send is under way.
+        /* The octets of one that is sent again must not change while the first Send is under way.
+         */
         if (o->posted > 0)
             return;
         const bool ask = (o->flags & IW_MESSAGES_NOTIFY) != 0 || o->count > 0 ||
@@ -156,7 +157,7 @@ static const char *update(struct iw_peer *p, const struct iw_message_header *h)
     const struct iw_message_state *s = &h->state;
     const bool sync = h->type == IW_MESSAGE_SYNC;
     if (sync && TAILQ_EMPTY(&p->window) && h->sequence >= p->next) {
-        // We have forgotten this peer meanwhile, and it has not forgotten us.
+        /* We have forgotten this peer meanwhile, and it has not forgotten us. */
         if (h->sequence >> 62 != 0)
             return "a sequence number without end";
         p->next = h->sequence + 1;
@@ -282,7 +283,7 @@ static const char *message(struct iw_link *link, const struct iw_message_header 
     if (in == NULL || (h->type == IW_MESSAGE_ANNOUNCE && in->pieces == NULL)) {
         free(in);
         iw_pool_put(&m->pool, written);
-        iw_taken_back(&p->taken, h->sequence - 1); // it will come again
+        iw_taken_back(&p->taken, h->sequence - 1); /* it will come again */
         return "no memory";
     }
     if (h->type == IW_MESSAGE_SHORT) {
@@ -311,7 +312,7 @@ const char *iw_peer_receive(struct iw_link *link, struct iw_buffer *b, size_t le
     const char *wrong = iw_message_get_header(b->data - IW_POOL_HEADER, length, &h);
     if (wrong == NULL && !link->synced && h.type != IW_MESSAGE_SYNC)
         wrong = "it does not begin with SYNC";
-    // The window and the receives that are posted bound how far grants can run ahead.
+    /* The window and the receives that are posted bound how far grants can run ahead. */
     if (wrong == NULL && h.grants - link->sent > 2 * IW_LINK_RECEIVES)
         wrong = "grants more than it has";
     if (wrong == NULL)
@@ -468,15 +469,15 @@ void iw_peer_tick(struct iw_messages *m, uint64_t now)
             struct iw_peer *next = p->chain;
             if (p->link != NULL && p->owed > 0 && p->link->state == IW_LINK_UP && !p->link->ending)
                 iw_link_control(p->link, IW_MESSAGE_STATE, 0, NULL, NULL);
-            if (p->link != NULL) { // memory to register may be there again
+            if (p->link != NULL) { /* memory to register may be there again */
                 iw_long_fetch(m, p);
                 iw_peer_pump(m, p);
             }
             if (p->link == NULL && !p->dead &&
                 !(TAILQ_EMPTY(&p->window) && TAILQ_EMPTY(&p->waiting)))
                 reconnect(m, p, now);
-            // One that only was silent may come back, and must find its sequence numbers; strangers
-            // that only connect have none.
+            /* One that only was silent may come back, and must find its sequence numbers; strangers
+             * that only connect have none. */
             if (is_idle(p) &&
                 (p->gone || (p->next == 1 && p->taken.came == 0) ||
                  iw_progress_since(now, p->used) > IW_PEER_KEEP_S * UINT64_C(1000000000)))

@@ -39,7 +39,7 @@ bool iw_progress_step(struct iw_messages *m)
         iw_route_tick(m, iw_progress_now());
     }
     any |= iw_progress_poll(m);
-    if (m->ending) { // which may give messages their fate: who waits must look
+    if (m->ending) { /* which may give messages their fate: who waits must look */
         iw_link_reap(m, false);
         any = true;
     }
@@ -83,7 +83,7 @@ static void tick(struct iw_messages *m)
     if (now - m->ticked < IW_TICK_MS * UINT64_C(1000000))
         return;
     m->ticked = now;
-    look(m, 0, false); // one that always finds completions would not hear of connections
+    look(m, 0, false); /* one that always finds completions would not hear of connections */
     now = iw_progress_now();
     iw_route_tick(m, now);
     iw_peer_tick(m, now);
@@ -95,7 +95,7 @@ void iw_progress_kick(struct iw_messages *m)
 {
     const uint64_t one = 1;
     if (write(m->kick, &one, sizeof(one)) < 0)
-        return; // it is full, and so readable
+        return; /* it is full, and so readable */
 }
 
 void iw_progress_due(struct iw_messages *m)
@@ -141,9 +141,9 @@ static void drive(struct iw_messages *m, uint64_t deadline, bool spins)
         if (round % LOOK_ROUNDS == 0) {
             look(m, 0, false);
             tick(m);
-            return; // what has happened, the caller sees
+            return; /* what has happened, the caller sees */
         }
-        // Others send and free meanwhile.
+        /* Others send and free meanwhile. */
         pthread_mutex_unlock(&m->mutex);
         pthread_mutex_lock(&m->mutex);
         now = iw_progress_now();
@@ -206,7 +206,7 @@ void *iw_progress_thread(void *messages)
     uint64_t seen = m->waits - 1;
     while (!m->closing) {
         if (m->waiting > 0 || m->driving || seen != m->waits) {
-            const bool stays = seen == m->waits; // one wait has lasted since the last look
+            const bool stays = seen == m->waits; /* one wait has lasted since the last look */
             seen = m->waits;
             m->deep = stays;
             sleep_until(m, &m->background, stays ? UINT64_MAX : iw_progress_now() + BACK_NS);

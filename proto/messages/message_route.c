@@ -158,7 +158,7 @@ void iw_route_done(struct iw_messages *m, struct iw_outgoing *o)
     struct iw_route *r = o->route;
     if (--r->open == 0 && !TAILQ_EMPTY(&r->queue)) {
         r->retry = 0;
-        list(m, r, true); // a tick pushes it: the caller is in the middle of its peer's lists
+        list(m, r, true); /* a tick pushes it: the caller is in the middle of its peer's lists */
     }
 }
 
@@ -217,7 +217,7 @@ void iw_route_tick(struct iw_messages *m, uint64_t now)
     while (r != NULL) {
         struct iw_route *next = TAILQ_NEXT(r, entry);
         iw_route_push(m, r);
-        // While the old place is asked for the fate of what it has, nothing has expired.
+        /* While the old place is asked for the fate of what it has, nothing has expired. */
         for (struct iw_outgoing *o = TAILQ_FIRST(&r->queue); r->open == 0 && o != NULL;) {
             struct iw_outgoing *after = TAILQ_NEXT(o, entry);
             if (now >= o->deadline) {

@@ -27,7 +27,7 @@ static int add_service(struct iw_messages *m, uint32_t *number, struct iw_servic
     else if (error == 0 && *number != 0 && iw_service_find(m, *number) != NULL)
         error = EADDRINUSE;
     for (uint32_t random = *number; error == 0 && *number == 0;) {
-        // Numbers that programs choose are small: the upper half is for those that nobody chose.
+        /* Numbers that programs choose are small: the upper half is for those that nobody chose. */
         if (getrandom(&random, sizeof(random), 0) != sizeof(random))
             error = errno;
         else if (iw_service_find(m, random | 0x80000000u) == NULL)
@@ -58,7 +58,7 @@ static int open_services(struct iw_messages *m, uint32_t *numbers, size_t count,
         error = add_service(m, &numbers[made], &out[made]);
     }
     pthread_mutex_unlock(&m->mutex);
-    // The address of a listener at every address stands for that which the asker sees.
+    /* The address of a listener at every address stands for that which the asker sees. */
     if (error == 0 && m->resolver != NULL &&
         iw_resolver_claim_all(m->resolver, numbers, count, (const struct sockaddr *)&m->address,
                               m->instance, refused) != 0)
@@ -258,7 +258,7 @@ static int make_room(struct iw_service *s, unsigned flags)
         iw_progress_step(s->m);
         if (s->held < IW_MESSAGES_QUEUE)
             break;
-        // Only the program can take reports.
+        /* Only the program can take reports. */
         if ((flags & IW_MESSAGES_NOWAIT) != 0 || s->open == 0)
             return EAGAIN;
         if (s->m->closing)
@@ -309,7 +309,7 @@ int iw_messages_send(struct iw_service *from, uint32_t to, const struct iovec *p
     o->length = (uint32_t)length;
     o->flags = flags;
     o->tag = tag;
-    // Small buffers share a region that no peer may reach.
+    /* Small buffers share a region that no peer may reach. */
     const bool adopts = gives && length > IW_MESSAGES_SHORT && !small_pieces(given, count);
     int error = adopts ? adopt(m, o, given, pieces, count) : gather(m, o, pieces, count);
     pthread_mutex_lock(&m->mutex);
@@ -321,7 +321,7 @@ int iw_messages_send(struct iw_service *from, uint32_t to, const struct iovec *p
         pthread_mutex_unlock(&m->mutex);
         o->finished = o->reported = true;
         if (adopts)
-            o->count = 0; // they stay the caller's
+            o->count = 0; /* they stay the caller's */
         iw_outgoing_free(m, o);
         errno = error;
         return -1;
@@ -357,7 +357,7 @@ static bool take(struct iw_service *s, struct iw_message *out)
         o->reported = true;
         iw_outgoing_free(m, o);
         if (m->waiting > 0)
-            pthread_cond_broadcast(&m->changed); // a send may wait for room
+            pthread_cond_broadcast(&m->changed); /* a send may wait for room */
         show(s);
         return true;
     }

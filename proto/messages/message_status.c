@@ -19,6 +19,9 @@ enum { ROOM = IW_STATUS_ROOM, BACKLOG = 8, TRIES = 64 };
 
 #define PAUSE_NS UINT64_C(5000000) /* between two that ask */
 
+/* JSON without jansson, which programs that link with this library would need for nothing else. No
+ * string has to be escaped: they are digits, addresses as inet_ntop() writes them, and names of
+ * states. */
 struct text {
     char *octets;
     size_t length;
@@ -156,7 +159,7 @@ void iw_status_answer(struct iw_messages *m)
         add_end(&t, m);
         add_services(&t, m);
         add_peers(&t, m);
-        // Who does not take it at once asks again.
+        /* Who does not take it at once asks again. */
         (void)send(fd, t.octets, t.length, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
     free(t.octets);

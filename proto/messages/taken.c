@@ -18,9 +18,9 @@ enum iw_taken_verdict iw_taken_come(struct iw_taken *t, uint64_t sequence)
 {
     if (sequence <= t->came)
         return IW_TAKEN_AGAIN;
-    if (sequence == UINT64_MAX) // the next one would be 0
+    if (sequence == UINT64_MAX) /* the next one would be 0 */
         return IW_TAKEN_WRONG;
-    if (t->came == t->state.base) { // nothing is open, so any gap is one of given-up messages
+    if (t->came == t->state.base) { /* nothing is open, so any gap is one of given-up messages */
         if (sequence - 1 > t->state.base) {
             const uint64_t gap = sequence - 1 - t->state.base;
             t->state.refused_before = gap < 64 ? t->state.refused_before << gap : 0;

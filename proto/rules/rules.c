@@ -87,3 +87,11 @@ const struct iw_rule *iw_check_sender_rule(enum iw_check check)
         return NULL;
     return &iw_rules_table[iw_checks_table[check].sender];
 }
+
+bool iw_check_serves(enum iw_check check, const struct iw_rule *rule)
+{
+    for (size_t i = 0; rule != NULL && i < rule->n_checks; i++)
+        if (rule->checks[i] == check)
+            return true;
+    return false;
+}

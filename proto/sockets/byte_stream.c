@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "byte_stream.h"
 
+#include "iwarp/transport.h"
 #include "libc_next.h"
 #include "mixed_listener.h"
 #include "rsocket_made.h"
@@ -62,8 +63,8 @@ static ssize_t look(const struct stream *st, void *octets, size_t length, int fl
     if ((flags & MSG_PEEK) != 0)
         look_for_more(st);
     ssize_t got = iw_turn_receive(st->rs, octets, length, flags | MSG_DONTWAIT);
-    const uint64_t until = wait && got < 0 && errno == EAGAIN ? iw_wait_now() + SPIN : 0;
-    while (got < 0 && errno == EAGAIN && until != 0 && iw_wait_now() < until)
+    const uint64_t until = wait && got < 0 && errno == EAGAIN ? iw_transport_now() + SPIN : 0;
+    while (got < 0 && errno == EAGAIN && until != 0 && iw_transport_now() < until)
         got = iw_turn_receive(st->rs, octets, length, flags | MSG_DONTWAIT);
     return got;
 }

@@ -46,27 +46,34 @@ static bool is_answer(int set, struct epoll_event *events, int *count)
     return *count > 0;
 }
 
-#define DEFINE_WAIT(ours, systems)                                                                 \
-    {                                                                                              \
-        int count;                                                                                 \
-        do {                                                                                       \
-            if (iw_epoll_is_ours(set))                                                             \
-                return ours;                                                                       \
-            count = systems;                                                                       \
-        } while (!is_answer(set, events, &count));                                                 \
-        return count;                                                                              \
-    }
-
 IW_INTERPOSED int epoll_wait(int set, struct epoll_event *events, int most, int ms)
-    DEFINE_WAIT(iw_epoll_wait_in(set, events, most, iw_wait_until_ms(ms), NULL),
-                iw_libc()->epoll_wait(set, events, most, ms))
+{
+    while (!iw_epoll_is_ours(set)) {
+        int count = iw_libc()->epoll_wait(set, events, most, ms);
+        if (is_answer(set, events, &count))
+            return count;
+    }
+    return iw_epoll_wait_in(set, events, most, iw_wait_until_ms(ms), NULL);
+}
 
-        IW_INTERPOSED
-    int epoll_pwait(int set, struct epoll_event *events, int most, int ms, const sigset_t *mask)
-        DEFINE_WAIT(iw_epoll_wait_in(set, events, most, iw_wait_until_ms(ms), mask),
-                    iw_libc()->epoll_pwait(set, events, most, ms, mask))
+IW_INTERPOSED int epoll_pwait(int set, struct epoll_event *events, int most, int ms,
+                              const sigset_t *mask)
+{
+    while (!iw_epoll_is_ours(set)) {
+        int count = iw_libc()->epoll_pwait(set, events, most, ms, mask);
+        if (is_answer(set, events, &count))
+            return count;
+    }
+    return iw_epoll_wait_in(set, events, most, iw_wait_until_ms(ms), mask);
+}
 
-            IW_INTERPOSED int epoll_pwait2(int set, struct epoll_event *events, int most,
-                                           const struct timespec *t, const sigset_t *mask)
-                DEFINE_WAIT(iw_epoll_wait_in(set, events, most, iw_wait_until(t), mask),
-                            iw_libc()->epoll_pwait2(set, events, most, t, mask))
+IW_INTERPOSED int epoll_pwait2(int set, struct epoll_event *events, int most,
+                               const struct timespec *t, const sigset_t *mask)
+{
+    while (!iw_epoll_is_ours(set)) {
+        int count = iw_libc()->epoll_pwait2(set, events, most, t, mask);
+        if (is_answer(set, events, &count))
+            return count;
+    }
+    return iw_epoll_wait_in(set, events, most, iw_wait_until(t), mask);
+}

@@ -3,6 +3,7 @@
 #include "poll_list.h"
 
 #include "descriptors.h"
+#include "iwarp/transport.h"
 #include "libc_next.h"
 #include "rsocket_wait.h"
 
@@ -86,7 +87,7 @@ static int select_list(int count, fd_set *in, fd_set *out, fd_set *except, uint6
 /* Linux's select says how much time was left. */
 static void leave(struct timeval *t, uint64_t until)
 {
-    const uint64_t now = iw_wait_now(), left = until > now ? until - now : 0;
+    const uint64_t now = iw_transport_now(), left = until > now ? until - now : 0;
     if (until != IW_WAIT_FOREVER)
         *t = (struct timeval){(time_t)(left / 1000000000u),
                               (suseconds_t)(left % 1000000000u / 1000)};

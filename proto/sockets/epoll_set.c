@@ -3,6 +3,7 @@
 
 #include "epoll_asked.h"
 #include "fork_claim.h"
+#include "iwarp/transport.h"
 #include "libc_next.h"
 #include "rsocket_wait.h"
 
@@ -524,7 +525,7 @@ static int wait_in(struct iw_epoll_set *set, int number, struct epoll_event *out
         const int done = look_once(set, number, out, most, until, mask, &over, &futile);
         if (done != 0)
             return done;
-        if ((over || futile) && iw_wait_now() >= until)
+        if ((over || futile) && iw_transport_now() >= until)
             return 0;
         const uint64_t again = iw_wait_until_ms(AGAIN);
         if (futile && iw_wait(NULL, 0, again < until ? again : until, mask, false) < 0)

@@ -3,6 +3,7 @@
 
 #include "descriptors.h"
 #include "fork_claim.h"
+#include "iwarp/transport.h"
 #include "rsocket_wait.h"
 
 #include <errno.h>
@@ -82,7 +83,7 @@ static int wait_until_ready(struct pollfd *list, struct iw_socket **sockets, str
         if (result < 0 && !at_once)
             return -1;
         const int ready = finish(list, sockets, waits, count);
-        if (ready > 0 || iw_wait_now() >= until)
+        if (ready > 0 || iw_transport_now() >= until)
             return ready;
         /* What a descriptor says may concern nobody here and stay so (octets, for one who waits for
          * the end only). */

@@ -5,6 +5,7 @@
  * ours. */
 #include "rsocket_wait.h"
 
+#include "iwarp/transport.h"
 #include "libc_next.h"
 #include "rsocket_made.h"
 #include "rsocket_turns.h"
@@ -27,16 +28,9 @@ struct wait {
 };
 static _Thread_local const struct wait *waiting; /* in rpoll; else NULL */
 
-uint64_t iw_wait_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint64_t iw_wait_until_ms(int ms)
 {
-    return ms < 0 ? IW_WAIT_FOREVER : iw_wait_now() + (uint64_t)ms * 1000000u;
+    return ms < 0 ? IW_WAIT_FOREVER : iw_transport_now() + (uint64_t)ms * 1000000u;
 }
 
 uint64_t iw_wait_until(const struct timespec *t)
@@ -44,12 +38,12 @@ uint64_t iw_wait_until(const struct timespec *t)
     const uint64_t most = UINT64_C(1) << 62;
     if (t == NULL || (uint64_t)t->tv_sec > most / 1000000000u)
         return IW_WAIT_FOREVER;
-    return iw_wait_now() + (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+    return iw_transport_now() + (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
 
 static struct timespec until_then(uint64_t until)
 {
-    const uint64_t now = iw_wait_now(), left = until > now ? until - now : 0;
+    const uint64_t now = iw_transport_now(), left = until > now ? until - now : 0;
     return (struct timespec){(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
 }
 
@@ -161,7 +155,7 @@ bool iw_wait_in_rpoll(struct pollfd *list, nfds_t count, int ms, int *result)
     const int error = errno;
     iw_turns_take_again(w->turns);
     errno = error;
-    if (*result == 0 && iw_wait_now() >= w->until) {
+    if (*result == 0 && iw_transport_now() >= w->until) {
         errno = TIME_OVER;
         *result = -1;
     }
@@ -187,7 +181,7 @@ int iw_wait(struct pollfd *list, nfds_t count, uint64_t until, const sigset_t *m
         return wait_plainly(list, count, until, mask);
     int result;
     do {
-        const bool look = until <= iw_wait_now();
+        const bool look = until <= iw_transport_now();
         if (!enter())
             return -1;
         w.turns = iw_turns_take(list, count);

@@ -11,8 +11,7 @@
 
 #define IW_WAIT_FOREVER UINT64_MAX
 
-/* Returns CLOCK_MONOTONIC in ns; with `ms` or `t` from now (negative or NULL: IW_WAIT_FOREVER). */
-uint64_t iw_wait_now(void);
+/* Return `ms` or `t` from iw_transport_now() (negative or NULL: IW_WAIT_FOREVER). */
 uint64_t iw_wait_until_ms(int ms);
 uint64_t iw_wait_until(const struct timespec *t);
 

@@ -5,6 +5,7 @@
 /* What a byte stream is, for its two parts: stream_open.c makes them, byte_stream.c uses them. */
 
 #include "descriptors.h"
+#include "iwarp/transport.h"
 #include "rsocket_wait.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ static inline int fail(int error)
 static inline uint64_t limit(const _Atomic int64_t *time)
 {
     const int64_t ns = atomic_load(time);
-    return ns == 0 ? IW_WAIT_FOREVER : iw_wait_now() + (uint64_t)ns;
+    return ns == 0 ? IW_WAIT_FOREVER : iw_transport_now() + (uint64_t)ns;
 }
 
 /* Waits for one event of the rsocket. Returns 0, or -1 with errno EAGAIN at the end of the time, or

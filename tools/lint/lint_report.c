@@ -28,7 +28,7 @@ void iw_lint_put_json(const struct iw_lint *lint, json_t *object)
     if (lint->options->format == IW_LINT_JSON)
         (void)iw_json_line(json_incref(object), lint->out);
     if (lint->json_lines != NULL)
-        (void)iw_json_line(json_incref(object), lint->json_lines); // it may be read as it grows
+        (void)iw_json_line(json_incref(object), lint->json_lines); /* it may be read as it grows */
     json_decref(object);
 }
 

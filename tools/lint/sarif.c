@@ -28,6 +28,8 @@ static void put(struct iw_lint *lint, json_t *result)
     json_decref(result);
 }
 
+/* What encloses the results is written around them, not by jansson: they go out as they come, since
+ * a capture may have more than memory holds. */
 void iw_lint_sarif_begin(struct iw_lint_sarif *s, FILE *to)
 {
     memset(s->seen, 0, sizeof(s->seen));

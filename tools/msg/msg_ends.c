@@ -95,7 +95,7 @@ static bool list(struct msg_ends *out)
         if (length >= sizeof(e.name))
             continue;
         memcpy(e.name, name, length);
-        if (is_known(out, e.name)) // one that is being asked has two
+        if (is_known(out, e.name)) /* one that is being asked has two */
             continue;
         out->list = iw_got(realloc(out->list, (out->count + 1) * sizeof(*out->list)));
         out->list[out->count++] = e;

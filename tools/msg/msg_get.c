@@ -66,7 +66,7 @@ static int begin(const struct get *g, const uint8_t *octets, size_t length, uint
         return msg_talk_wrong(&g->talk);
     *left = iw_get64(octets + 1);
     g->e->size = *left;
-    // Of several fetches the file keeps the last one; what cannot seek is no regular file.
+    /* Of several fetches the file keeps the last one; what cannot seek is no regular file. */
     if (g->e->fetches > 0)
         (void)lseek(g->file, 0, SEEK_SET);
     return -1;

@@ -69,7 +69,7 @@ static int ping_by_messages(void *of, unsigned round)
     if (status >= 0)
         return status;
     const bool right = answered(got.data, got.length, size, round);
-    // Its place at home is for the next answer; the next question has a buffer of its own.
+    /* Its place at home is for the next answer; the next question has a buffer of its own. */
     p->buffer = iw_messages_get(p->talk.m, size);
     iw_messages_return(p->talk.m, got.data);
     return right ? -1 : msg_talk_wrong(&p->talk);
@@ -94,7 +94,7 @@ static int measure(struct ping *p)
 {
     struct msg_talk *t = &p->talk;
     const bool both = t->tcp.fd >= 0;
-    // Only iwarp-msg serve has the other way, and it knows the question for processor time.
+    /* Only iwarp-msg serve has the other way, and it knows the question for processor time. */
     struct msg_way ways[] = {
         {"ping", "", ping_by_messages, p, both ? msg_talk_cpu : NULL, .talk = t},
         {"ping-tcp", " by TCP", ping_by_tcp, p, msg_talk_cpu_by_tcp, .talk = t},

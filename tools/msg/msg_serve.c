@@ -78,7 +78,7 @@ static void answer(struct server *v, const struct iw_message *got)
     const char *octets = got->data;
     const char kind = got->length > 0 ? octets[0] : '\0';
     if (kind == MSG_PING) {
-        // The buffer itself goes back.
+        /* The buffer itself goes back. */
         if (iw_messages_send(v->s, got->number, &(struct iovec){got->data, got->length}, 1,
                              IW_MESSAGES_GIVE | IW_MESSAGES_NOWAIT, 0) == 0)
             return;

@@ -115,7 +115,7 @@ static void *run(void *context)
     for (bool goes_on = true; goes_on;) {
         const int fd = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
-            usleep(10000); // no descriptors now, or the end
+            usleep(10000); /* no descriptors now, or the end */
         if (fd >= 0)
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
         goes_on = take(t, fd);

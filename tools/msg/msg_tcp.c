@@ -45,7 +45,7 @@ int msg_tcp_connect(const char *where, struct msg_tcp *out)
     freeaddrinfo(list);
     if (out->fd < 0)
         return iw_complain_exit(IW_EXIT_UNREACHED, "--tcp: %s: %s", where, strerror(why));
-    // A host that is gone is noticed after ten seconds.
+    /* A host that is gone is noticed after ten seconds. */
     const int on = 1, idle = 5, between = 1, times = 5;
     setsockopt(out->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     setsockopt(out->fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
@@ -158,7 +158,7 @@ uint8_t *msg_tcp_receive(struct msg_tcp *t, size_t most)
             return NULL;
         }
         whole += length;
-        t->length = have; // what a larger buffer has to keep
+        t->length = have; /* what a larger buffer has to keep */
         if (msg_tcp_room(t, (size_t)length) == NULL)
             return NULL;
     }

@@ -32,7 +32,7 @@ static const char *push(struct msg_transfers *t, struct msg_transfer *f)
     while (f->left > 0 && f->under_way < MSG_TRANSFER_PARTS) {
         const size_t part = f->left > MSG_PART ? MSG_PART : (size_t)f->left;
         uint8_t *buffer = iw_messages_get(t->m, part);
-        if (buffer == NULL) // its parts that are under way give theirs back
+        if (buffer == NULL) /* its parts that are under way give theirs back */
             return f->under_way > 0 ? NULL : fail(f, "no memory");
         if (!msg_folder_read(f->file, buffer, part)) {
             iw_messages_free(t->m, buffer);

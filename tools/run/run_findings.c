@@ -2,6 +2,7 @@
 #include "run_findings.h"
 
 #include "host/complain.h"
+#include "host/json_values.h"
 #include "host/text.h"
 #include "iwarp/capture.h"
 
@@ -13,12 +14,6 @@
 
 /* ---- lines ---- */
 
-const char *run_line_text(const json_t *line, const char *key)
-{
-    const char *text = json_string_value(json_object_get(line, key));
-    return text != NULL ? text : "";
-}
-
 json_int_t run_line_number(const json_t *line, const char *key)
 {
     return json_integer_value(json_object_get(line, key));
@@ -26,13 +21,13 @@ json_int_t run_line_number(const json_t *line, const char *key)
 
 bool run_line_is(const json_t *line, const char *type)
 {
-    return strcmp(run_line_text(line, "type"), type) == 0;
+    return strcmp(iw_json_get_text(line, "type"), type) == 0;
 }
 
 static void count_finding(struct run_findings *f, const json_t *line)
 {
-    const char *level = run_line_text(line, "level");
-    if (strcmp(run_line_text(line, "by"), "peer") != 0) {
+    const char *level = iw_json_get_text(line, "level");
+    if (strcmp(iw_json_get_text(line, "by"), "peer") != 0) {
         f->ours++;
         return;
     }
@@ -45,7 +40,7 @@ static void take_line(struct run_findings *f, struct run_process *p, json_t *lin
 {
     if (run_line_is(line, "process")) {
         p->pid = (long)run_line_number(line, "pid");
-        p->program = run_line_text(line, "program");
+        p->program = iw_json_get_text(line, "program");
         p->capture = json_string_value(json_object_get(line, "capture"));
     } else if (run_line_is(line, "connection")) {
         f->connections++;
@@ -149,7 +144,7 @@ static struct note *notes_of(const struct run_process *p, size_t *count)
     {
         json_int_t frame = run_line_number(line, "frame");
         if (run_line_is(line, "finding") && frame > 0)
-            notes[n++] = (struct note){(uint64_t)frame, i, run_line_text(line, "line")};
+            notes[n++] = (struct note){(uint64_t)frame, i, iw_json_get_text(line, "line")};
     }
     qsort(notes, n, sizeof(*notes), before);
     *count = n;

@@ -27,8 +27,7 @@ struct run_findings {
     bool cut;                                  /* a capture lacks something */
 };
 
-/* Return a member of a line; "" and 0 if there is none. */
-const char *run_line_text(const json_t *line, const char *key);
+/* Returns a number of a line; 0 if there is none. */
 json_int_t run_line_number(const json_t *line, const char *key);
 /* Returns whether the line is of this type. */
 bool run_line_is(const json_t *line, const char *type);

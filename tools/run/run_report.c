@@ -51,11 +51,11 @@ static void print_lines(const struct run_judge *judge, const struct run_findings
                 print_json(p, line, out);
             } else if (finding) {
                 print_place(judge, p, line, out);
-                fprintf(out, "%s\n", run_line_text(line, "line"));
+                fprintf(out, "%s\n", iw_json_get_text(line, "line"));
             } else if (unknown) {
                 print_place(judge, p, line, out);
-                fprintf(out, "unknown from here: %s [%s %s]\n", run_line_text(line, "text"),
-                        run_line_text(line, "side"), run_line_text(line, "from"));
+                fprintf(out, "unknown from here: %s [%s %s]\n", iw_json_get_text(line, "text"),
+                        iw_json_get_text(line, "side"), iw_json_get_text(line, "from"));
             }
         }
     }
@@ -79,10 +79,12 @@ void run_report_print(const struct run_judge *judge, const struct run_findings *
 {
     print_lines(judge, f, judge->json, out);
     if (judge->json) {
-        fprintf(out,
-                "{\"type\":\"total\",\"connections\":%zu,\"peer\":%zu,\"peer_must\":%zu,"
-                "\"us\":%zu,\"unwritten\":%" PRIu64 "}\n",
-                f->connections, f->peer, f->peer_must, f->ours, f->unwritten);
+        (void)iw_json_line(json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "type", "total",
+                                     "connections", (json_int_t)f->connections, "peer",
+                                     (json_int_t)f->peer, "peer_must", (json_int_t)f->peer_must,
+                                     "us", (json_int_t)f->ours, "unwritten",
+                                     (json_int_t)f->unwritten),
+                           out);
         return;
     }
     fputs("iwarp-run: ", out);
@@ -145,9 +147,9 @@ static void write_connections(const struct run_process *p, FILE *out)
         const json_int_t number = run_line_number(line, "connection");
         if (run_line_is(line, "connection")) {
             fprintf(out, "\n%s[%ld] connection %" JSON_INTEGER_FORMAT ": %s %s peer %s\n",
-                    p->program, p->pid, number, run_line_text(line, "local"),
+                    p->program, p->pid, number, iw_json_get_text(line, "local"),
                     json_is_true(json_object_get(line, "active")) ? "to" : "from",
-                    run_line_text(line, "remote"));
+                    iw_json_get_text(line, "remote"));
         } else if (run_line_is(line, "agreed")) {
             fprintf(out, "\n%s[%ld] connection %" JSON_INTEGER_FORMAT ", agreed:\n", p->program,
                     p->pid, number);

@@ -42,9 +42,3 @@ json_t *iw_saved_run_read(const char *path, char *error, size_t room)
     free(file);
     return run;
 }
-
-const char *iw_saved_run_text(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : "";
-}

@@ -13,7 +13,5 @@ enum { IW_REPORT_SCHEMA = 1 };
 /* Reads the report at `path`, or run.json in the folder of results that it is. Returns a new
  * reference to it, whose member "cases" is a list of objects, or NULL with one line in `error`. */
 json_t *iw_saved_run_read(const char *path, char *error, size_t room);
-/* Returns a text of the report, or of an object in it: "" if there is none. */
-const char *iw_saved_run_text(const json_t *object, const char *name);
 
 #endif

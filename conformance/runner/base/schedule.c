@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "host/json_values.h"
 #include "host/text.h"
 #include "saved_run.h"
 
@@ -22,7 +23,7 @@ static json_t *seconds_by_id(const json_t *report)
     {
         json_t *seconds = json_object_get(one, "seconds");
         if (json_is_number(seconds) && json_number_value(seconds) >= 0)
-            json_object_set(all, iw_saved_run_text(one, "id"), seconds);
+            json_object_set(all, iw_json_get_text(one, "id"), seconds);
     }
     return all;
 }

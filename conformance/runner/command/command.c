@@ -15,6 +15,7 @@
 #include "iwarp/nearest.h"
 #include "iwarp/transport.h"
 #include "reexec.h"
+#include "target/target_offer.h"
 
 enum {
     RUN = 1,
@@ -159,7 +160,7 @@ static const struct iw_option options[] = {
      "embedded[,crc=on|off,markers=both|target|station|none,revision=0|1|2|2-plain] (default),\n"
      "the name or path of a target file, or\n"
      "tcp:HOST:PORT[,class=bare|rping|agent,crc=on|off,markers=on|off,rev=1|2,can=WORD]",
-     PLAY, IW_OPTION_OFFERED(struct iw_command, head.target, iw_complete_target)},
+     PLAY, IW_OPTION_OFFERED(struct iw_command, head.target, iw_target_offer)},
     {"jobs", 'j', "N", "cases at a time (embedded: four for each CPU; else 1)", RUN | SELF_CHECK,
      COUNT(jobs, 256)},
     {"tap", 0, NULL, "TAP version 14 on standard output", RUN | MERGE, FLAG(tap)},

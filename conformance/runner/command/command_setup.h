@@ -6,7 +6,7 @@
 
 #include "command.h"
 #include "suite/proof.h"
-#include "target/target.h"
+#include "target/target_spec.h"
 
 struct iw_setup {
     char *library, *cases, *pcaps, *report, *proof_folder; /* folders */

@@ -2,12 +2,9 @@
 #include "complete.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/places.h"
 #include "command_setup.h"
-#include "host/text.h"
 #include "target/target_offer.h"
 
 /* ---- cases, rules, checks ---- */
@@ -77,14 +74,6 @@ void iw_complete_switch(const struct iw_offers *to)
     }
 }
 
-void iw_complete_target(const struct iw_offers *to)
-{
-    char *library = iw_library(), *folder = iw_text_format("%s/../targets", library);
-    iw_target_offer(to, folder);
-    free(folder);
-    free(library);
-}
-
 /* ---- operands ---- */
 
 static const char *command;
@@ -108,7 +97,7 @@ void iw_complete_operand(const struct iw_offers *to, size_t operand)
     } kinds[] = {
         {"run", iw_complete_choice},     {"list", iw_complete_choice},
         {"show", offer_cases_and_rules}, {"requirements", offer_rules},
-        {"probe", iw_complete_target},   {"self-check", NULL},
+        {"probe", iw_target_offer},      {"self-check", NULL},
     };
     (void)operand;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

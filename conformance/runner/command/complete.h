@@ -12,8 +12,6 @@
 void iw_complete_choice(const struct iw_offers *to);
 /* Offers the switches of self-check: "ignore=CHECK" ... */
 void iw_complete_switch(const struct iw_offers *to);
-/* Offers targets. */
-void iw_complete_target(const struct iw_offers *to);
 /* Sets the command whose operands are offered: its name, a static string. */
 void iw_complete_operands_of(const char *name);
 void iw_complete_operand(const struct iw_offers *to, size_t operand);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "target/target.h"
+#include "target/target_spec.h"
 
 /* Lines of the file, and what the peer can do or not. */
 enum { IW_FOUND_LINES, IW_FOUND_CAN, IW_FOUND_CANNOT, IW_FOUND_LISTS };

@@ -5,7 +5,7 @@
 /* Targets that only a runner elsewhere can reach: inside another kernel, in another namespace. */
 
 #include "command.h"
-#include "target/target.h"
+#include "target/target_spec.h"
 
 /* Executes this program again where the target is, through the target's command `inside` (with
  * `restart`, as often as it takes). Returns -1 if the command is to be carried out here, else the

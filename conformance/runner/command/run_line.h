@@ -5,7 +5,7 @@
 /* What a command line means for a run, and the line that repeats a case of it. */
 
 #include "command.h"
-#include "target/target.h"
+#include "target/target_spec.h"
 
 /* Returns how many cases are played at a time against agents of our own, at least 1. Cases mostly
  * wait, so these are more than there are CPUs. */

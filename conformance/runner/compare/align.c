@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/saved_run.h"
+#include "host/json_values.h"
 #include "host/text.h"
 #include "run_file.h"
 
@@ -27,10 +27,10 @@ static size_t kind(const char *text)
 
 static bool same_kind(const json_t *a, const json_t *b)
 {
-    const char *ours = iw_saved_run_text(a, "text"), *theirs = iw_saved_run_text(b, "text");
+    const char *ours = iw_json_get_text(a, "text"), *theirs = iw_json_get_text(b, "text");
     return json_integer_value(json_object_get(a, "conn")) ==
                json_integer_value(json_object_get(b, "conn")) &&
-           strcmp(iw_saved_run_text(a, "from"), iw_saved_run_text(b, "from")) == 0 &&
+           strcmp(iw_json_get_text(a, "from"), iw_json_get_text(b, "from")) == 0 &&
            kind(ours) == kind(theirs) && strncmp(ours, theirs, kind(ours)) == 0;
 }
 

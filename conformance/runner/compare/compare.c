@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/saved_run.h"
+#include "host/json_values.h"
 #include "host/text.h"
 #include "rule_state.h"
 
@@ -56,8 +56,8 @@ static json_t *run_head(const struct comparison *c, size_t run)
 /* What a finding is about: its rule, or what has become of the target. */
 static const char *about(const json_t *finding)
 {
-    const char *rule = iw_saved_run_text(finding, "rule");
-    return *rule != '\0' ? rule : iw_saved_run_text(finding, "text");
+    const char *rule = iw_json_get_text(finding, "rule");
+    return *rule != '\0' ? rule : iw_json_get_text(finding, "text");
 }
 
 /* Adds to `keys` what the findings of a run are about, in their order. */
@@ -109,12 +109,12 @@ static bool alike(const json_t *a, const json_t *b)
     const json_t *ours = json_object_get(a, "findings"), *theirs = json_object_get(b, "findings"),
                  *one;
     size_t i;
-    if (strcmp(iw_saved_run_text(a, "state"), iw_saved_run_text(b, "state")) != 0 ||
+    if (strcmp(iw_json_get_text(a, "state"), iw_json_get_text(b, "state")) != 0 ||
         json_array_size(ours) != json_array_size(theirs))
         return false;
-    json_array_foreach(ours, i, one) if (strcmp(iw_saved_run_text(one, "text"),
-                                                iw_saved_run_text(json_array_get(theirs, i),
-                                                                  "text")) != 0) return false;
+    json_array_foreach(ours, i, one) if (strcmp(iw_json_get_text(one, "text"),
+                                                iw_json_get_text(json_array_get(theirs, i),
+                                                                 "text")) != 0) return false;
     return true;
 }
 
@@ -160,14 +160,14 @@ static json_t *findings(const struct comparison *c)
 
 static json_t *verdict(const json_t *one)
 {
-    return one != NULL ? iw_got(json_string(iw_saved_run_text(one, "verdict"))) : json_null();
+    return one != NULL ? iw_got(json_string(iw_json_get_text(one, "verdict"))) : json_null();
 }
 
 /* Adds a case whose verdict is another one now, or that only one of two runs has. */
 static void add_case(json_t *list, const char *id, const json_t *before, const json_t *after)
 {
     if (before != NULL && after != NULL &&
-        strcmp(iw_saved_run_text(before, "verdict"), iw_saved_run_text(after, "verdict")) == 0)
+        strcmp(iw_json_get_text(before, "verdict"), iw_json_get_text(after, "verdict")) == 0)
         return;
     const json_t *said = json_object_get(after, "reason");
     json_array_append_new(list, iw_got(json_pack("{s:s, s:o, s:o, s:O}", "id", id, "from",
@@ -182,12 +182,12 @@ static json_t *changed_cases(const struct iw_run_file *before, const struct iw_r
     size_t i;
     json_array_foreach(after->cases, i, one)
     {
-        const char *id = iw_saved_run_text(one, "id");
+        const char *id = iw_json_get_text(one, "id");
         add_case(list, id, iw_run_file_case(before, id), one);
     }
     json_array_foreach(before->cases, i, one)
     {
-        const char *id = iw_saved_run_text(one, "id");
+        const char *id = iw_json_get_text(one, "id");
         if (iw_run_file_case(after, id) == NULL)
             add_case(list, id, one, NULL);
     }
@@ -206,7 +206,7 @@ static json_t *change(const struct comparison *c, size_t to, const json_t *rows)
     {
         const json_t *cells = json_object_get(one, "cells");
         const json_t *a = json_array_get(cells, to - 1), *b = json_array_get(cells, to);
-        const char *from = iw_saved_run_text(a, "state"), *now = iw_saved_run_text(b, "state");
+        const char *from = iw_json_get_text(a, "state"), *now = iw_json_get_text(b, "state");
         bool was = strcmp(from, "broken") == 0, is = strcmp(now, "broken") == 0;
         json_t *name =
             json_object_get(one, json_is_null(json_object_get(one, "rule")) ? "text" : "rule");

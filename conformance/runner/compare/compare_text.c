@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/device.h"
-#include "base/saved_run.h"
 #include "compare.h"
 #include "host/csv.h"
+#include "host/json_values.h"
 #include "host/text.h"
 #include "report/page.h"
 
@@ -17,7 +17,7 @@ static long long number(const json_t *object, const char *name)
 
 static const char *label(const json_t *run)
 {
-    return iw_saved_run_text(run, "label");
+    return iw_json_get_text(run, "label");
 }
 
 /* ---- the terminal ---- */
@@ -28,11 +28,11 @@ static void print_run(FILE *out, const json_t *run)
     struct iw_device device = {{NULL}};
     iw_device_add_json(&device, json_object_get(run, "device"));
     char *known = iw_device_text(&device);
-    const char *const parts[] = {iw_saved_run_text(target, "name"),
-                                 iw_saved_run_text(target, "version"), known != NULL ? known : "",
-                                 iw_saved_run_text(run, "started")};
+    const char *const parts[] = {iw_json_get_text(target, "name"),
+                                 iw_json_get_text(target, "version"), known != NULL ? known : "",
+                                 iw_json_get_text(run, "started")};
     const char *between = ": ";
-    fprintf(out, "%s  %s", label(run), iw_saved_run_text(run, "path"));
+    fprintf(out, "%s  %s", label(run), iw_json_get_text(run, "path"));
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
         if (*parts[i] == '\0')
             continue;
@@ -48,7 +48,7 @@ static void print_run(FILE *out, const json_t *run)
 /* "broken 4", "holds" ... */
 static void print_cell(FILE *out, const json_t *cell)
 {
-    const char *state = iw_saved_run_text(cell, "state");
+    const char *state = iw_json_get_text(cell, "state");
     char text[48];
     if (number(cell, "cases") > 0)
         snprintf(text, sizeof(text), "%s %lld", state, number(cell, "cases"));
@@ -59,12 +59,12 @@ static void print_cell(FILE *out, const json_t *cell)
 
 static void print_row(FILE *out, const json_t *row)
 {
-    const char *rule = iw_saved_run_text(row, "rule");
+    const char *rule = iw_json_get_text(row, "rule");
     const json_t *cell;
     size_t i;
     fprintf(out, "%-12s", *rule != '\0' ? rule : "-");
     json_array_foreach(json_object_get(row, "cells"), i, cell) print_cell(out, cell);
-    fprintf(out, "  %s\n", iw_saved_run_text(row, "text"));
+    fprintf(out, "  %s\n", iw_json_get_text(row, "text"));
 }
 
 static void print_list(FILE *out, const json_t *change, const char *member, const char *what)
@@ -86,8 +86,8 @@ static void print_change(FILE *out, const json_t *change)
     json_array_foreach(list, i, one) alone +=
         json_is_null(json_object_get(one, "from")) || json_is_null(json_object_get(one, "to"));
     size_t other = json_array_size(list) - alone;
-    fprintf(out, "%s to %s: %zu case%s with another verdict", iw_saved_run_text(change, "from"),
-            iw_saved_run_text(change, "to"), other, other == 1 ? "" : "s");
+    fprintf(out, "%s to %s: %zu case%s with another verdict", iw_json_get_text(change, "from"),
+            iw_json_get_text(change, "to"), other, other == 1 ? "" : "s");
     if (alone > 0)
         fprintf(out, ", %zu that one of them has not played", alone);
     putc('\n', out);
@@ -129,7 +129,7 @@ static void put_what(FILE *out, const json_t *cell)
     json_array_foreach(json_object_get(cell, "findings"), i, one)
     {
         char *more = iw_text_format("%s%s%s", text != NULL ? text : "", text != NULL ? "; " : "",
-                                    iw_saved_run_text(one, "text"));
+                                    iw_json_get_text(one, "text"));
         free(text);
         text = more;
     }
@@ -144,7 +144,7 @@ void iw_compare_write_csv(FILE *out, const json_t *comparison)
     fputs("rule,rfc,section,level,same,text", out);
     json_array_foreach(json_object_get(comparison, "runs"), i, one)
     {
-        char *name = iw_text_format("%s: %s", label(one), iw_saved_run_text(one, "path"));
+        char *name = iw_text_format("%s: %s", label(one), iw_json_get_text(one, "path"));
         putc(',', out);
         iw_csv_field(out, name);
         fprintf(out, ",%s cases,%s what", label(one), label(one));
@@ -153,16 +153,15 @@ void iw_compare_write_csv(FILE *out, const json_t *comparison)
     putc('\n', out);
     json_array_foreach(json_object_get(comparison, "findings"), i, one)
     {
-        fprintf(out, "%s,", iw_saved_run_text(one, "rule"));
+        fprintf(out, "%s,", iw_json_get_text(one, "rule"));
         if (number(one, "rfc") > 0)
             fprintf(out, "%lld", number(one, "rfc"));
-        fprintf(out, ",%s,%s,%s,", iw_saved_run_text(one, "section"),
-                iw_saved_run_text(one, "level"),
+        fprintf(out, ",%s,%s,%s,", iw_json_get_text(one, "section"), iw_json_get_text(one, "level"),
                 json_is_true(json_object_get(one, "same")) ? "yes" : "no");
-        iw_csv_field(out, iw_saved_run_text(one, "text"));
+        iw_csv_field(out, iw_json_get_text(one, "text"));
         json_array_foreach(json_object_get(one, "cells"), k, cell)
         {
-            fprintf(out, ",%s,%lld,", iw_saved_run_text(cell, "state"), number(cell, "cases"));
+            fprintf(out, ",%s,%lld,", iw_json_get_text(cell, "state"), number(cell, "cases"));
             put_what(out, cell);
         }
         putc('\n', out);

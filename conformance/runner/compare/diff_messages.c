@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "align.h"
-#include "base/saved_run.h"
+#include "host/json_values.h"
 #include "host/text.h"
 #include "run_file.h"
 
@@ -39,7 +39,7 @@ static bool next_field(const char **rest, struct field *f)
 static bool find_field(const json_t *message, const struct field *wanted, size_t nth,
                        struct field *f)
 {
-    const char *rest = iw_saved_run_text(message, "fields");
+    const char *rest = iw_json_get_text(message, "fields");
     while (next_field(&rest, f))
         if (f->name_length == wanted->name_length &&
             strncmp(f->name, wanted->name, f->name_length) == 0 && nth-- == 0)
@@ -66,7 +66,7 @@ static bool counts(const struct field *f)
 /* Returns the hexadecimal digits of a field, and their number: fewer if the octets end before. */
 static const char *digits(const json_t *message, const struct field *f, size_t *length)
 {
-    const char *octets = iw_saved_run_text(message, "octets");
+    const char *octets = iw_json_get_text(message, "octets");
     size_t all = strlen(octets) / 2, at = f->at < all ? f->at : all;
     *length = 2 * (f->length < all - at ? f->length : all - at);
     return octets + 2 * at;
@@ -103,7 +103,7 @@ static bool same_value(const json_t *a, const struct field *f, const json_t *b,
 static size_t fields(FILE *out, const json_t *a, const json_t *b, bool missing, bool swapped,
                      bool crc)
 {
-    const char *all = iw_saved_run_text(a, "fields"), *rest = all;
+    const char *all = iw_json_get_text(a, "fields"), *rest = all;
     struct field f, g, before;
     size_t n = 0;
     while (next_field(&rest, &f)) {
@@ -137,13 +137,13 @@ static void head(FILE *out, const char *mark, const json_t *message)
 {
     fprintf(out, "    %s %lld %-7s %s\n", mark,
             (long long)json_integer_value(json_object_get(message, "conn")),
-            iw_saved_run_text(message, "from"), iw_saved_run_text(message, "text"));
+            iw_json_get_text(message, "from"), iw_json_get_text(message, "text"));
 }
 
 /* The octets where there is no decoded field. */
 static void octets(FILE *out, const json_t *a, const json_t *b)
 {
-    const char *ours = iw_saved_run_text(a, "octets"), *theirs = iw_saved_run_text(b, "octets");
+    const char *ours = iw_json_get_text(a, "octets"), *theirs = iw_json_get_text(b, "octets");
     const struct field f = {.length = strlen(ours) / 2}, g = {.length = strlen(theirs) / 2};
     char *first = value(a, &f), *second = value(b, &g);
     fprintf(out, "        %-26s %s | %s\n", "octets", first, second);
@@ -155,7 +155,7 @@ static void octets(FILE *out, const json_t *a, const json_t *b)
  * case remarks on. */
 static bool telling(const json_t *message)
 {
-    return strcmp(iw_saved_run_text(message, "from"), "target") == 0 ||
+    return strcmp(iw_json_get_text(message, "from"), "target") == 0 ||
            json_array_size(json_object_get(message, "remarks")) > 0;
 }
 
@@ -166,12 +166,12 @@ static void pair(FILE *out, const struct iw_message_pair *p)
     } else if (p->a == NULL) {
         head(out, "B only ", p->b);
     } else if ((telling(p->a) || telling(p->b)) &&
-               (strcmp(iw_saved_run_text(p->a, "octets"), iw_saved_run_text(p->b, "octets")) != 0 ||
-                strcmp(iw_saved_run_text(p->a, "text"), iw_saved_run_text(p->b, "text")) != 0)) {
+               (strcmp(iw_json_get_text(p->a, "octets"), iw_json_get_text(p->b, "octets")) != 0 ||
+                strcmp(iw_json_get_text(p->a, "text"), iw_json_get_text(p->b, "text")) != 0)) {
         head(out, "A      ", p->a);
         head(out, "B      ", p->b);
         if (all_fields(out, p->a, p->b, false) == 0 && all_fields(out, p->a, p->b, true) == 0 &&
-            strcmp(iw_saved_run_text(p->a, "octets"), iw_saved_run_text(p->b, "octets")) != 0)
+            strcmp(iw_json_get_text(p->a, "octets"), iw_json_get_text(p->b, "octets")) != 0)
             octets(out, p->a, p->b);
     }
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/saved_run.h"
+#include "host/json_values.h"
 
 const char *iw_rule_state_name(enum iw_rule_state state)
 {
@@ -31,8 +31,8 @@ void iw_rule_states(const struct iw_run_file *f, enum iw_rule_state states[IW_RU
         set(states, json_object_get(one, "rule"), IW_RULE_BROKEN);
     json_array_foreach(f->cases, i, one)
     {
-        const char *verdict = iw_saved_run_text(one, "verdict"),
-                   *own = iw_saved_run_text(one, "rule");
+        const char *verdict = iw_json_get_text(one, "verdict"),
+                   *own = iw_json_get_text(one, "rule");
         bool failed = strcmp(verdict, "FAIL") == 0 || strcmp(verdict, "NOTE") == 0;
         json_array_foreach(json_object_get(one, "rules"), k, rule)
         {

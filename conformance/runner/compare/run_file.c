@@ -3,6 +3,7 @@
 
 #include "base/saved_run.h"
 #include "host/complain.h"
+#include "host/json_values.h"
 #include "host/text.h"
 
 bool iw_run_file_read(struct iw_run_file *f, const char *path)
@@ -16,7 +17,7 @@ bool iw_run_file_read(struct iw_run_file *f, const char *path)
         iw_complain("%s", error);
     f->cases = json_object_get(f->run, "cases");
     json_array_foreach(f->cases, i, one)
-        json_object_set(f->by_id, iw_saved_run_text(one, "id"), one);
+        json_object_set(f->by_id, iw_json_get_text(one, "id"), one);
     return f->run != NULL;
 }
 

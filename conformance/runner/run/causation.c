@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "deviation_check.h"
+#include "host/text.h"
 
 enum { MOST_CHECKS = 5 };
 
@@ -187,12 +188,12 @@ static bool linked(const struct iw_deviation *d, const struct iw_deviation *caus
 {
     switch (link) {
     case SAME_TREATMENT:
-        return iw_same_text(d->fault, cause->fault) && strcmp(d->how, cause->how) == 0 &&
+        return iw_text_same(d->fault, cause->fault) && strcmp(d->how, cause->how) == 0 &&
                iw_deviation_check(cause) != IW_CHECK_NONE;
     case SAME_CODE:
         return strcmp(d->came, cause->fault) == 0;
     case SAME_CHECK:
-        return iw_same_text(d->fault, cause->fault) &&
+        return iw_text_same(d->fault, cause->fault) &&
                (iw_deviation_check(d) == iw_deviation_check(cause) ||
                 iw_rules_share_check(d->rule, cause->rule, d->fault));
     case ALWAYS:

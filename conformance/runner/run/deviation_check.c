@@ -4,14 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool serves(const struct iw_check_info *info, const struct iw_rule *rule)
-{
-    bool found = iw_rule_at(info->rule) == rule;
-    for (size_t i = 0; !found && i < info->n_others; i++)
-        found = iw_rule_at(info->others[i]) == rule;
-    return found;
-}
-
 /* Returns whether a failure of the check leads to this Terminate, or to IW_CLOSES; any does for
  * NULL. */
 static bool leads_to(const struct iw_check_info *info, const char *fault)
@@ -27,7 +19,7 @@ enum iw_check iw_deviation_check(const struct iw_deviation *d)
     enum iw_check other = IW_CHECK_NONE;
     for (int i = IW_CHECK_NONE + 1; i < IW_CHECK_COUNT; i++) {
         const struct iw_check_info *info = iw_check_info((enum iw_check)i);
-        if (!leads_to(info, d->fault) || !serves(info, d->rule))
+        if (!leads_to(info, d->fault) || !iw_check_serves((enum iw_check)i, d->rule))
             continue;
         if (iw_rule_at(info->rule) == d->rule)
             return (enum iw_check)i;
@@ -40,16 +32,17 @@ enum iw_check iw_deviation_check(const struct iw_deviation *d)
 bool iw_rules_share_check(const struct iw_rule *a, const struct iw_rule *b, const char *fault)
 {
     for (int i = IW_CHECK_NONE + 1; i < IW_CHECK_COUNT; i++) {
-        const struct iw_check_info *info = iw_check_info((enum iw_check)i);
-        if (leads_to(info, fault) && serves(info, a) && serves(info, b))
+        const enum iw_check check = (enum iw_check)i;
+        if (leads_to(iw_check_info(check), fault) && iw_check_serves(check, a) &&
+            iw_check_serves(check, b))
             return true;
     }
     return false;
 }
 
-bool iw_same_text(const char *a, const char *b)
+bool iw_deviation_seen(const struct iw_deviation *d, enum iw_check check)
 {
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+    return d->wire && strcmp(d->how, iw_check_info(check)->name) == 0;
 }
 
 bool iw_deviation_did(const struct iw_deviation *d, const char *how)

@@ -21,8 +21,8 @@ enum iw_check iw_deviation_check(const struct iw_deviation *d);
  * serves both rules. */
 bool iw_rules_share_check(const struct iw_rule *a, const struct iw_rule *b, const char *fault);
 
-/* Returns whether both are NULL, or the same text. */
-bool iw_same_text(const char *a, const char *b);
+/* Returns whether the observer found it, by this check. */
+bool iw_deviation_seen(const struct iw_deviation *d, enum iw_check check);
 
 /* Returns whether the case found that the target did this: a word of its `how`. */
 bool iw_deviation_did(const struct iw_deviation *d, const char *how);

@@ -17,12 +17,6 @@
  * both kinds of segment, with and without a certain code. Where one deviation follows from another
  * one, causation.c has the sentence for it. */
 
-/* Returns whether the observer found it, by this check. */
-static bool on_wire(const struct iw_deviation *d, enum iw_check check)
-{
-    return d->wire && strcmp(d->how, iw_check_info(check)->name) == 0;
-}
-
 /* Returns whether the target leaves a kind of request without an answer, whatever the case is
  * about. */
 static bool unanswered(const struct iw_deviation *d)
@@ -40,7 +34,7 @@ static bool undone(const struct iw_deviation *d)
  * reports it, the other takes any. */
 static bool same_fault(const struct iw_deviation *a, const struct iw_deviation *b)
 {
-    return iw_same_text(a->fault, b->fault) ||
+    return iw_text_same(a->fault, b->fault) ||
            (iw_deviation_did(a, "missed") && (a->fault == NULL || b->fault == NULL));
 }
 
@@ -90,7 +84,7 @@ enum { BOTH_SEE = sizeof(both_see) / sizeof(both_see[0]) };
 static size_t seen_by_both(const struct iw_deviation *d)
 {
     size_t i = 0;
-    while (i < BOTH_SEE && !on_wire(d, both_see[i].check) &&
+    while (i < BOTH_SEE && !iw_deviation_seen(d, both_see[i].check) &&
            (d->wire || !iw_deviation_did(d, both_see[i].word)))
         i++;
     return i;
@@ -100,8 +94,8 @@ static size_t seen_by_both(const struct iw_deviation *d)
  * whoever is to close first, and whichever layer the case is about. */
 static bool resets(const struct iw_deviation *d)
 {
-    return iw_deviation_did(d, "closed") && d->fault == NULL && iw_same_text(d->expected, "fin") &&
-           iw_same_text(d->actual, "reset");
+    return iw_deviation_did(d, "closed") && d->fault == NULL && iw_text_same(d->expected, "fin") &&
+           iw_text_same(d->actual, "reset");
 }
 
 /* Returns the word for what the target did. A Read Response with other octets is another answer:
@@ -321,7 +315,7 @@ static const struct iw_rule *accused(const struct iw_finding *f, const struct iw
             const struct iw_deviation *d = &e->result.deviations[k];
             if (!iw_deviations_alike(d, model) || (resets(d) && d->verdict != f->verdict))
                 continue;
-            if (on_wire(d, IW_CHECK_RDMAP_TERMINATE_SEGMENT))
+            if (iw_deviation_seen(d, IW_CHECK_RDMAP_TERMINATE_SEGMENT))
                 return d->rule; /* octets show it, whatever the cases are about */
             alike++;
             all[iw_rule_index(d->rule)]++;

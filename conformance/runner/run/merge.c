@@ -10,6 +10,7 @@
 #include "base/saved_run.h"
 #include "host/complain.h"
 #include "host/files.h"
+#include "host/json_values.h"
 #include "host/number.h"
 #include "host/text.h"
 
@@ -18,8 +19,8 @@
 /* A member of the report, which may be one of a member. */
 static const char *said(const struct iw_merged_run *run, const char *outer, const char *name)
 {
-    return iw_saved_run_text(outer != NULL ? json_object_get(run->report, outer) : run->report,
-                             name);
+    return iw_json_get_text(outer != NULL ? json_object_get(run->report, outer) : run->report,
+                            name);
 }
 
 static const json_t *cases_of(const struct iw_merged_run *run)
@@ -59,11 +60,6 @@ static int read_run(struct iw_merged_run *run, char *dir)
 
 /* ---- what has to be alike ---- */
 
-static bool same(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 /* Complains unless a member of the two reports is the same. */
 static bool agree(const struct iw_merged_run *a, const struct iw_merged_run *b, const char *outer,
                   const char *name, const char *what)
@@ -83,7 +79,7 @@ static bool belongs(const struct iw_merged_run *a, const struct iw_merged_run *b
         return false;
     if (a->head.repeat != b->head.repeat || a->head.no_quirks != b->head.no_quirks)
         iw_complain("%s: its --repeat or --no-quirks is not that of %s", b->dir, a->dir);
-    else if (!same(a->head.cases, b->head.cases))
+    else if (!iw_text_same(a->head.cases, b->head.cases))
         iw_complain("%s: its --cases is not that of %s", b->dir, a->dir);
     else
         return true;
@@ -106,7 +102,7 @@ static bool shard_of(const struct iw_merged_run *run, uint64_t *shard, uint64_t 
 static const struct iw_merged_run *shard_named(const struct iw_merge *m, const char *name)
 {
     for (size_t i = 0; i < m->count; i++)
-        if (same(m->runs[i].head.shard, name))
+        if (iw_text_same(m->runs[i].head.shard, name))
             return &m->runs[i];
     return NULL;
 }
@@ -149,7 +145,7 @@ static bool apart(const struct iw_merge *m)
         size_t k;
         json_array_foreach(cases_of(&m->runs[i]), k, one)
         {
-            const char *id = iw_saved_run_text(one, "id");
+            const char *id = iw_json_get_text(one, "id");
             const json_t *owner = json_object_get(owners, id);
             if (!is_case(one) || !good)
                 continue;
@@ -201,9 +197,9 @@ static void add_up(struct iw_merge *m, const struct iw_merged_run *run)
     }
     json_array_foreach(json_object_get(run->report, "facts"), i, fact)
     {
-        const char *name = iw_saved_run_text(fact, "name"), *text = iw_saved_run_text(fact, "text");
+        const char *name = iw_json_get_text(fact, "name"), *text = iw_json_get_text(fact, "text");
         if (!knows(&m->facts, name, text))
-            iw_facts_add(&m->facts, name, text, iw_saved_run_text(fact, "advice"));
+            iw_facts_add(&m->facts, name, text, iw_json_get_text(fact, "advice"));
     }
 }
 
@@ -252,7 +248,7 @@ static json_t *all_ids(const struct iw_merge *m)
         json_array_foreach(cases_of(&m->runs[i]), k, one)
         {
             if (is_case(one))
-                json_object_set_new(ids, iw_saved_run_text(one, "id"), json_true());
+                json_object_set_new(ids, iw_json_get_text(one, "id"), json_true());
         }
     }
     return ids;

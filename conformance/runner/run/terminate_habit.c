@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deviation_check.h"
 #include "host/text.h"
 #include "host/text_tools.h"
 #include "iwarp/wire.h"
@@ -67,11 +68,6 @@ static const char *next_code(const char *text, struct error *out)
     return NULL;
 }
 
-static bool found_by(const struct iw_deviation *d, enum iw_check check)
-{
-    return d->wire && strcmp(d->how, iw_check_info(check)->name) == 0;
-}
-
 /* What the observer says of a value: "0x2000 at octet 45 of connection 0". */
 static unsigned long got(const struct iw_deviation *d)
 {
@@ -83,8 +79,8 @@ static bool came(const struct iw_deviation *d, struct error *out)
 {
     if (!d->wire)
         return d->came != NULL && code_at(d->came, out);
-    bool unassigned = found_by(d, IW_CHECK_RDMAP_TERMINATE_VALID);
-    if (!unassigned && !found_by(d, IW_CHECK_RDMAP_TERMINATE_REASON))
+    bool unassigned = iw_deviation_seen(d, IW_CHECK_RDMAP_TERMINATE_VALID);
+    if (!unassigned && !iw_deviation_seen(d, IW_CHECK_RDMAP_TERMINATE_REASON))
         return false;
     unsigned long word = got(d);
     *out = (struct error){{word >> 12 & 0xf, word >> 8 & 0xf, word & 0xff}};
@@ -170,7 +166,7 @@ static bool are_headers_of_another(const struct iw_terminate_habit *habit,
     const unsigned long with_ddp = IW_TERM_M | IW_TERM_D;
     bool moved = habit->same[LAYER] || habit->same[TYPE] || habit->exchanged;
     unsigned long flags = got(d);
-    return moved && found_by(d, IW_CHECK_RDMAP_TERMINATE_HEADERS) &&
+    return moved && iw_deviation_seen(d, IW_CHECK_RDMAP_TERMINATE_HEADERS) &&
            (flags == 0 || flags == with_ddp || flags == (with_ddp | IW_TERM_R));
 }
 
@@ -207,7 +203,7 @@ bool iw_terminate_habit_is(const struct iw_terminate_habit *habit, const struct 
         return false;
     if (!d->wire)
         return meant_by(habit, d, &e);
-    if (found_by(d, IW_CHECK_RDMAP_TERMINATE_REVERSED))
+    if (iw_deviation_seen(d, IW_CHECK_RDMAP_TERMINATE_REVERSED))
         return habit->exchanged;
     /* The observer has looked through a word that is reversed. */
     return !habit->reversed &&
@@ -231,7 +227,7 @@ static bool reads_reversed(const struct iw_result *r)
 {
     bool found = false;
     for (size_t k = 0; k < r->n_deviations; k++)
-        found = found || found_by(&r->deviations[k], IW_CHECK_RDMAP_TERMINATE_REVERSED);
+        found = found || iw_deviation_seen(&r->deviations[k], IW_CHECK_RDMAP_TERMINATE_REVERSED);
     return found;
 }
 
@@ -311,8 +307,8 @@ static bool take_meant(void *context, const struct shown *shown)
     if (d == NULL || (!d->wire && !meant_by(&s->habit, d, &meant)) ||
         (d->wire && !comes_of_any(&s->habit, e)))
         return true;
-    bool known = d->wire ? found_by(d, IW_CHECK_RDMAP_TERMINATE_VALID) && !s->habit.same[LAYER] &&
-                               !s->habit.same[TYPE]
+    bool known = d->wire ? iw_deviation_seen(d, IW_CHECK_RDMAP_TERMINATE_VALID) &&
+                               !s->habit.same[LAYER] && !s->habit.same[TYPE]
                          : meant.field[TYPE] != ANY;
     for (int i = 0; i < FIELDS; i++)
         if (known && (d->wire ? i == CODE : !fits(meant.field[i], s->habit.value[i])))
@@ -377,7 +373,7 @@ static bool has_reversed(const struct iw_result *r)
 {
     bool found = false;
     for (size_t k = 0; k < r->n_deviations; k++)
-        found = found || (found_by(&r->deviations[k], IW_CHECK_RDMAP_TERMINATE_REVERSED) &&
+        found = found || (iw_deviation_seen(&r->deviations[k], IW_CHECK_RDMAP_TERMINATE_REVERSED) &&
                           (got(&r->deviations[k]) & 0xffff) != 0);
     return found;
 }

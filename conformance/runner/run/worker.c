@@ -12,6 +12,7 @@
 #include "host/text.h"
 #include "host/text_tools.h"
 #include "iwarp/transport.h"
+#include "target/target_can.h"
 
 static const struct iw_tun not_open = {.fd = -1, .net_ns = -1, .user_ns = -1};
 

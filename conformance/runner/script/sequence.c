@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/result.h"
+#include "host/json_values.h"
 #include "host/text.h"
 #include "host/text_tools.h"
 #include "iwarp/mpa.h"
@@ -168,13 +169,6 @@ static json_t *remarks(const struct iw_exchange *x, const struct iw_exchange_lin
     return list;
 }
 
-static json_t *hexadecimal(const struct view *v)
-{
-    char text[2 * IW_SEQUENCE_OCTETS + 1];
-    iw_text_hex(text, v->octets, v->length);
-    return iw_got(json_string(text));
-}
-
 static json_t *line_json(const struct iw_exchange *x, const struct iw_exchange_line *line)
 {
     uint64_t length = line->end - line->position;
@@ -193,7 +187,7 @@ static json_t *line_json(const struct iw_exchange *x, const struct iw_exchange_l
     for (size_t at = 0; line->kind == IW_LINE_FPDU && at < v.length;)
         at = fpdu_fields(&v, at);
     if (v.length) {
-        json_object_set_new(object, "octets", hexadecimal(&v));
+        json_object_set_new(object, "octets", iw_got(iw_json_hex(v.octets, v.length)));
         json_object_set_new(object, "length", json_integer((json_int_t)length));
     }
     if (v.fields != NULL)

@@ -210,23 +210,14 @@ static const struct consequence consequences[] = {
     {NULL, NULL, NULL},
 };
 
-static bool serves(const struct iw_check_info *info, const struct iw_rule *rule)
-{
-    bool found = iw_rule_at(info->rule) == rule;
-    for (size_t i = 0; !found && i < info->n_others; i++)
-        found = iw_rule_at(info->others[i]) == rule;
-    return found;
-}
-
 /* A receiver keeps a sender's rule, and the reverse, whatever the check says besides. */
 static bool of_check(const struct iw_probe *p, const struct iw_rule *rule)
 {
-    const struct iw_check_info *info = iw_check_info(p->check);
     if (p->kind == IW_SWITCH_VIOLATE)
         return rule == iw_check_sender_rule(p->check) ||
-               (serves(info, rule) && rule->subject != IW_SUBJECT_RECEIVER);
-    return rule == iw_rule_at(info->rule) ||
-           (serves(info, rule) && rule->subject != IW_SUBJECT_SENDER);
+               (iw_check_serves(p->check, rule) && rule->subject != IW_SUBJECT_RECEIVER);
+    return rule == iw_check_rule(p->check) ||
+           (iw_check_serves(p->check, rule) && rule->subject != IW_SUBJECT_SENDER);
 }
 
 /* Returns whether a word of `globs` fits. */

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "host/text.h"
+#include "host/wall_clock.h"
 #include "iwarp/capture.h"
 #include "iwarp/transport.h"
 
@@ -61,13 +61,11 @@ struct iw_exchange {
 struct iw_exchange *iw_exchange_create(void)
 {
     struct iw_exchange *x = iw_got(calloc(1, sizeof(*x)));
-    struct timespec now;
     x->last_event = &x->events;
     x->last_remark = &x->remarks;
     x->last_line = &x->lines;
-    clock_gettime(CLOCK_REALTIME, &now);
     x->created = iw_transport_now();
-    x->epoch = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - x->created;
+    x->epoch = iw_wall_clock() - x->created;
     return x;
 }
 

@@ -16,7 +16,7 @@ static size_t place_of(const struct iw_proof_table *t, const char *id)
 {
     size_t from = 0, to = t->count;
     if (to > 0 && strcmp(t->lines[to - 1].id, id) < 0)
-        return to; // most tables are read in order
+        return to; /* most tables are read in order */
     while (from < to) {
         const size_t middle = from + (to - from) / 2;
         if (strcmp(t->lines[middle].id, id) < 0)

@@ -16,6 +16,7 @@
 #include "host/files.h"
 #include "host/text.h"
 #include "iwarp/transport.h"
+#include "process.h"
 
 enum { SLICE_MS = 20 /* between two looks at a command */ };
 

@@ -7,7 +7,7 @@
  * through the target's command `inside`, watches that, and brings back what has ended.
  */
 
-#include "target.h"
+#include "target_spec.h"
 
 #include <sys/stat.h>
 

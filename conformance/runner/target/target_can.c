@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/conform_case.h"
+#include "host/text.h"
+#include "target.h"
+
 enum { WORD = 96 };
 
 /* What follows `name` and its point in `word` ("ird.16"); NULL if that is another name. "" if
@@ -126,4 +130,51 @@ bool iw_target_can(const struct iw_target_spec *spec, const json_t *features, co
     if (spec->class != IW_TARGET_AGENT)
         return false;
     return strcmp(question, "reconnect") == 0 || features_can(features, question);
+}
+
+/* ---- needs ---- */
+
+/* Returns whether the target can give all words of the need, or `any` of them. *lacking: the first
+ * word that it cannot, joined with the name; the caller frees it. */
+static bool gives(const struct iw_target *target, const struct iw_need *need, bool any,
+                  char **lacking)
+{
+    char *words = iw_text_copy(need->value), *rest = words, *word;
+    bool given = !any;
+    *lacking = NULL;
+    while (given != any && (word = strsep(&rest, " ")) != NULL) {
+        if (*word == 0)
+            continue;
+        free(*lacking);
+        *lacking = strcmp(need->value, "true") == 0 ? iw_text_copy(need->name)
+                                                    : iw_text_format("%s.%s", need->name, word);
+        given = target->can(target, *lacking);
+    }
+    free(words);
+    return given;
+}
+
+char *iw_target_lacks(const struct iw_target *target, const struct iw_case *c)
+{
+    const char *class = iw_target_class_name(target->class);
+    char *lacking, *why = NULL;
+    for (size_t i = 0; i < c->n_needs && why == NULL; i++) {
+        const struct iw_need *need = &c->needs[i];
+        bool classes = strcmp(need->name, "class") == 0;
+        if (!gives(target, need, classes, &lacking))
+            why = classes ? iw_text_format("needs a target of class %s, this one is %s",
+                                           need->value, class)
+                          : iw_text_format("needs %s, which this target (class %s) does not offer",
+                                           lacking, class);
+        free(lacking);
+    }
+    if (why != NULL || target->class == IW_TARGET_AGENT)
+        return why;
+    if (c->role == IW_MPA_INITIATOR && target->initiate == NULL)
+        return iw_text_format("needs a target that connects, and nothing here makes this one "
+                              "(class %s) do so",
+                              class);
+    return c->role == IW_MPA_RESPONDER && target->port == 0
+               ? iw_text_copy("needs a target that listens")
+               : NULL;
 }

@@ -2,7 +2,7 @@
 /* How the embedded target and the station against it start up: "embedded,crc=off,markers=both". */
 #include <string.h>
 
-#include "target.h"
+#include "target_spec.h"
 
 /* One option of the agent. As each key is taken once there is room for all. */
 static void argument(struct iw_target_spec *spec, const char *text)

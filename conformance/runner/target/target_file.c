@@ -9,7 +9,7 @@
 #include "host/text.h"
 #include "iwarp/nearest.h"
 #include "iwarp/transport.h"
-#include "target.h"
+#include "target_spec.h"
 
 enum { INSTRUCTIONS = 1000000, MEMORY = 16 << 20 };
 

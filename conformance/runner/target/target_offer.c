@@ -5,14 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/places.h"
+#include "host/text.h"
+
 static int is_target(const struct dirent *entry)
 {
     size_t length = strlen(entry->d_name);
     return length > 4 && strcmp(entry->d_name + length - 4, ".lua") == 0;
 }
 
-void iw_target_offer(const struct iw_offers *to, const char *folder)
+void iw_target_offer(const struct iw_offers *to)
 {
+    char *library = iw_library(), *folder = iw_text_format("%s/../targets", library);
     struct dirent **names;
     int count = scandir(folder, &names, is_target, alphasort);
     iw_offer(to, "embedded", "the reference stack, started for each case");
@@ -24,5 +28,7 @@ void iw_target_offer(const struct iw_offers *to, const char *folder)
     }
     if (count >= 0)
         free(names);
+    free(folder);
+    free(library);
     iw_offer_files(to);
 }

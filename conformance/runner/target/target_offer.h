@@ -4,8 +4,8 @@
 
 #include "host/offers.h"
 
-/* Offers to a shell that completes --target: what is built in, the target files of this folder, and
+/* Offers to a shell that completes --target: what is built in, the target files of the suite, and
  * other files. */
-void iw_target_offer(const struct iw_offers *to, const char *folder);
+void iw_target_offer(const struct iw_offers *to);
 
 #endif

@@ -66,6 +66,21 @@ static void characters_are_replaced(void **state)
     free(written);
 }
 
+static void octets_are_written_in_hex(void **state)
+{
+    static const uint8_t octets[] = {0x09, 0xaf, 0xf0};
+    char *written = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&written, &length);
+
+    (void)state;
+    iw_text_put_hex(out, octets, sizeof(octets));
+    iw_text_put_hex(out, octets, 0);
+    fclose(out);
+    assert_string_equal(written, "09aff0");
+    free(written);
+}
+
 static void a_time_is_written_in_utc(void **state)
 {
     char text[32] = "x";
@@ -271,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_joined),
         cmocka_unit_test(characters_are_replaced),
+        cmocka_unit_test(octets_are_written_in_hex),
         cmocka_unit_test(a_time_is_written_in_utc),
         cmocka_unit_test(a_list_of_texts_ends_with_null),
         cmocka_unit_test_setup_teardown(a_file_is_read_as_text, set_up, tear_down),

@@ -15,6 +15,7 @@
 #include "recording.h"
 #include "script/script_case.h"
 #include "script/script_run.h"
+#include "target/target_can.h"
 
 #define CASES IW_SOURCE_DIR "/conformance/cases/replay/siw-rping.lua"
 #define TARGETS IW_SOURCE_DIR "/conformance/targets"

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/conform_case.h"
 #include "folder.h"
 #include "host/text.h"
 #include "host/text_tools.h"

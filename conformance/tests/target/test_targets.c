@@ -17,9 +17,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/conform_case.h"
 #include "folder.h"
 #include "host/text.h"
 #include "target/target.h"
+#include "target/target_can.h"
 
 static struct folder folder;
 static char error[1024];

@@ -153,6 +153,9 @@ const struct iw_rule *iw_check_rule(enum iw_check check);
  */
 const struct iw_rule *iw_check_sender_rule(enum iw_check check);
 
+/* Returns whether a rule is the primary one of a check or another one; false for NULL. */
+bool iw_check_serves(enum iw_check check, const struct iw_rule *rule);
+
 /* The four kinds of switches. */
 enum iw_switch {
     IW_SWITCH_IGNORE,     /* the check is skipped */

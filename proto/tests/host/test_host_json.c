@@ -29,7 +29,7 @@ static void a_line_for_each_value(void **state)
     (void)state;
     assert_line(json_pack("{si sf}", "a", 1, "b", 0.1), "{\"a\":1,\"b\":0.1}\n");
     assert_line(json_pack("[s]", "one\ntwo"), "[\"one\\ntwo\"]\n");
-    assert_line(json_pack("[s]", "\xff"), ""); // no UTF-8: no value
+    assert_line(json_pack("[s]", "\xff"), ""); /* no UTF-8: no value */
     assert_line(json_string("no array, no object"), "");
 }
 
@@ -61,13 +61,23 @@ static void octets_and_wide_numbers(void **state)
                 "[\"000ff0\",\"\",\"0xffffffffffffffff\"]\n");
 }
 
+static void texts_of_an_object(void **state)
+{
+    (void)state;
+    json_t *object = json_pack("{s:s, s:i}", "type", "end", "n", 5);
+    assert_string_equal(iw_json_get_text(object, "type"), "end");
+    assert_string_equal(iw_json_get_text(object, "n"), "");
+    assert_string_equal(iw_json_get_text(object, "x"), "");
+    assert_string_equal(iw_json_get_text(NULL, "type"), "");
+    json_decref(object);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_for_each_value),
-        cmocka_unit_test(the_reference_is_dropped),
-        cmocka_unit_test(a_full_file_is_noticed),
-        cmocka_unit_test(octets_and_wide_numbers),
+        cmocka_unit_test(a_line_for_each_value),  cmocka_unit_test(the_reference_is_dropped),
+        cmocka_unit_test(a_full_file_is_noticed), cmocka_unit_test(octets_and_wide_numbers),
+        cmocka_unit_test(texts_of_an_object),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

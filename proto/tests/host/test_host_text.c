@@ -142,6 +142,17 @@ static void nouns_after_numbers(void **state)
     assert_string_equal(iw_text_plural(UINT64_MAX), "s");
 }
 
+static void the_same_text(void **state)
+{
+    char other[] = "a";
+    (void)state;
+    assert_true(iw_text_same("a", other));
+    assert_false(iw_text_same("a", "ab"));
+    assert_true(iw_text_same(NULL, NULL));
+    assert_false(iw_text_same(NULL, "a"));
+    assert_false(iw_text_same("a", NULL));
+}
+
 static void hex_digits(void **state)
 {
     char out[10] = "xxxxxxxxx";
@@ -173,7 +184,8 @@ int main(void)
         cmocka_unit_test(copies_are_equal),        cmocka_unit_test(characters_at_the_bounds),
         cmocka_unit_test(words_of_a_shell),        cmocka_unit_test(names_of_files),
         cmocka_unit_test(only_ascii_is_printable), cmocka_unit_test(hex_digits),
-        cmocka_unit_test(names_are_filled_in),     cmocka_unit_test(nouns_after_numbers),
+        cmocka_unit_test(the_same_text),           cmocka_unit_test(names_are_filled_in),
+        cmocka_unit_test(nouns_after_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

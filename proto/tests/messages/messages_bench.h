@@ -266,7 +266,7 @@ static inline void bench_end(struct bench *b)
         }
     }
     iw_peer_forget_all(m);
-    // Nothing has been lost: every work item is free again, and so is every buffer.
+    /* Nothing has been lost: every work item is free again, and so is every buffer. */
     int items = 0;
     for (const struct iw_work_item *w = m->free_work; w != NULL; w = w->of.free)
         items++;

@@ -421,7 +421,7 @@ static int bench_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv
     assert_int_equal(wr->num_sge, 1);
     if (bench_receives_left == 0) {
         *bad = wr;
-        return bench_received % 2 == 0 ? ENOMEM : -1; // providers do either
+        return bench_received % 2 == 0 ? ENOMEM : -1; /* providers do either */
     }
     bench_receives_left--;
     bench_note(bench_receives, &bench_received, qp, wr->wr_id, wr->sg_list);

@@ -70,7 +70,7 @@ static void bounded(void **unused)
     assert_true(a != NULL && b != NULL);
     assert_null(iw_pool_get(&p, 1));
     iw_pool_put(&p, a);
-    // A free one makes room for others.
+    /* A free one makes room for others. */
     struct iw_buffer *c[8];
     for (size_t i = 0; i < 8; i++) {
         c[i] = iw_pool_get(&p, 32 * 1024);
@@ -124,7 +124,7 @@ static void shares(void **unused)
     assert_int_equal(iw_pool_open(&p, pd, 64 * MIB, 8 * MIB), 0);
     assert_int_equal(iw_pool_longest(&p), MIB);
     struct iw_buffer *a = iw_pool_get(&p, MIB), *b = iw_pool_get(&p, MIB);
-    // What waits is not registered.
+    /* What waits is not registered. */
     assert_null(a->mr);
     assert_int_equal(iw_pool_register(&p, a), 0);
     assert_non_null(a->mr);
@@ -143,7 +143,7 @@ static void shares(void **unused)
     assert_null(a->mr);
     assert_true(iw_pool_has_share(&p, IW_POOL_ANNOUNCED, MIB));
     assert_true(iw_pool_has_share(&p, IW_POOL_LENT, MIB));
-    // Half of it is for small buffers.
+    /* Half of it is for small buffers. */
     while (iw_pool_get(&p, 1) != NULL)
         ;
     assert_int_equal(errno, ENOMEM);

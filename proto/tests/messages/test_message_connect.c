@@ -51,7 +51,7 @@ static void a_connect(void **unused)
     assert_int_equal(r->h.sequence, 0);
     assert_int_equal(r->h.flags, 0);
     expect_silence();
-    // An event that comes twice, or too late, changes nothing.
+    /* An event that comes twice, or too late, changes nothing. */
     establishes(&b, link, PEER, 20);
     assert_int_equal(link->may_send, 10);
     assert_int_equal(b.m.links_up, 1);
@@ -114,7 +114,7 @@ static void a_connect_that_fails(void **unused)
     }
     assert_int_equal(bench_ids_destroyed, 4);
     assert_int_equal(bench_qps_destroyed, 1);
-    // Another device than ours: no queue pair there.
+    /* Another device than ours: no queue pair there. */
     struct iw_link *link = begun();
     struct ibv_context other = {0};
     link->id->verbs = &other;
@@ -122,7 +122,7 @@ static void a_connect_that_fails(void **unused)
     assert_true(link->ending);
     assert_null(link->id->qp);
     flush(&b, link);
-    // A receive that cannot be posted.
+    /* A receive that cannot be posted. */
     for (unsigned left = 0; left < 96; left += 95) {
         link = begun();
         bench_receives_left = left;
@@ -133,13 +133,13 @@ static void a_connect_that_fails(void **unused)
         flush(&b, link);
     }
     assert_int_equal(bench_calls[CONNECT], 1);
-    // A greeting that is none, from a peer that accepts.
+    /* A greeting that is none, from a peer that accepts. */
     link = begun();
     resolves(&b, link);
     happens(&b, link->id, RDMA_CM_EVENT_ESTABLISHED, 0, "iwms", 4);
     assert_true(link->ending);
     flush(&b, link);
-    // One that grants no receive for the SYNC, or more than two windows of them.
+    /* One that grants no receive for the SYNC, or more than two windows of them. */
     static const uint32_t grants[] = {0, 193, UINT32_MAX};
     for (size_t i = 0; i < 3; i++) {
         link = begun();
@@ -184,12 +184,12 @@ static void a_refusal(void **unused)
             fail_msg("row %zu", i);
         flush(&b, link);
     }
-    // What says nothing about a connection.
+    /* What says nothing about a connection. */
     struct iw_link *link = begun();
     resolves(&b, link);
     happens(&b, link->id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, NULL, 0);
     assert_false(link->ending);
-    // A listener has no link.
+    /* A listener has no link. */
     struct rdma_cm_id listener = {0};
     happens(&b, &listener, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, NULL, 0);
     assert_false(iw_link_event(&b.m));
@@ -207,11 +207,11 @@ static void a_request(void **unused)
     assert_int_equal(bench_calls[ACCEPT], 1);
     assert_memory_equal(bench_private, own_greeting, 28);
     assert_int_equal(bench_received, 96);
-    // It listens where it says, not where it connects from.
+    /* It listens where it says, not where it connects from. */
     assert_memory_equal(&link->to, &b.to, sizeof(b.to));
     assert_int_equal(b.m.links_up, 0);
     expect_silence();
-    // The peer's SYNC can come before the event that the connection is made.
+    /* The peer's SYNC can come before the event that the connection is made. */
     const struct iw_message_header h = says(IW_MESSAGE_SYNC, 10, 0);
     arrives(&b, link, &h, NULL, 0);
     assert_int_equal(link->state, IW_LINK_UP);
@@ -219,7 +219,7 @@ static void a_request(void **unused)
     expect_send(IW_MESSAGE_SYNC);
     happens(&b, link->id, RDMA_CM_EVENT_ESTABLISHED, 0, NULL, 0);
     assert_int_equal(b.m.counts.connected, 1);
-    // The event first, without a greeting, from another process.
+    /* The event first, without a greeting, from another process. */
     greeting_of(octets, PEER + 1, 10);
     struct rdma_cm_id *id = requests(octets, sizeof(octets), AF_INET6);
     happens(&b, id, RDMA_CM_EVENT_ESTABLISHED, 0, NULL, 0);
@@ -305,7 +305,7 @@ static void a_drop(void **unused)
         links[i] = synced(&b, PEER + i, 10);
     }
     assert_int_equal(b.m.counts.dropped, 0);
-    // The oldest one owes an answer, the next one has a message under way.
+    /* The oldest one owes an answer, the next one has a message under way. */
     bench_ns += MS;
     links[0]->peer->owed = 1;
     place(&b, 9);
@@ -319,7 +319,7 @@ static void a_drop(void **unused)
     assert_int_equal(b.m.counts.dropped, 1);
     assert_true(links[2]->ending);
     assert_false(links[0]->ending || links[1]->ending || links[3]->ending);
-    // Of two that are idle the one used longest ago.
+    /* Of two that are idle the one used longest ago. */
     flush(&b, links[2]);
     links[0]->peer->owed = 0;
     links[3]->used = links[0]->used + 1;
@@ -327,8 +327,8 @@ static void a_drop(void **unused)
     assert_true(links[0]->ending);
     assert_false(links[1]->ending || links[3]->ending || links[4]->ending);
     assert_int_equal(b.m.counts.dropped, 2);
-    assert_int_equal(b.m.links_up, 4); // until it is reaped
-    // One that ends already is not dropped once more.
+    assert_int_equal(b.m.links_up, 4); /* until it is reaped */
+    /* One that ends already is not dropped once more. */
     links[5] = connected(&b, PEER + 5, 10);
     assert_true(links[3]->ending);
     assert_int_equal(b.m.counts.dropped, 3);

@@ -12,7 +12,7 @@ static void credits_of_messages(void **unused)
     place(&b, 9);
     for (uint64_t i = 0; i < 8; i++)
         assert_int_equal(send_one(s, 0, i), 0);
-    // Ten less one of the SYNC less four that messages leave.
+    /* Ten less one of the SYNC less four that messages leave. */
     for (uint64_t i = 1; i <= 5; i++) {
         const struct bench_request *r = expect_send(IW_MESSAGE_SHORT);
         assert_int_equal(r->h.sequence, i);
@@ -25,7 +25,7 @@ static void credits_of_messages(void **unused)
     }
     expect_silence();
     assert_int_equal(link->sent, 6);
-    // STATEs leave the last one to a due one.
+    /* STATEs leave the last one to a due one. */
     for (int i = 0; i < 3; i++)
         assert_true(iw_link_control(link, IW_MESSAGE_STATE, 0, NULL, NULL));
     assert_false(iw_link_control(link, IW_MESSAGE_STATE, 0, NULL, NULL));
@@ -33,18 +33,18 @@ static void credits_of_messages(void **unused)
     assert_false(iw_link_control(link, IW_MESSAGE_STATE, 0, NULL, NULL));
     link->granted++;
     assert_true(iw_link_control(link, IW_MESSAGE_STATE, 0, NULL, NULL));
-    assert_int_equal(link->stated, 96 + 32 + 1); // what the peer's SYNC used up was posted anew
+    assert_int_equal(link->stated, 96 + 32 + 1); /* what the peer's SYNC used up was posted anew */
     assert_false(iw_link_control(link, IW_MESSAGE_STATE, 0, NULL, NULL));
     link->granted = link->receives;
     for (int i = 0; i < 4; i++)
         expect_send(IW_MESSAGE_STATE);
     expect_silence();
-    // Credits that come let the others go, in order.
+    /* Credits that come let the others go, in order. */
     struct iw_message_header h = says(IW_MESSAGE_STATE, 15, 0);
     arrives(&b, link, &h, NULL, 0);
     assert_int_equal(expect_send(IW_MESSAGE_SHORT)->h.sequence, 6);
     expect_silence();
-    h.grants = 14; // older than what has come
+    h.grants = 14; /* older than what has come */
     arrives(&b, link, &h, NULL, 0);
     expect_silence();
     assert_int_equal(link->may_send, 15);
@@ -75,7 +75,7 @@ static void credits_of_control(void **unused)
     assert_true(iw_link_control(link, IW_MESSAGE_SYNC, 0, NULL, NULL));
     expect_send(IW_MESSAGE_SYNC);
     assert_false(iw_link_control(link, IW_MESSAGE_SYNC, 0, NULL, NULL));
-    // Room in the send queue: 192, of which messages leave four.
+    /* Room in the send queue: 192, of which messages leave four. */
     link->may_send = link->sent + 90;
     const unsigned sends = link->sends;
     link->sends = 192;
@@ -92,7 +92,7 @@ static void credits_of_control(void **unused)
     iw_peer_pump(&b.m, link->peer);
     expect_send(IW_MESSAGE_SHORT);
     link->sends = sends + 2;
-    // Nothing leaves a link that ends, or by a request that is not taken.
+    /* Nothing leaves a link that ends, or by a request that is not taken. */
     bench_posts_left = 0;
     assert_false(iw_link_control(link, IW_MESSAGE_STATE, 0, NULL, NULL));
     assert_true(link->ending);
@@ -109,12 +109,12 @@ static void credits_are_stated(void **unused)
     const struct iw_message_header h = says(IW_MESSAGE_STATE, 90, 0);
     for (int i = 0; i < 30; i++)
         arrives(&b, link, &h, NULL, 0);
-    expect_silence(); // the peer's SYNC was the first of 31
+    expect_silence(); /* the peer's SYNC was the first of 31 */
     arrives(&b, link, &h, NULL, 0);
     assert_int_equal(expect_send(IW_MESSAGE_STATE)->h.grants, 96 + 32);
     expect_silence();
     assert_int_equal(link->receives, 96);
-    // A tick makes good what could not be posted, and says so.
+    /* A tick makes good what could not be posted, and says so. */
     bench_receives_left = 0;
     for (int i = 0; i < 32; i++)
         arrives(&b, link, &h, NULL, 0);
@@ -146,7 +146,7 @@ static void completions(void **unused)
     bench_ns += 4 * MS;
     complete_sends(&b);
     assert_int_equal(link->heard, bench_ns);
-    // One that fails ends the connection; the receives come back, and the last of them frees it.
+    /* One that fails ends the connection; the receives come back, and the last of them frees it. */
     bench_ns += MS;
     complete(&b, posted_receive(link), IBV_WC_WR_FLUSH_ERR, 0);
     assert_true(link->ending);
@@ -154,7 +154,7 @@ static void completions(void **unused)
     assert_int_equal(bench_calls[DISCONNECT], 1);
     assert_int_equal(bench_dues, 2);
     assert_int_equal(link->receives, 95);
-    // What came before the end counts.
+    /* What came before the end counts. */
     const struct iw_message_header h = says(IW_MESSAGE_STATE, 50, 0);
     arrives(&b, link, &h, NULL, 0);
     assert_int_equal(link->may_send, 50);
@@ -172,7 +172,7 @@ static void completions(void **unused)
     assert_true(iw_link_reap(&b.m, false));
     assert_int_equal(bench_qps_destroyed, 1);
     assert_int_equal(bench_ids_destroyed, 1);
-    // A queue pair that cannot be disconnected is set to its error state.
+    /* A queue pair that cannot be disconnected is set to its error state. */
     link = synced(&b, PEER, 20);
     bench_fails = DISCONNECT;
     iw_link_end(link);
@@ -204,7 +204,7 @@ static void what_comes_early(void **unused)
     arrives(&b, link, &h, NULL, 0);
     arrives(&b, link, &h, NULL, 0);
     assert_true(link->ending);
-    // A receive that fails before the event says nothing yet: the event will say why.
+    /* A receive that fails before the event says nothing yet: the event will say why. */
     link = begun();
     resolves(&b, link);
     complete(&b, posted_receive(link), IBV_WC_WR_FLUSH_ERR, 0);
@@ -223,7 +223,7 @@ static void what_is_wrong(void **unused)
     } rows[] = {
         {"begins with STATE", {.type = IW_MESSAGE_STATE, .grants = 10}, false, false},
         {"begins with SYNC", {.type = IW_MESSAGE_SYNC, .grants = 10}, false, true},
-        // One Send has used up a credit; 96 posted, and as many again.
+        /* One Send has used up a credit; 96 posted, and as many again. */
         {"193 ahead", {.type = IW_MESSAGE_STATE, .grants = 1 + 193}, true, false},
         {"192 ahead", {.type = IW_MESSAGE_STATE, .grants = 1 + 192}, true, true},
         {"one fewer than used", {.type = IW_MESSAGE_STATE, .grants = 0}, true, false},
@@ -254,7 +254,7 @@ static void what_is_wrong(void **unused)
         if (link->ending == rows[i].right)
             fail_msg("%s", rows[i].what);
         assert_int_equal(link->wrong, !rows[i].right);
-        // What comes after it is not looked at.
+        /* What comes after it is not looked at. */
         if (!rows[i].right && rows[i].synced) {
             const struct iw_message_header h = says(IW_MESSAGE_STATE, 50, 0);
             arrives(&b, link, &h, NULL, 0);
@@ -284,7 +284,7 @@ static void silence_in_time(void **unused)
     struct iw_link *link = connected(&b, PEER, 40);
     iw_link_tick(&b.m, start + quarter - 1);
     expect_silence();
-    iw_link_tick(&b.m, start + quarter); // since it was asked not more than a quarter
+    iw_link_tick(&b.m, start + quarter); /* since it was asked not more than a quarter */
     expect_silence();
     iw_link_tick(&b.m, start + quarter + 1);
     assert_int_equal(expect_send(IW_MESSAGE_STATE)->h.flags, IW_MESSAGE_ASK);
@@ -299,12 +299,12 @@ static void silence_in_time(void **unused)
     iw_link_tick(&b.m, start + b.m.timeout + 1);
     assert_true(link->ending);
     flush(&b, link);
-    // One that owes nothing may be silent.
+    /* One that owes nothing may be silent. */
     link = synced(&b, PEER, 40);
     iw_link_tick(&b.m, bench_ns + 10 * b.m.timeout);
     assert_false(link->ending);
     expect_silence();
-    // A fetch, or a message that is not acknowledged, is owed.
+    /* A fetch, or a message that is not acknowledged, is owed. */
     link->fetches = 1;
     iw_link_tick(&b.m, bench_ns + quarter + 1);
     expect_send(IW_MESSAGE_STATE);
@@ -350,7 +350,8 @@ static void no_memory(void **unused)
         count++;
     assert_false(iw_link_control(link, IW_MESSAGE_STATE, 0, NULL, NULL));
     const struct iw_message_header h = says(IW_MESSAGE_STATE, 40, 0);
-    arrives(&b, link, &h, NULL, 0); // its buffer comes back only after the next receive was wanted
+    /* Its buffer comes back only after the next receive was wanted. */
+    arrives(&b, link, &h, NULL, 0);
     assert_int_equal(link->receives, 95);
     iw_link_tick(&b.m, bench_ns);
     assert_int_equal(link->receives, 96);
@@ -370,7 +371,7 @@ static void what_fails_early(void **unused)
     assert_int_equal(b.m.counts.connected, 0);
     assert_true(link->ending);
     flush(&b, link);
-    // As many peers as are known at most: one more gets no connection.
+    /* As many peers as are known at most: one more gets no connection. */
     link = begun();
     resolves(&b, link);
     b.m.peers_known = IW_PEERS_MOST;

@@ -25,7 +25,7 @@ static void lent(void **unused)
         while (next_send() != NULL)
             ;
     }
-    // Four at most; the fifth goes back to the pool.
+    /* Four at most; the fifth goes back to the pool. */
     for (uint32_t i = 0; i < 5; i++)
         iw_messages_return(&b.m, buffers[i]->data);
     for (uint32_t i = 0; i < 4; i++) {
@@ -43,7 +43,7 @@ static void lent(void **unused)
     assert_null(buffers[4]->offered);
     assert_null(iw_pool_find(&b.m.pool, buffers[4]->data));
     assert_int_equal(bench_rights, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    // Written into the second: as many octets as it has room for, and no more.
+    /* Written into the second: as many octets as it has room for, and no more. */
     struct iw_message_header h = says(IW_MESSAGE_WRITTEN, 90, 0);
     h.sequence = 6;
     h.from = 9;
@@ -63,7 +63,7 @@ static void lent(void **unused)
     h.length = (uint32_t)buffers[2]->room + 1;
     arrives(&b, link, &h, NULL, 0);
     assert_true(link->ending);
-    // The end of the connection takes all of them back.
+    /* The end of the connection takes all of them back. */
     flush(&b, link);
     for (uint32_t i = 0; i < 5; i++) {
         assert_null(buffers[i]->offered);
@@ -195,7 +195,8 @@ static void lent_ahead(void **unused)
     }
     assert_int_equal(iw_pool_offered(&b.m.pool, IW_POOL_LENT),
                      (64 << 10) + (256 << 10) + MIB + CHUNK);
-    // One that is written takes its buffer, and another is lent; one that has a buffer gets none.
+    /* One that is written takes its buffer, and another is lent; one that has a buffer gets none.
+     */
     comes_written(link, 5, 3, MIB);
     const struct iw_message got = taken(s);
     assert_int_equal(got.length, MIB);

@@ -95,10 +95,10 @@ static void bounded(void **unused)
         assert_int_equal(reads[i - 1] != NULL, i <= 4);
     }
     complete(&b, reads[1], IBV_WC_SUCCESS, 0);
-    reads[4] = next_send(); // the fifth
+    reads[4] = next_send(); /* the fifth */
     assert_non_null(reads[4]);
     expect_silence();
-    expect_nothing(s); // the first is still on its way
+    expect_nothing(s); /* the first is still on its way */
     complete(&b, reads[0], IBV_WC_SUCCESS, 0);
     reads[5] = next_send();
     assert_non_null(reads[5]);
@@ -108,7 +108,7 @@ static void bounded(void **unused)
     iw_peer_tick(&b.m, bench_ns);
     expect_send(IW_MESSAGE_STATE);
     complete_sends(&b);
-    // Two Reads, the Send of an answer and the reserve: 192 at most.
+    /* Two Reads, the Send of an answer and the reserve: 192 at most. */
     link->sends = 186;
     announce(link, 7, lengths, 2);
     expect_silence();
@@ -189,7 +189,7 @@ static void a_fetch_is_cut_and_another_link(void **unused)
     message_arrives(&b, link, 1, 0, 2);
     announce(link, 2, &length, 1);
     expect_rdma(IBV_WR_RDMA_READ, 0x100000000, 0x5000, 5000);
-    // The end is seen before the Read has failed: its memory is kept until then.
+    /* The end is seen before the Read has failed: its memory is kept until then. */
     iw_link_end(link);
     iw_link_reap(&b.m, false);
     const struct bench_request *r = expect_send(IW_MESSAGE_SYNC);
@@ -213,7 +213,7 @@ static void one_after_the_other(void **unused)
     struct iw_service *s = service(&b, 2);
     static const uint32_t lengths[] = {1, 4096, 5000};
     bench_fails = REG_MR;
-    announce(link, 1, &lengths[0], 1); // in a buffer that is a region of its own, however short
+    announce(link, 1, &lengths[0], 1); /* in a buffer that is a region of its own, however short */
     bench_fails = NONE;
     expect_silence();
     link->ending = true;
@@ -294,7 +294,7 @@ static void announced(void **unused)
     assert_int_equal(piece.length, 7000);
     assert_int_equal(bench_rights, IBV_ACCESS_REMOTE_READ);
     complete_sends(&b);
-    // Announced again as it is: the peer may be reading.
+    /* Announced again as it is: the peer may be reading. */
     const uint32_t key = buffer->offered->rkey;
     struct iw_peer *p = link->peer;
     flush(&b, link);
@@ -308,7 +308,7 @@ static void announced(void **unused)
     arrives(&b, link, &h, NULL, 0);
     assert_null(iw_pool_find(&b.m.pool, first));
     assert_null(iw_pool_find(&b.m.pool, second));
-    // A region that cannot be made holds the message up until it can.
+    /* A region that cannot be made holds the message up until it can. */
     const struct iovec copied = {first, 4097};
     bench_fails = NONE;
     assert_int_equal(iw_messages_send(s, 9, &copied, 1, 0, 6), 0);
@@ -324,7 +324,7 @@ static void written(void **unused)
     struct iw_link *link = synced(&b, PEER, 50);
     struct iw_service *s = service(&b, 2);
     place(&b, 9);
-    // Of those that are long enough the smallest.
+    /* Of those that are long enough the smallest. */
     lends(link, 1, 0x1000000, 4 * CHUNK);
     lends(link, 2, 0x2000000, 8000);
     lends(link, 3, 0x3000000, 12000);
@@ -341,7 +341,7 @@ static void written(void **unused)
     assert_int_equal(r->h.count, 0);
     assert_int_equal(r->length, 64);
     expect_silence();
-    // In steps of 4 MiB, two pieces.
+    /* In steps of 4 MiB, two pieces. */
     first = iw_messages_get(&b.m, CHUNK + 2);
     second = iw_messages_get(&b.m, 2 * CHUNK);
     pieces[0] = (struct iovec){first, CHUNK + 2};
@@ -353,11 +353,11 @@ static void written(void **unused)
     expect_rdma(IBV_WR_RDMA_WRITE, 0x1000000 + CHUNK + 2, 0x701, CHUNK);
     expect_rdma(IBV_WR_RDMA_WRITE, 0x1000000 + 2 * CHUNK + 2, 0x701, CHUNK);
     expect_send(IW_MESSAGE_WRITTEN);
-    // 12,000 is more than what is left.
+    /* 12,000 is more than what is left. */
     pieces[0] = (struct iovec){iw_messages_get(&b.m, 12000), 12000};
     assert_int_equal(iw_messages_send(s, 9, pieces, 1, IW_MESSAGES_GIVE, 7), 0);
     expect_send(IW_MESSAGE_ANNOUNCE);
-    // Room in the send queue for the Write, the Send and the reserve.
+    /* Room in the send queue for the Write, the Send and the reserve. */
     complete_sends(&b);
     link->sends = 187;
     pieces[0] = (struct iovec){iw_messages_get(&b.m, 8000), 8000};
@@ -368,7 +368,7 @@ static void written(void **unused)
     expect_rdma(IBV_WR_RDMA_WRITE, 0x2000000, 0x702, 8000);
     assert_int_equal(expect_send(IW_MESSAGE_WRITTEN)->h.loan, 2);
     link->sends = 2;
-    // A Write that cannot be posted ends the connection.
+    /* A Write that cannot be posted ends the connection. */
     pieces[0] = (struct iovec){iw_messages_get(&b.m, 8000), 8000};
     bench_posts_left = 0;
     assert_int_equal(iw_messages_send(s, 9, pieces, 1, IW_MESSAGES_GIVE, 9), 0);

@@ -59,14 +59,14 @@ static void a_window(void **unused)
     for (uint64_t i = 1; i <= 64; i++) {
         const struct bench_request *r = expect_send(IW_MESSAGE_SHORT);
         assert_int_equal(r->h.sequence, i);
-        // The last one that fits asks for an answer.
+        /* The last one that fits asks for an answer. */
         assert_int_equal(r->h.flags, i == 64 ? IW_MESSAGE_ASK : 0);
     }
     expect_silence();
     assert_int_equal(b.m.counts.sent, 64);
     assert_int_equal(b.m.counts.sent_octets, 64);
     complete_sends(&b);
-    // The third is done with: that makes no room.
+    /* The third is done with: that makes no room. */
     state_arrives(link, (struct iw_message_state){.ahead = 4});
     assert_int_equal(b.m.counts.delivered, 1);
     expect_silence();
@@ -76,16 +76,16 @@ static void a_window(void **unused)
     assert_int_equal(r->h.sequence, 65);
     assert_int_equal(r->h.flags, IW_MESSAGE_ASK);
     expect_silence();
-    // What is older than that says nothing; two halves of the truth are both true.
+    /* What is older than that says nothing; two halves of the truth are both true. */
     state_arrives(link, (struct iw_message_state){.ahead = 0x10});
     assert_int_equal(b.m.counts.delivered, 2);
     state_arrives(link, (struct iw_message_state){.base = 1, .ahead = 0x10});
-    assert_int_equal(b.m.counts.delivered, 3); // 6
+    assert_int_equal(b.m.counts.delivered, 3); /* 6 */
     state_arrives(link, (struct iw_message_state){.base = 1, .ahead = 0x20});
-    assert_int_equal(b.m.counts.delivered, 4); // 7
+    assert_int_equal(b.m.counts.delivered, 4); /* 7 */
     assert_int_equal(link->peer->heard.ahead, 0x30);
     state_arrives(link, (struct iw_message_state){.base = 3});
-    assert_int_equal(b.m.counts.delivered, 5); // 2; 3 before
+    assert_int_equal(b.m.counts.delivered, 5); /* 2; 3 before */
     assert_int_equal(expect_send(IW_MESSAGE_SHORT)->h.sequence, 66);
     assert_int_equal(expect_send(IW_MESSAGE_SHORT)->h.sequence, 67);
     state_arrives(link, (struct iw_message_state){.base = 67});
@@ -112,7 +112,7 @@ static void a_delivery_that_is_reported(void **unused)
     expect_report(s, IW_MESSAGES_DELIVERED, 0, 71);
     assert_int_equal(s->held, 0);
     complete_sends(&b);
-    // A service that is shut gets no report, nor does the next one of its number.
+    /* A service that is shut gets no report, nor does the next one of its number. */
     assert_int_equal(send_one(s, IW_MESSAGES_NOTIFY, 72), 0);
     iw_messages_shut(s);
     s = service(&b, 2);
@@ -146,7 +146,7 @@ static void a_refusal(void **unused)
     const struct bench_request *r = expect_send(IW_MESSAGE_SHORT);
     assert_int_equal(r->h.sequence, 2);
     complete_sends(&b);
-    // Refused again in the last moment: five seconds after the first refusal it has expired.
+    /* Refused again in the last moment: five seconds after the first refusal it has expired. */
     bench_ns = start + 6000 * UINT64_C(1000000) - 1;
     state_arrives(link, (struct iw_message_state){.base = 2, .refused_before = 3});
     iw_route_tick(&b.m, bench_ns);
@@ -155,7 +155,7 @@ static void a_refusal(void **unused)
     iw_route_tick(&b.m, bench_ns);
     expect_report(s, IW_MESSAGES_UNDELIVERED, EHOSTUNREACH, 81);
     assert_int_equal(b.m.counts.undelivered, 1);
-    // One that waits for its turn among those that are done with, by bits ahead.
+    /* One that waits for its turn among those that are done with, by bits ahead. */
     iw_route_tick(&b.m, bench_ns += 50 * MS);
     assert_int_equal(send_one(s, 0, 83), 0);
     assert_int_equal(send_one(s, 0, 84), 0);
@@ -194,14 +194,14 @@ static void messages_come(void **unused)
     assert_int_equal(b.m.counts.received, 2);
     assert_int_equal(b.m.counts.received_octets, 2);
     expect_nothing(s);
-    // They come again: dropped, and answered if that is asked.
+    /* They come again: dropped, and answered if that is asked. */
     message_arrives(&b, link, 1, 0, 2);
     expect_silence();
     message_arrives(&b, link, 2, IW_MESSAGE_ASK, 2);
     assert_int_equal(expect_send(IW_MESSAGE_STATE)->h.state.base, 2);
     assert_int_equal(b.m.counts.repeated, 2);
     expect_nothing(s);
-    // A STATE that asks is answered, one that does not is not.
+    /* A STATE that asks is answered, one that does not is not. */
     struct iw_message_header h = says(IW_MESSAGE_STATE, 50, 0);
     arrives(&b, link, &h, NULL, 0);
     expect_silence();
@@ -220,7 +220,7 @@ static void messages_for_nobody(void **unused)
     const struct bench_request *r = expect_send(IW_MESSAGE_STATE);
     assert_int_equal(r->h.state.base, 1);
     assert_int_equal(r->h.state.refused_before, 1);
-    // A service that ends refuses what it has not taken.
+    /* A service that ends refuses what it has not taken. */
     struct iw_service *s = service(&b, 3);
     message_arrives(&b, link, 2, 0, 3);
     expect_silence();
@@ -289,13 +289,13 @@ static void a_link_is_lost(void **unused)
     assert_int_equal(p->lost, bench_ns);
     assert_int_equal(b.m.links_up, 0);
     assert_int_equal(send_one(s, 0, 4), 0);
-    // The first tick connects anew; a second one waits for that.
+    /* The first tick connects anew; a second one waits for that. */
     iw_peer_tick(&b.m, bench_ns);
     assert_int_equal(b.m.links_all, 1);
     assert_non_null(p->attempt);
     iw_peer_tick(&b.m, bench_ns + 1000 * MS);
     assert_int_equal(b.m.links_all, 1);
-    // The peer has the first and the second, and has taken the first.
+    /* The peer has the first and the second, and has taken the first. */
     struct iw_link *other = p->attempt;
     resolves(&b, other);
     establishes(&b, other, PEER, 50);
@@ -376,11 +376,11 @@ static void a_peer_dies(void **unused)
     unsigned sent = 0;
     while (next_send() != NULL)
         sent++;
-    assert_int_equal(sent, 45); // 50 credits, of which one was the SYNC's and four are kept
+    assert_int_equal(sent, 45); /* 50 credits, of which one was the SYNC's and four are kept */
     struct iw_peer *p = link->peer;
     const uint64_t lost = bench_ns;
     flush(&b, link);
-    for (int i = 0; i < 2; i++) { // it is there, but has no room
+    for (int i = 0; i < 2; i++) { /* it is there, but has no room */
         iw_peer_tick(&b.m, bench_ns);
         assert_non_null(p->attempt);
         struct iw_link *attempt = p->attempt;
@@ -404,7 +404,7 @@ static void a_peer_dies(void **unused)
     iw_peer_tick(&b.m, bench_ns);
     assert_true(p->dead);
     assert_false(p->gone);
-    // What it had been sent is in doubt; the rest goes to whoever has the number.
+    /* What it had been sent is in doubt; the rest goes to whoever has the number. */
     for (uint64_t i = 1; i <= 45; i++)
         expect_report(s, IW_MESSAGES_UNDELIVERED, ECONNRESET, i);
     expect_nothing(s);
@@ -415,7 +415,7 @@ static void a_peer_dies(void **unused)
     assert_int_equal(TAILQ_LAST(&r->queue, iw_outgoings)->tag, 65);
     assert_int_equal(TAILQ_LAST(&r->queue, iw_outgoings)->deadline, bench_ns + b.m.timeout);
     assert_int_equal(r->open, 0);
-    // One that may come back is known for ten minutes after it was last heard.
+    /* One that may come back is known for ten minutes after it was last heard. */
     p->used = bench_ns;
     iw_peer_tick(&b.m, bench_ns + IW_PEER_KEEP_S * UINT64_C(1000000000));
     assert_ptr_equal(iw_peer_find(&b.m, PEER), p);
@@ -474,8 +474,8 @@ static void a_peer_is_kept(void **unused)
     struct iw_link *link = synced(&b, PEER, 50);
     struct iw_service *s = service(&b, 2);
     struct iw_peer *p = link->peer;
-    iw_peer_get(&b.m, PEER + 1)->next = 2; // new, idle, and sent a message
-    iw_peer_get(&b.m, PEER + 2);           // a stranger
+    iw_peer_get(&b.m, PEER + 1)->next = 2; /* new, idle, and sent a message */
+    iw_peer_get(&b.m, PEER + 2);           /* a stranger */
     iw_peer_tick(&b.m, bench_ns);
     assert_non_null(iw_peer_find(&b.m, PEER + 1));
     assert_null(iw_peer_find(&b.m, PEER + 2));
@@ -484,14 +484,14 @@ static void a_peer_is_kept(void **unused)
     iw_peer_tick(&b.m, bench_ns);
     flush(&b, link);
     iw_peer_tick(&b.m, bench_ns);
-    assert_ptr_equal(iw_peer_find(&b.m, PEER), p); // a message of it is not taken
+    assert_ptr_equal(iw_peer_find(&b.m, PEER), p); /* a message of it is not taken */
     take_one(s, 1);
     assert_int_equal(p->used, bench_ns);
     iw_peer_tick(&b.m, bench_ns + keep);
     assert_ptr_equal(iw_peer_find(&b.m, PEER), p);
-    assert_int_equal(b.m.links_all, 0); // nobody connects for nothing
+    assert_int_equal(b.m.links_all, 0); /* nobody connects for nothing */
     assert_false(p->dead);
-    // Its messages go on where they were.
+    /* Its messages go on where they were. */
     p->taken.came = 1;
     struct sockaddr_storage to = {0};
     memcpy(&to, &b.to, sizeof(b.to));
@@ -515,8 +515,8 @@ static void a_peer_is_forgotten(void **unused)
     struct iw_route *r = iw_route_get(&b.m, 9);
     assert_ptr_equal(r->peer, link->peer);
     struct iw_peer *far = iw_peer_get(&b.m, PEER + IW_TABLE);
-    assert_ptr_equal(far->chain, link->peer); // of the same list
-    far->next = 2;                            // it was sent a message once
+    assert_ptr_equal(far->chain, link->peer); /* of the same list */
+    far->next = 2;                            /* it was sent a message once */
     far->used = UINT64_MAX;
     flush(&b, link);
     iw_peer_tick(&b.m, bench_ns + IW_PEER_KEEP_S * UINT64_C(1000000000) + 1);

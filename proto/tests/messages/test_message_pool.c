@@ -49,7 +49,7 @@ static void sizes(void **unused)
         octets += 2 * rooms[i] * KIB;
         assert_int_equal(pool.octets, octets);
         assert_true(small->lent_out && small->length == 0 && small->origin == 0);
-        // The last that came back is the next that goes.
+        /* The last that came back is the next that goes. */
         small->length = 5;
         small->origin = 7;
         iw_pool_put(&pool, large);
@@ -60,9 +60,9 @@ static void sizes(void **unused)
         assert_ptr_equal(iw_pool_get(&pool, least), large);
         least = rooms[i] * KIB + 1;
     }
-    assert_int_equal(bench_registered, 0); // none was needed
+    assert_int_equal(bench_registered, 0); /* none was needed */
     errno = 0;
-    assert_null(iw_pool_get(&pool, SIZE_MAX / 2)); // beyond the last class
+    assert_null(iw_pool_get(&pool, SIZE_MAX / 2)); /* beyond the last class */
     assert_int_equal(errno, ENOMEM);
 }
 
@@ -90,7 +90,7 @@ static void a_slab(void **unused)
     b[64] = iw_pool_get(&pool, 1);
     assert_ptr_not_equal(b[64]->mr, b[0]->mr);
     assert_int_equal(pool.octets, 2 * SLAB);
-    // A region that is there is not made again, and not given back with a buffer.
+    /* A region that is there is not made again, and not given back with a buffer. */
     assert_int_equal(iw_pool_register(&pool, b[0]), 0);
     iw_pool_put(&pool, b[0]);
     iw_pool_put(&pool, NULL);
@@ -123,7 +123,7 @@ static void bounds_of_slabs(void **unused)
         assert_int_equal(count_small(rows[i].most, rows[i].lockable), rows[i].count);
         iw_pool_close(&pool);
     }
-    // Without a region there is no slab.
+    /* Without a region there is no slab. */
     open_pool(SIZE_MAX, SIZE_MAX);
     bench_fails = REG_MR;
     assert_null(iw_pool_get(&pool, 1));
@@ -150,7 +150,7 @@ static void what_gives_way(void **unused)
     assert_int_equal(pool.octets, 120 * KIB);
     assert_int_equal(pool.count, 4);
     assert_ptr_equal(iw_pool_get(&pool, 32 * KIB), b);
-    assert_null(iw_pool_get(&pool, 28 * KIB)); // the 16 KiB that are free would not do
+    assert_null(iw_pool_get(&pool, 28 * KIB)); /* the 16 KiB that are free would not do */
     assert_int_equal(pool.octets, 104 * KIB);
     assert_null(iw_pool_find(&pool, at));
     assert_ptr_equal(iw_pool_find(&pool, used->data), used);
@@ -176,7 +176,7 @@ static void regions(void **unused)
     }
     iw_pool_put(&pool, b[0]);
     iw_pool_put(&pool, b[1]);
-    assert_int_equal(bench_registered, 3); // there is no limit: they are kept
+    assert_int_equal(bench_registered, 3); /* there is no limit: they are kept */
     struct iw_buffer *other = iw_pool_get(&pool, 40 * KIB);
     bench_fails = REG_MR;
     bench_calls[REG_MR] = 0;
@@ -186,7 +186,7 @@ static void regions(void **unused)
     assert_true(b[0]->mr == NULL && b[1]->mr == NULL);
     assert_non_null(b[2]->mr);
     assert_int_equal(bench_registered, 1);
-    // Offered: its own local region goes as well before it is given up.
+    /* Offered: its own local region goes as well before it is given up. */
     bench_calls[REG_MR] = 0;
     assert_int_equal(iw_pool_offer(&pool, b[2], 100, IW_POOL_LENT), -1);
     assert_int_equal(bench_calls[REG_MR], 3);
@@ -226,7 +226,7 @@ static void offers(void **unused)
     for (enum iw_pool_use use = IW_POOL_ANNOUNCED; use < IW_POOL_USES; use++) {
         assert_int_equal(iw_pool_offer(&pool, b, 1000 + use, use), 0);
         assert_int_equal(bench_rights, rights[use]);
-        assert_int_equal(bench_registered, 1); // the one before has ended
+        assert_int_equal(bench_registered, 1); /* the one before has ended */
         for (enum iw_pool_use each = IW_POOL_ANNOUNCED; each < IW_POOL_USES; each++)
             assert_int_equal(iw_pool_offered(&pool, each), each == use ? 1000 + use : 0);
     }
@@ -235,7 +235,7 @@ static void offers(void **unused)
     assert_false(iw_pool_has_share(&pool, IW_POOL_LENT, 1));
     assert_true(iw_pool_has_share(&pool, IW_POOL_LENT, 0));
     assert_true(iw_pool_has_share(&pool, IW_POOL_FETCHED, 1024 * KIB));
-    // The first that is announced may be of any length: else it would wait for ever.
+    /* The first that is announced may be of any length: else it would wait for ever. */
     assert_true(iw_pool_has_share(&pool, IW_POOL_ANNOUNCED, 1024 * KIB));
     iw_pool_withdraw(&pool, b);
     iw_pool_withdraw(&pool, b);

@@ -261,7 +261,7 @@ static void what_is_looked_at(void **unused)
     sleeps_for(UINT64_MAX);
     assert_int_equal(kicks(), 0);
     assert_int_equal(answers, 3);
-    // What a poll leaves that failed, or found nothing, means nothing; nor does an error.
+    /* What a poll leaves that failed, or found nothing, means nothing; nor does an error. */
     for (int result = -1; result <= 0; result++) {
         polled.result = result;
         for (int i = 0; i < 4; i++)
@@ -300,7 +300,7 @@ static void it_polls_first(void **unused)
     assert_int_equal(completed, 1);
     assert_int_equal(arms + polled.count, 0);
     assert_int_equal(polls, 2);
-    // 256 times, then it looks and the caller sees.
+    /* 256 times, then it looks and the caller sees. */
     polls = unlocks = 0;
     iw_progress_wait(&m, UINT64_MAX);
     assert_int_equal(polls, 256);
@@ -309,7 +309,7 @@ static void it_polls_first(void **unused)
     assert_int_equal(polled.count, 1);
     assert_int_equal(polled.timeout, 0);
     assert_true(polled.locked);
-    // Either way a tick that is due comes.
+    /* Either way a tick that is due comes. */
     m.ticked = 0;
     batch = 0;
     iw_progress_wait(&m, UINT64_MAX);
@@ -347,7 +347,7 @@ static void it_looks_once_more(void **unused)
     assert_int_equal(polled.count, 1); /* the tick's */
     assert_int_equal(polled.timeout, 0);
     assert_string_equal(ticked, "rple");
-    // What came during the sleep is taken at once.
+    /* What came during the sleep is taken at once. */
     batch = 0;
     batches[0] = 0;
     batches[1] = 2;
@@ -371,7 +371,7 @@ static void another_drives(void **unused)
     assert_int_equal(kicks(), 0);
     assert_true(m.driving);
     assert_int_equal(slept.broadcasts + slept.signals, 0);
-    // The library's thread is asked to step back.
+    /* The library's thread is asked to step back. */
     m.thread_drives = true;
     m.waiting = 1;
     m.deep = true;
@@ -418,7 +418,7 @@ static void the_thread_drives(void **unused)
     assert_true(polled.driving && polled.by_thread);
     assert_false(m.driving || m.thread_drives);
     assert_int_equal(slept.broadcasts, 0);
-    // Who has come meanwhile drives now.
+    /* Who has come meanwhile drives now. */
     m.closing = false;
     while_polling = one_waits;
     iw_progress_thread(&m);

@@ -29,12 +29,12 @@ static void places(void **unused)
     assert_int_equal(iw_messages_place(&b.m, 9, NULL), 0);
     assert_false(r->placed);
     assert_int_equal(r->at.ss_family, 0);
-    // Lists of 1,024.
+    /* Lists of 1,024. */
     struct iw_route *far = iw_route_get(&b.m, 9 + 1024);
     assert_ptr_not_equal(far, r);
     assert_ptr_equal(iw_route_get(&b.m, 9), r);
     assert_ptr_equal(far->chain, r);
-    // No message, no connection.
+    /* No message, no connection. */
     assert_int_equal(b.m.links_all, 0);
 }
 
@@ -66,7 +66,7 @@ static void at_one_place(void **unused)
     assert_int_equal(send_to(s, 11, 3), 0);
     assert_int_equal(expect_send(IW_MESSAGE_SHORT)->h.to, 11);
     assert_int_equal(b.m.links_all, 1);
-    // Another port, another host, another family.
+    /* Another port, another host, another family. */
     struct sockaddr_in to = b.to;
     to.sin_port = htons(4001);
     assert_int_equal(iw_messages_place(&b.m, 12, (const struct sockaddr *)&to), 0);
@@ -77,7 +77,7 @@ static void at_one_place(void **unused)
     assert_int_equal(iw_messages_place(&b.m, 13, (const struct sockaddr *)&to), 0);
     assert_int_equal(send_to(s, 13, 5), 0);
     assert_int_equal(b.m.links_all, 3);
-    // What an address of the other family has in the place of this one's.
+    /* What an address of the other family has in the place of this one's. */
     struct sockaddr_in6 six = {
         .sin6_family = AF_INET6, .sin6_port = htons(4000), .sin6_flowinfo = htonl(INADDR_LOOPBACK)};
     for (uint32_t i = 0; i < 3; i++) {
@@ -111,7 +111,7 @@ static void in_order(void **unused)
     expect_send(IW_MESSAGE_SHORT);
     expect_send(IW_MESSAGE_SHORT);
     complete_sends(&b);
-    // Of two the first is refused: it goes at once, since nothing is open any more.
+    /* Of two the first is refused: it goes at once, since nothing is open any more. */
     struct iw_message_header h = says(IW_MESSAGE_STATE, 50, 2);
     h.state.refused_before = 2;
     arrives(&b, link, &h, NULL, 0);
@@ -158,13 +158,13 @@ static void one_of_two_goes(void **unused)
     assert_int_equal(b.m.learned[9].number, 0);
     assert_int_equal(b.m.learned[10].number, 10);
     assert_int_equal(bench_resolver.forgets, 0);
-    // All lists of the table, the first and the last one, too.
+    /* All lists of the table, the first and the last one, too. */
     for (uint32_t number = IW_TABLE - 1; number <= IW_TABLE; number++) {
         iw_route_get(&b.m, number)->peer = second->peer;
         iw_route_drop(&b.m, second->peer);
         assert_null(iw_route_get(&b.m, number)->peer);
     }
-    // A process that nobody knows any more, one that is dead.
+    /* A process that nobody knows any more, one that is dead. */
     iw_route_learn(&b.m, 11, 0xdead);
     assert_int_equal(send_to(s, 11, 3), 0);
     struct iw_peer *dead = iw_peer_get(&b.m, PEER + 2);
@@ -194,7 +194,7 @@ static void a_place_changes(void **unused)
     to.sin_port = htons(4001);
     assert_int_equal(iw_messages_place(&b.m, 9, (const struct sockaddr *)&to), 0);
     assert_null(r->peer);
-    // What is sent now waits until the old place has said what became of the first.
+    /* What is sent now waits until the old place has said what became of the first. */
     assert_int_equal(send_to(s, 9, 2), 0);
     struct iw_link *other = TAILQ_NEXT(link, entry);
     assert_ptr_not_equal(other, link);
@@ -205,7 +205,7 @@ static void a_place_changes(void **unused)
     arrives(&b, other, &h, NULL, 0);
     expect_silence();
     assert_true(r->listed);
-    iw_route_tick(&b.m, bench_ns + 10 * b.m.timeout); // and does not expire meanwhile
+    iw_route_tick(&b.m, bench_ns + 10 * b.m.timeout); /* and does not expire meanwhile */
     expect_nothing(s);
     const struct iw_message_header done = says(IW_MESSAGE_STATE, 50, 1);
     arrives(&b, link, &done, NULL, 0);
@@ -232,12 +232,12 @@ static void where_it_came_from(void **unused)
     b.m.trusts_senders = true;
     iw_route_tick(&b.m, bench_ns += 50 * MS);
     assert_int_equal(expect_send(IW_MESSAGE_SHORT)->h.to, 9);
-    // 1,033 is in the same place of the table, and is another number.
+    /* 1,033 is in the same place of the table, and is another number. */
     assert_int_equal(send_to(s, 9 + 1024, 2), 0);
     expect_silence();
     iw_route_forget(&b.m, iw_route_get(&b.m, 9 + 1024), PEER);
     assert_int_equal(b.m.learned[9].number, 9);
-    // Who refuses it is not believed again.
+    /* Who refuses it is not believed again. */
     complete_sends(&b);
     struct iw_message_header h = says(IW_MESSAGE_STATE, 50, 1);
     h.state.refused_before = 1;
@@ -306,20 +306,20 @@ static void by_the_resolver(void **unused)
     assert_int_equal(bench_resolver.forgets, 1);
     assert_int_equal(bench_resolver.forgotten, 9);
     assert_int_equal(bench_resolver.forgotten_instance, PEER);
-    // A process that is connected is taken wherever it is said to be.
+    /* A process that is connected is taken wherever it is said to be. */
     link = synced(&b, PEER, 50);
     bench_resolver.at.ss_family = AF_UNIX;
     iw_route_tick(&b.m, bench_ns += 50 * MS);
     assert_int_equal(expect_send(IW_MESSAGE_SHORT)->h.to, 9);
     assert_int_equal(b.m.links_all, 1);
-    // It does not have the number: the resolver is asked again.
+    /* It does not have the number: the resolver is asked again. */
     complete_sends(&b);
     struct iw_message_header h = says(IW_MESSAGE_STATE, 50, 1);
     h.state.refused_before = 1;
     arrives(&b, link, &h, NULL, 0);
     assert_int_equal(bench_resolver.forgets, 2);
     assert_int_equal(bench_resolver.forgotten_instance, PEER);
-    // A place is not the resolver's affair.
+    /* A place is not the resolver's affair. */
     const unsigned finds = bench_resolver.finds;
     place(&b, 9);
     assert_int_equal(bench_resolver.finds, finds);
@@ -330,7 +330,7 @@ static void by_the_resolver(void **unused)
     assert_int_equal(send_to(s, 10, 2), 0);
     assert_int_equal(bench_resolver.finds, finds);
     assert_int_equal(b.m.links_all, 2);
-    // An attempt that finds a peer says nothing against it.
+    /* An attempt that finds a peer says nothing against it. */
     bench_resolver.instance = PEER + 1;
     to.sin_port = htons(4002);
     memcpy(&bench_resolver.at, &to, sizeof(to));
@@ -359,7 +359,7 @@ static void too_long(void **unused)
     expect_silence();
     assert_int_equal(iw_messages_send(s, 9, &three, 1, 0, 8), 0);
     assert_int_equal(expect_send(IW_MESSAGE_SHORT)->h.length, 3);
-    link->peer->longest = 0; // it does not say
+    link->peer->longest = 0; /* it does not say */
     assert_int_equal(iw_messages_send(s, 9, &four, 1, 0, 9), 0);
     assert_int_equal(expect_send(IW_MESSAGE_SHORT)->h.sequence, 2);
     assert_int_equal(iw_route_get(&b.m, 9)->open, 2);

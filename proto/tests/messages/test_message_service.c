@@ -17,12 +17,12 @@ static void numbers(void **unused)
     assert_ptr_equal(iw_service_find(&b.m, 5 + 1024), far);
     assert_null(iw_service_find(&b.m, 5 + 2048));
     assert_int_equal(b.m.counts.services, 2);
-    iw_messages_shut(s); // the second of its list
+    iw_messages_shut(s); /* the second of its list */
     assert_null(iw_service_find(&b.m, 5));
     assert_ptr_equal(iw_service_find(&b.m, 5 + 1024), far);
     assert_int_equal(b.m.counts.services, 1);
     iw_messages_shut(NULL);
-    // One that nobody chose is in the upper half.
+    /* One that nobody chose is in the upper half. */
     struct iw_service *free_one = service(&b, 0), *another = service(&b, 0);
     assert_true(iw_messages_number(free_one) >= 0x80000000u);
     assert_true(iw_messages_number(another) >= 0x80000000u);
@@ -77,7 +77,7 @@ static void a_descriptor(void **unused)
     assert_true(readable(fd));
     iw_messages_free(&b.m, taken(s).data);
     assert_false(readable(fd));
-    // A report, too.
+    /* A report, too. */
     const struct iovec piece = {"x", 1};
     assert_int_equal(iw_messages_send(s, 7, &piece, 1, 0, 1), 0);
     assert_false(readable(fd));
@@ -86,7 +86,7 @@ static void a_descriptor(void **unused)
     assert_true(readable(fd));
     taken(s);
     assert_false(readable(fd));
-    // One that is asked for when there is something already.
+    /* One that is asked for when there is something already. */
     message_arrives(&b, link, 3, 0, 3);
     const int other = iw_messages_descriptor(late);
     assert_true(readable(other));
@@ -123,7 +123,7 @@ static void what_is_taken(void **unused)
     assert_int_equal(got.error, 0);
     assert_int_equal(b.m.counts.received, 1);
     assert_int_equal(b.m.counts.received_octets, 0);
-    // Reports that nobody has taken go with their service.
+    /* Reports that nobody has taken go with their service. */
     assert_int_equal(iw_messages_send(s, 7, &piece, 1, 0, 45), 0);
     bench_ns += b.m.timeout;
     iw_route_tick(&b.m, bench_ns);
@@ -136,7 +136,7 @@ static void gathered(void **unused)
     synced(&b, PEER, 50);
     struct iw_service *s = service(&b, 2);
     place(&b, 9);
-    // Short: all pieces in one Send, given or not.
+    /* Short: all pieces in one Send, given or not. */
     char *given = iw_messages_get(&b.m, 10), *second = iw_messages_get(&b.m, 9000);
     memcpy(given, "hello ", 6);
     memcpy(second, "world", 5);
@@ -152,7 +152,7 @@ static void gathered(void **unused)
     assert_memory_equal(octets_of(expect_send(IW_MESSAGE_SHORT)) + 64, "abc", 3);
     assert_int_equal(iw_messages_send(s, 9, NULL, 0, 0, 0), 0);
     assert_int_equal(expect_send(IW_MESSAGE_SHORT)->length, 64);
-    // 4,096 octets are short, one more is long.
+    /* 4,096 octets are short, one more is long. */
     static uint8_t octets[4097];
     memset(octets, 0x5a, sizeof(octets));
     struct iovec most = {octets, 4096};
@@ -169,7 +169,7 @@ static void gathered(void **unused)
     assert_int_equal(piece.length, 4097);
     assert_memory_equal((void *)(uintptr_t)piece.address, octets, 4097);
     assert_ptr_not_equal((void *)(uintptr_t)piece.address, octets);
-    // Given, and long: an empty piece does not travel, a small buffer is copied.
+    /* Given, and long: an empty piece does not travel, a small buffer is copied. */
     void *one = iw_messages_get(&b.m, 5000), *two = iw_messages_get(&b.m, 5000);
     const struct iovec with_empty[] = {{two, 0}, {one, 5000}};
     assert_int_equal(iw_messages_send(s, 9, with_empty, 2, IW_MESSAGES_GIVE, 0), 0);
@@ -251,7 +251,7 @@ static void refused(void **unused)
     pieces[1] = (struct iovec){two, 1};
     assert_int_equal(iw_messages_send(s, 9, pieces, 2, 0, 0), -1);
     assert_int_equal(errno, EMSGSIZE);
-    // The pool is used up: neither the frame nor the copy.
+    /* The pool is used up: neither the frame nor the copy. */
     b.m.pool.most = b.m.pool.octets;
     pieces[0] = (struct iovec){one, 5000};
     assert_int_equal(iw_messages_send(s, 9, pieces, 1, 0, 0), -1);
@@ -276,7 +276,7 @@ static void refused(void **unused)
     iw_messages_free(&b.m, one);
     iw_messages_free(&b.m, two);
     iw_messages_free(&b.m, NULL);
-    iw_messages_free(&b.m, octets_of(bench_sends)); // none of the pool: nothing
+    iw_messages_free(&b.m, octets_of(bench_sends)); /* none of the pool: nothing */
 }
 
 static void take_the_oldest(void)
@@ -307,15 +307,15 @@ static void a_queue(void **unused)
     assert_int_equal(iw_messages_send(s, 9, &other, 1, IW_MESSAGES_GIVE | IW_MESSAGES_NOWAIT, 0),
                      -1);
     assert_int_equal(errno, EAGAIN);
-    assert_non_null(iw_pool_find(&b.m.pool, given)); // it is the caller's still
+    assert_non_null(iw_pool_find(&b.m.pool, given)); /* it is the caller's still */
     iw_messages_free(&b.m, given);
-    // Another service has a queue of its own.
+    /* Another service has a queue of its own. */
     assert_int_equal(send_one(service(&b, 3), IW_MESSAGES_NOWAIT, 0), 0);
     bench_waits = close_it;
     assert_int_equal(send_one(s, 0, 5000), -1);
     assert_int_equal(errno, ESHUTDOWN);
     b.m.closing = false;
-    // All have their fate: only the program can make room now.
+    /* All have their fate: only the program can make room now. */
     bench_waits = take_the_oldest;
     assert_int_equal(send_one(s, 0, 5000), -1);
     assert_int_equal(errno, EAGAIN);

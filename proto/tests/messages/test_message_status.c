@@ -60,7 +60,7 @@ static void counts(void **unused)
     for (int i = 0; i < 3; i++)
         assert_int_equal(send_octets(a.s, 2, "hello", 5, 0, 0), 0);
     iw_messages_free(b.m, receive(b.s).data);
-    // The others have come when they can be taken.
+    /* The others have come when they can be taken. */
     iw_messages_free(b.m, receive(b.s).data);
     do
         assert_true(ask(getpid(), 2) > 0);
@@ -78,7 +78,7 @@ static void counts(void **unused)
     assert_true(ask(getpid(), 1) > 0);
     says("\"sent\":3,\"sent_octets\":15,\"received\":0,\"received_octets\":0,\"delivered\":3,"
          "\"undelivered\":0,");
-    says(text); // of the peer
+    says(text); /* of the peer */
     close_pair(&a, &b);
     assert_int_equal(ask(getpid(), 1), -1);
     assert_int_equal(ask(getpid(), 2), -1);

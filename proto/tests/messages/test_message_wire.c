@@ -16,13 +16,13 @@ static const uint8_t greeting[] = {
 };
 
 static const uint8_t short_message[] = {
-    1,    3,   1, 0, 0, 0, 1, 2,                         // version, type, flags, count, grants
-    0,    0,   0, 0, 0, 0, 0, 9,                         // base
-    0,    0,   0, 0, 0, 0, 0, 6,                         // ahead
-    0x80, 0,   0, 0, 0, 0, 0, 1,                         // refused before
-    0,    0,   0, 0, 0, 0, 0, 4,                         // refused after
-    0,    0,   0, 1, 0, 0, 0, 0,                         // sequence
-    0,    0,   0, 7, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, // from, to, length, loan
+    1,    3,   1, 0, 0, 0, 1, 2,                         /* version, type, flags, count, grants */
+    0,    0,   0, 0, 0, 0, 0, 9,                         /* base */
+    0,    0,   0, 0, 0, 0, 0, 6,                         /* ahead */
+    0x80, 0,   0, 0, 0, 0, 0, 1,                         /* refused before */
+    0,    0,   0, 0, 0, 0, 0, 4,                         /* refused after */
+    0,    0,   0, 1, 0, 0, 0, 0,                         /* sequence */
+    0,    0,   0, 7, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, /* from, to, length, loan */
     'h',  'i',
 };
 

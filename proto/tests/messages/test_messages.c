@@ -17,7 +17,7 @@ static void short_ones(void **unused)
         assert_int_equal(got.length, lengths[i]);
         assert_true(right_octets(got.data, i, lengths[i]));
         iw_messages_free(b.m, got.data);
-        // The answer finds its way without a place.
+        /* The answer finds its way without a place. */
         assert_int_equal(send_octets(b.s, 1, octets, lengths[i], 0, i), 0);
         got = receive(a.s);
         assert_int_equal(got.number, 2);
@@ -122,21 +122,21 @@ static void reports(void **unused)
     config.timeout_ms = 300;
     open_end(&a, &config, 1);
     open_end(&b, &config, 2);
-    // Nobody knows the number.
+    /* Nobody knows the number. */
     assert_int_equal(send_octets(a.s, 2, "x", 1, 0, 77), 0);
     struct iw_message got = receive(a.s);
     assert_int_equal(got.kind, IW_MESSAGES_UNDELIVERED);
     assert_int_equal(got.error, EHOSTUNREACH);
     assert_int_equal(got.number, 2);
     assert_int_equal(got.tag, 77);
-    // The process there does not have it.
+    /* The process there does not have it. */
     assert_int_equal(iw_messages_place(a.m, 3, (struct sockaddr *)&b.at), 0);
     assert_int_equal(send_octets(a.s, 3, "x", 1, 0, 78), 0);
     got = receive(a.s);
     assert_int_equal(got.kind, IW_MESSAGES_UNDELIVERED);
     assert_int_equal(got.error, EHOSTUNREACH);
     assert_int_equal(got.tag, 78);
-    // Delivered, when it has been taken.
+    /* Delivered, when it has been taken. */
     assert_int_equal(iw_messages_place(a.m, 2, (struct sockaddr *)&b.at), 0);
     assert_int_equal(send_octets(a.s, 2, "x", 1, IW_MESSAGES_NOTIFY, 79), 0);
     assert_int_equal(iw_messages_receive(a.s, &got, 20), -1);
@@ -153,7 +153,7 @@ static void ends(void **unused)
     (void)unused;
     struct world_end a, b;
     open_pair(&a, &b);
-    // What has been sent to a process that ends is reported, and so is what waits.
+    /* What has been sent to a process that ends is reported, and so is what waits. */
     for (uint64_t i = 0; i < 100; i++)
         assert_int_equal(send_octets(a.s, 2, "x", 1, 0, i), 0);
     struct iw_message got = receive(b.s);
@@ -217,7 +217,7 @@ static void bad_calls(void **unused)
     assert_int_equal(errno, EINVAL);
     assert_int_equal(iw_messages_place(a.m, 0, NULL), -1);
     assert_int_equal(errno, EINVAL);
-    // A buffer twice in one message.
+    /* A buffer twice in one message. */
     void *p = iw_messages_get(a.m, 10000);
     const struct iovec same[] = {{p, 5000}, {p, 5000}};
     assert_int_equal(iw_messages_send(a.s, 2, same, 2, IW_MESSAGES_GIVE, 0), -1);

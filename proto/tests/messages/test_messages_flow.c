@@ -27,7 +27,7 @@ static void slow_receiver(void **unused)
     }
     assert_int_equal(errno, EAGAIN);
     assert_int_equal(sent, IW_MESSAGES_QUEUE);
-    // One taken makes room for one.
+    /* One taken makes room for one. */
     for (;; taken++, sent++) {
         iw_messages_count(a.m, &counts);
         assert_true(counts.sent <= taken + IW_MESSAGES_WINDOW);
@@ -63,7 +63,7 @@ static void slow_receiver_of_long_ones(void **unused)
     open_end(&a, &config, 1);
     open_end(&b, &config, 2);
     assert_int_equal(iw_messages_place(a.m, 2, (const struct sockaddr *)&b.at), 0);
-    for (int none = 0; none < 100;) { // until the pools of both are used up
+    for (int none = 0; none < 100;) { /* until the pools of both are used up */
         fill_octets(octets, sent, 0, sizeof(octets));
         if (send_octets(a.s, 2, octets, sizeof(octets), IW_MESSAGES_NOWAIT, sent) == 0) {
             sent++;
@@ -183,23 +183,23 @@ static void descriptor(void **unused)
     assert_true(fd >= 0 && own >= 0 && fd != own);
     assert_int_equal(iw_messages_descriptor(b.s), fd);
     assert_false(readable(fd, 0));
-    // The library's thread sees to it: nobody else waits.
+    /* The library's thread sees to it: nobody else waits. */
     for (int i = 0; i < 2; i++)
         assert_int_equal(send_octets(a.s, 2, "x", 1, IW_MESSAGES_NOTIFY, 0), 0);
     assert_true(readable(fd, GUARD_MS));
-    assert_true(readable(fd, 0)); // it stays so
+    assert_true(readable(fd, 0)); /* it stays so */
     struct iw_message got = receive(b.s);
     iw_messages_free(b.m, got.data);
     assert_true(readable(fd, GUARD_MS));
     got = receive(b.s);
     iw_messages_free(b.m, got.data);
     assert_false(readable(fd, 0));
-    // A report is something to receive, too.
+    /* A report is something to receive, too. */
     assert_true(readable(own, GUARD_MS));
     for (int i = 0; i < 2; i++)
         assert_int_equal(receive(a.s).kind, IW_MESSAGES_DELIVERED);
     assert_false(readable(own, 0));
-    // One that is asked for when a message is there.
+    /* One that is asked for when a message is there. */
     struct iw_service *late;
     assert_int_equal(iw_messages_service(b.m, 3, &late), 0);
     assert_int_equal(iw_messages_place(a.m, 3, (const struct sockaddr *)&b.at), 0);
@@ -233,17 +233,17 @@ static void few_connections(void **unused)
             struct iw_message got = receive(others[i].s);
             assert_memory_equal(got.data, &round, sizeof(round));
             iw_messages_free(others[i].m, got.data);
-            // The other end begins a connection as well, if there is none now.
+            /* The other end begins a connection as well, if there is none now. */
             assert_int_equal(send_octets(others[i].s, 1, "answer", 6, 0, 0), 0);
             got = receive(a.s);
             assert_int_equal(got.number, 10 + i);
             iw_messages_free(a.m, got.data);
             iw_messages_count(a.m, &counts);
-            assert_true(counts.connections <= MOST + 1); // one gives way when another is there
+            assert_true(counts.connections <= MOST + 1); /* one gives way when another is there */
         }
     assert_true(counts.dropped >= OTHERS - MOST);
     assert_true(counts.connected >= OTHERS);
-    // All at once: what has no connection waits for one.
+    /* All at once: what has no connection waits for one. */
     for (uint32_t i = 0; i < OTHERS; i++)
         for (uint32_t k = 0; k < 100; k++)
             assert_int_equal(send_octets(a.s, 10 + i, &k, sizeof(k), 0, 0), 0);

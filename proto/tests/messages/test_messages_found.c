@@ -40,12 +40,12 @@ static void many_services(void **unused)
     open_end(&b, &config, 2);
     for (uint32_t i = 0; i < MANY; i++)
         numbers[i] = FIRST + i;
-    // All or none.
+    /* All or none. */
     numbers[MANY] = 2;
     assert_int_equal(iw_messages_services(b.m, numbers, MANY + 1, services, &refused), -1);
     assert_int_equal(errno, EADDRINUSE);
     assert_int_equal(refused, 2);
-    numbers[MANY] = 1; // of the other end
+    numbers[MANY] = 1; /* of the other end */
     assert_int_equal(iw_messages_services(b.m, numbers, MANY + 1, services, &refused), -1);
     assert_int_equal(errno, EADDRINUSE);
     assert_int_equal(refused, 1);
@@ -61,7 +61,7 @@ static void many_services(void **unused)
         assert_int_equal(iw_messages_number(services[i]), numbers[i]);
         assert_int_equal(send_octets(a.s, numbers[i], &i, sizeof(i), 0, i), 0);
     }
-    // They come as their numbers were found, 64 before some are taken.
+    /* They come as their numbers were found, 64 before some are taken. */
     for (uint32_t taken = 0, idle = 0; taken < MANY; idle++) {
         struct iw_message got;
         assert_true(idle < GUARD_MS);
@@ -114,7 +114,7 @@ static void two_with_one_number(void **unused)
     config.notice = note;
     config.context = &at_owner;
     open_end(&b, &config, FIRST);
-    // One that claims without waiting for objections.
+    /* One that claims without waiting for objections. */
     const struct iw_resolver_config careless = {
         .port = net.port, .multicast = true, .interface = "lo", .claim_ms = -1};
     struct iw_resolver *intruder;
@@ -130,7 +130,7 @@ static void two_with_one_number(void **unused)
     assert_int_equal(send_octets(a.s, FIRST, "x", 1, 0, 0), 0);
     await_some(&at_asker.contested);
     assert_int_equal(at_owner.other + at_asker.other + at_asker.intruder + at_owner.contested, 0);
-    // Where somebody listens it is delivered.
+    /* Where somebody listens it is delivered. */
     struct iw_message got = receive(b.s);
     iw_messages_free(b.m, got.data);
     iw_resolver_close(intruder);

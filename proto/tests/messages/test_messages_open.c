@@ -13,7 +13,7 @@ static void refused(const struct iw_messages_config *config, int error, const ch
     if (strstr(said, text) == NULL)
         fail_msg("said: %s", said);
     assert_null(m);
-    // Nobody has to listen, and no line is longer than its room.
+    /* Nobody has to listen, and no line is longer than its room. */
     assert_int_equal(iw_messages_open(config, &m, NULL, 0), -1);
     assert_int_equal(errno, error);
     char few[9] = "........";
@@ -106,7 +106,7 @@ static void addresses(void **unused)
     assert_int_equal(iw_route_get(m, 8)->at.ss_family, AF_INET6);
     assert_false(iw_route_get(m, 9)->placed);
     iw_messages_close(m);
-    // Without an address: every IPv4 one.
+    /* Without an address: every IPv4 one. */
     assert_int_equal(iw_messages_open(&(struct iw_messages_config){0}, &m, NULL, 0), 0);
     assert_int_equal(iw_messages_address(m, &at), sizeof(struct sockaddr_in));
     assert_int_equal(four->sin_addr.s_addr, INADDR_ANY);

@@ -71,7 +71,7 @@ static void restarts(void **unused)
             while (iw_messages_receive(a.s, &got, 0) == 0)
                 note(&got);
         }
-        // Somewhere in the middle of them.
+        /* Somewhere in the middle of them. */
         for (int i = 0; atomic_load(&r.taken) == 0; i++) {
             assert_true(i < GUARD_MS / 20);
             if (iw_messages_receive(a.s, &got, 20) == 0)

@@ -72,8 +72,8 @@ static void greetings(void **unused)
     open_pair(&a, &b);
     static const uint8_t wrong[][IW_MESSAGE_GREETING] = {
         {0},
-        {'i', 'w', 'm', 's', 2, [15] = 1}, // a later version
-        {'i', 'w', 'm', 's', 1},           // no instance
+        {'i', 'w', 'm', 's', 2, [15] = 1}, /* a later version */
+        {'i', 'w', 'm', 's', 1},           /* no instance */
     };
     for (size_t i = 0; i < 3; i++)
         assert_null(connect_as(&b.at, wrong[i], IW_MESSAGE_GREETING));
@@ -103,22 +103,22 @@ static void headers(void **unused)
         if (i % 6 == 1)
             octets[0] = 9;
         else if (i % 6 == 2)
-            octets[8] = 1; // done with messages that were never sent
+            octets[8] = 1; /* done with messages that were never sent */
         else if (i % 6 == 3)
-            octets[23] = 1; // the same, out of order
+            octets[23] = 1; /* the same, out of order */
         else if (i % 6 == 4)
-            octets[4] = 1; // grants of 16,777,220 receives
+            octets[4] = 1; /* grants of 16,777,220 receives */
         ids[i] = greet_as(&b.at, 1000 + i);
         assert_non_null(ids[i]);
         send_raw(ids[i], octets, i % 6 == 5 ? 3 : IW_MESSAGE_HEADER);
-        // Meanwhile others are served.
+        /* Meanwhile others are served. */
         struct iw_message got;
         assert_int_equal(send_octets(a.s, 2, &i, sizeof(i), 0, 0), 0);
         got = receive(b.s);
         assert_memory_equal(got.data, &i, sizeof(i));
         iw_messages_free(b.m, got.data);
     }
-    // Each has lost its connection and is forgotten.
+    /* Each has lost its connection and is forgotten. */
     await_count(b.m, &b.m->links_up, 1);
     await_count(b.m, &b.m->peers_known, 1);
     for (unsigned i = 0; i < STRANGERS; i++)

@@ -38,7 +38,7 @@ static void a_question_is_due(void **state)
     w.now += 20 * MS;
     assert_int_equal(tick(&w), START + 50 * MS); /* it is given up before it is due */
     assert_int_equal(w.asks, 2);
-    // Who asks for longer has it go on, who asks for less does not end it.
+    /* Who asks for longer has it go on, who asks for less does not end it. */
     assert_null(iw_resolver_core_look(&w.core, 7, w.now, START + 70 * MS));
     assert_null(iw_resolver_core_look(&w.core, 7, w.now, START + 30 * MS));
     assert_int_equal(w.asks, 2);
@@ -139,7 +139,7 @@ static void several_gather(void **state)
     (void)tick(&w);
     assert_false(e->asking);
     assert_true(e->known);
-    // The next one asks anew, and what was known is not.
+    /* The next one asks anew, and what was known is not. */
     assert_ptr_equal(iw_resolver_core_gather(&w.core, 7, w.now, w.now + MS), e);
     assert_int_equal(e->count, 0);
     assert_false(e->known);
@@ -166,7 +166,7 @@ static void what_is_forgotten(void **state)
     assert_false(e->known);
     assert_int_equal(e->shunned, 42);
     assert_int_equal(e->shunned_until, START + 5000 * MS);
-    // What gathers does not go on, either.
+    /* What gathers does not go on, either. */
     e = iw_resolver_core_gather(&w.core, 7, w.now, w.now + 1000 * MS);
     const struct iw_resolver_datagram other = reply(&w, 44);
     hear(&w, &other);
@@ -198,14 +198,14 @@ static void a_last_choice_is_due(void **state)
     (void)tick(&w);
     assert_int_equal(w.notices[IW_RESOLVER_FOUND], 2);
     assert_int_equal(entry(&w, 7)->expires, START + 31200 * MS);
-    // After that time it is no worse than any other.
+    /* After that time it is no worse than any other. */
     iw_resolver_core_forget(&w.core, 7, 42, w.now);
     assert_null(look(&w));
     d = reply(&w, 42);
     w.now += 200 * MS;
     hear(&w, &d);
     assert_int_equal(w.notices[IW_RESOLVER_FOUND], 3);
-    // Nor once five seconds have passed.
+    /* Nor once five seconds have passed. */
     iw_resolver_core_forget(&w.core, 7, 42, w.now);
     w.now += 5000 * MS;
     assert_null(look(&w));
@@ -233,7 +233,7 @@ static void a_claim_is_due(void **state)
         assert_int_equal(w.tries, i);
         w.now = START + (20 * i + 20) * MS;
     }
-    // The nonce begins with 2, 2: 514 of 65,536 parts of ten seconds.
+    /* The nonce begins with 2, 2: 514 of 65,536 parts of ten seconds. */
     assert_int_equal(tick(&w), START + (60 + 15000 + 78) * MS);
     assert_true(c->held);
     assert_int_equal(w.settled, 1);
@@ -241,7 +241,7 @@ static void a_claim_is_due(void **state)
     (void)tick(&w);
     assert_int_equal(w.asks, 3);
     w.now++;
-    // 3, 3: 117 ms.
+    /* 3, 3: 117 ms. */
     assert_int_equal(tick(&w), w.now + (15000 + 117) * MS);
     assert_int_equal(w.asks, 4);
     assert_int_equal(w.tries, 2);
@@ -358,7 +358,7 @@ static void a_challenge(void **state)
     hear(&w, &more);
     assert_int_equal(c->due, w.now + 250 * MS);
     assert_int_equal(w.sends, 3);
-    // One that is due sooner stays so.
+    /* One that is due sooner stays so. */
     pass(&w, 250);
     w.now = c->due - 100 * MS;
     const uint64_t soon = c->due;
@@ -462,7 +462,7 @@ static void what_is_relayed(void **state)
     assert_int_equal(w.relays, 2);
     assert_int_equal(w.sends, 2);
     assert_int_equal(w.core.counts.relayed, 2);
-    // Nobody can be answered at no port, or at a group.
+    /* Nobody can be answered at no port, or at a group. */
     w.core.means = &noting;
     origin.unicast = false;
     origin.from.port = 0;

@@ -45,7 +45,7 @@ static void by_multicast(void **unused)
         expect_sent(2, ASK6, "[ff12::6977:7273]:7470", 4);
         assert_int_equal(sent[2].scope, 4);
     }
-    // The loopback where it was named, or is the only one.
+    /* The loopback where it was named, or is the only one. */
     strcpy(net.only, "lo");
     ask(0);
     assert_int_equal(sends, 4);
@@ -66,14 +66,14 @@ static void by_broadcast(void **unused)
     (void)unused;
     have_interfaces();
     net.broadcast = true;
-    // Without multicast at once; this host's processes hear of it by the group on the loopback.
+    /* Without multicast at once; this host's processes hear of it by the group on the loopback. */
     for (unsigned tries = 0; tries < 2; tries++) {
         ask(tries);
         assert_int_equal(sends, 2);
         expect_sent(0, ASK4, "192.0.2.255:7470", 2);
         expect_sent(1, ASK4, "239.255.74.70:7470", 1);
     }
-    // After a multicast, from the second time on.
+    /* After a multicast, from the second time on. */
     net.multicast = true;
     ask(0);
     assert_int_equal(sends, 3);
@@ -109,7 +109,7 @@ static void by_unicast(void **unused)
     net.loopback = 0;
     ask(0);
     assert_int_equal(sends, 0);
-    // An answer goes by the route; without a socket of its kind nowhere.
+    /* An answer goes by the route; without a socket of its kind nowhere. */
     iw_resolver_net_send(&net, &hosts[1], (const uint8_t *)"12345", 5);
     expect_sent(0, ASK6, "[fe80::9]:98", 0);
     net.ask6 = -1;
@@ -290,7 +290,7 @@ static void which_interfaces(void **unused)
     }
     assert_int_equal(net.loopback, 1);
     assert_int_equal(join_count, 0); /* nothing is served */
-    // One that was named; the loopback is known nevertheless.
+    /* One that was named; the loopback is known nevertheless. */
     strcpy(net.only, "e4");
     net.loopback = 0;
     net.refreshed = 0;
@@ -298,13 +298,13 @@ static void which_interfaces(void **unused)
     assert_int_equal(net.interface_count, 1);
     assert_int_equal(net.interfaces[0].index, 4);
     assert_int_equal(net.loopback, 1);
-    // A list that cannot be had changes nothing.
+    /* A list that cannot be had changes nothing. */
     listed = NULL;
     net.refreshed = 0;
     (void)iw_resolver_net_refresh(&net, 3);
     assert_int_equal(net.interface_count, 1);
     assert_int_equal(frees, 2);
-    // No more than there is room for.
+    /* No more than there is room for. */
     net.only[0] = '\0';
     net.refreshed = 0;
     row_count = 0;
@@ -344,7 +344,7 @@ static void groups_are_joined(void **unused)
         assert_int_equal(net.interfaces[i].joined6, i == 3);
         assert_int_equal(net.interfaces[i].joined, i != 3);
     }
-    // What was joined stays so, what could not be joined is tried again.
+    /* What was joined stays so, what could not be joined is tried again. */
     net.interfaces[1].joined = false;
     net.interfaces[3].joined6 = false;
     net.refreshed = join_count = 0;
@@ -359,7 +359,7 @@ static void groups_are_joined(void **unused)
     (void)iw_resolver_net_refresh(&net, 3);
     assert_int_equal(join_count, 2);
     assert_true(net.interfaces[1].joined && net.interfaces[3].joined6);
-    // One that has gone and come back is joined anew.
+    /* One that has gone and come back is joined anew. */
     net.refreshed = join_count = 0;
     join_error = 0;
     row_count = 1;
@@ -456,7 +456,7 @@ static void sockets(void **unused)
         assert_int_equal(option(net.ask6, IPPROTO_IPV6, IPV6_RECVPKTINFO), 1);
         assert_int_equal(option(net.ask6, IPPROTO_IPV6, IPV6_MULTICAST_HOPS), 1);
     }
-    // What is not known costs no port.
+    /* What is not known costs no port. */
     assert_int_equal(net.serve4, -1);
     net.loopback = 0;
     assert_int_equal(iw_resolver_net_serve(&net), 0);
@@ -471,7 +471,7 @@ static void sockets(void **unused)
     assert_int_equal(at.sin_addr.s_addr, 0);
     assert_int_equal(iw_resolver_net_serve(&net), 0);
     assert_int_equal(net.serve4, serve);
-    // From which address this host sends to another one: asked anew each time.
+    /* From which address this host sends to another one: asked anew each time. */
     assert_true(iw_resolver_net_local(&net, &to, &own));
     assert_memory_equal(own.address, "\x7f\0\0\1", 4);
     to.port = 6;

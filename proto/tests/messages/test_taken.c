@@ -49,7 +49,7 @@ static void gaps(void **unused)
 {
     (void)unused;
     struct iw_taken t = {0};
-    // The sender has given up all before this one.
+    /* The sender has given up all before this one. */
     assert_int_equal(iw_taken_come(&t, 500), IW_TAKEN_NEXT);
     assert_int_equal(t.state.base, 499);
     assert_int_equal(iw_taken_come(&t, 503), IW_TAKEN_NEXT);
@@ -59,7 +59,7 @@ static void gaps(void **unused)
     assert_int_equal(t.state.base, 502);
     assert_int_equal(iw_taken_fate(&t.state, 500), IW_TAKEN_REFUSED);
     assert_int_equal(iw_taken_fate(&t.state, 503), IW_TAKEN_OPEN);
-    // A jump while one is open: beyond the window nobody may send.
+    /* A jump while one is open: beyond the window nobody may send. */
     assert_int_equal(iw_taken_come(&t, 700), IW_TAKEN_WRONG);
     assert_int_equal(iw_taken_come(&t, UINT64_MAX), IW_TAKEN_WRONG);
     assert_int_equal(t.came, 503);
@@ -78,7 +78,7 @@ static void back(void **unused)
     assert_int_equal(iw_taken_come(&t, 5), IW_TAKEN_NEXT);
     iw_taken_back(&t, 0);
     assert_int_equal(t.came, 1);
-    // What is not there is not done with.
+    /* What is not there is not done with. */
     iw_taken_done(&t, 7, false);
     assert_int_equal(t.state.ahead, 0);
 }

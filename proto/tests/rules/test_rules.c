@@ -204,14 +204,6 @@ static void check_by_name(void **state)
         assert_int_equal(iw_check_find(iw_check_info((enum iw_check)i)->name), i);
 }
 
-static bool serves(const struct iw_rule *rule, enum iw_check check)
-{
-    for (size_t i = 0; i < rule->n_checks; i++)
-        if (rule->checks[i] == check)
-            return true;
-    return false;
-}
-
 /* Many to many: from each check to its rules and back, and as many links one way as the other. */
 static void checks_and_rules_agree(void **state)
 {
@@ -222,10 +214,10 @@ static void checks_and_rules_agree(void **state)
         enum iw_check check = (enum iw_check)i;
         const struct iw_check_info *info = iw_check_info(check);
 
-        assert_true(serves(iw_check_rule(check), check));
-        assert_true(serves(iw_check_sender_rule(check), check));
+        assert_true(iw_check_serves(check, iw_check_rule(check)));
+        assert_true(iw_check_serves(check, iw_check_sender_rule(check)));
         for (size_t n = 0; n < info->n_others; n++)
-            assert_true(serves(iw_rule_at(info->others[n]), check));
+            assert_true(iw_check_serves(check, iw_rule_at(info->others[n])));
         forward += 1 + info->n_others;
     }
     for (size_t i = 0; i < IW_RULE_COUNT; i++)
@@ -233,9 +225,10 @@ static void checks_and_rules_agree(void **state)
     assert_int_equal(forward, back);
 
     const struct iw_rule *version = iw_rule_find("DDP-4.1-12");
-    assert_true(serves(version, IW_CHECK_DDP_VERSION_TAGGED));
-    assert_true(serves(version, IW_CHECK_DDP_VERSION_UNTAGGED));
-    assert_false(serves(version, IW_CHECK_DDP_MSN));
+    assert_true(iw_check_serves(IW_CHECK_DDP_VERSION_TAGGED, version));
+    assert_true(iw_check_serves(IW_CHECK_DDP_VERSION_UNTAGGED, version));
+    assert_false(iw_check_serves(IW_CHECK_DDP_MSN, version));
+    assert_false(iw_check_serves(IW_CHECK_DDP_MSN, NULL));
     assert_int_equal(iw_rule_find("MPA-1.2-01")->n_checks, 0);
     assert_null(iw_rule_find("MPA-1.2-01")->checks);
 }

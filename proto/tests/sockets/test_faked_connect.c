@@ -21,7 +21,7 @@ static void a_connect(void **unused)
     assert_int_equal(option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 0);
     assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
     fails(connect_at(fd, "127.0.0.1"), EISCONN);
-    // The last of its numbers closes the rsocket.
+    /* The last of its numbers closes the rsocket. */
     const int copy = dup(fd);
     assert_int_equal(close(fd), 0);
     assert_int_equal(fake.closes, 0);
@@ -60,7 +60,7 @@ static void options_that_were_set(void **unused)
     assert_int_equal(fake.option_count, 1);
     expect_option(0, SOL_SOCKET, SO_RCVBUF, 8192);
     close(fd);
-    // On our verbs 512 KiB each, where nothing was asked for.
+    /* On our verbs 512 KiB each, where nothing was asked for. */
     fake_verbs_series = &series;
     fake.option_count = 0;
     fd = stream_socket();
@@ -99,7 +99,7 @@ static void an_address_that_was_bound(void **unused)
     if (fd < 0 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)) != 0 ||
         bind(fd, (struct sockaddr *)&six, sizeof(six)) != 0) {
         close(fd);
-        return; // a host without IPv6
+        return; /* a host without IPv6 */
     }
     six.sin6_port = htons(4000);
     assert_int_equal(connect(fd, (struct sockaddr *)&six, sizeof(six)), 0);
@@ -193,7 +193,7 @@ static void a_connect_in_the_background(void **unused)
     assert_int_equal(ntohs(name.sin_port), 1111);
     assert_int_equal(send(fd, "x", 1, 0), 1);
     close(fd);
-    // A call that may go on notices by itself that it is done; so does asking for the error.
+    /* A call that may go on notices by itself that it is done; so does asking for the error. */
     for (int i = 0; i < 4; i++) {
         const int other = stream_socket();
         set_blocking(other, false);
@@ -248,7 +248,7 @@ static void a_connect_in_the_background_that_fails(void **unused)
         fails(getpeername(fd, (struct sockaddr *)&name, &length), ENOTCONN);
         assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &length), 0);
         assert_int_equal(ntohs(name.sin_port), 0); /* it is not bound, says the system */
-        // The next connect is another attempt.
+        /* The next connect is another attempt. */
         const unsigned connects = fake.connects;
         fake.so_error = 0;
         assert_int_equal(connect_at(fd, "127.0.0.1"), 0);
@@ -339,7 +339,7 @@ static void a_listener(void **unused)
     set_time(fd, SO_RCVTIMEO, 5);
     fails(accept(fd, NULL, NULL), EAGAIN);
     set_time(fd, SO_RCVTIMEO, 0);
-    // What has come is the peer's that rsockets names.
+    /* What has come is the peer's that rsockets names. */
     const int peer = arrives();
     assert_int_equal(events_of(fd, POLLIN | POLLRDNORM | POLLOUT), POLLIN | POLLRDNORM);
     fails(accept4(fd, NULL, NULL, SOCK_NONBLOCK | 1), EINVAL);
@@ -359,11 +359,11 @@ static void a_listener(void **unused)
     fails(accept(server, NULL, NULL), EINVAL);
     fails(listen(server, 1), EINVAL);
     close(server);
-    // Another failure than that there is none is none of waiting.
+    /* Another failure than that there is none is none of waiting. */
     fake.accept_error = EMFILE;
     fails(accept(fd, NULL, NULL), EMFILE);
     fake.accept_error = 0;
-    // Shut down it waits for nobody, and one that has come is not taken.
+    /* Shut down it waits for nobody, and one that has come is not taken. */
     assert_int_equal(shutdown(fd, SHUT_WR), 0);
     assert_int_equal(events_of(fd, POLLIN | POLLOUT), 0);
     assert_int_equal(shutdown(fd, SHUT_RD), 0);
@@ -453,7 +453,7 @@ static void a_mixed_listener(void **unused)
     struct sockaddr_storage from;
     socklen_t length = sizeof(from);
     int pair[2];
-    // Without verbs that can, or when they fail, it does not listen.
+    /* Without verbs that can, or when they fail, it does not listen. */
     const int fd = stream_socket();
     assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
     fails(listen(fd, 1), EOPNOTSUPP);
@@ -473,7 +473,7 @@ static void a_mixed_listener(void **unused)
     assert_int_equal(mixed_wait, 7);
     set_blocking(fd, false);
     fails(accept(fd, NULL, NULL), EAGAIN);
-    // A TCP connection comes, with the listener's options and accept's flags.
+    /* A TCP connection comes, with the listener's options and accept's flags. */
     assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)), 0);
     const int other = stream_socket();
     hand_over(pair[1], other);
@@ -493,7 +493,7 @@ static void a_mixed_listener(void **unused)
     assert_int_equal(fcntl(plain, F_GETFD), 0);
     close(plain);
     close(other);
-    // An iWARP one, too; and a message that carries nothing is none.
+    /* An iWARP one, too; and a message that carries nothing is none. */
     arrives();
     assert_int_equal(events_of(fd, POLLIN), POLLIN);
     const int server = accept(fd, NULL, NULL);
@@ -507,7 +507,7 @@ static void a_mixed_listener(void **unused)
     iw_libc()->close(pair[1]);
     for (int i = 0; i < 2; i++)
         iw_libc()->close(queue[i]);
-    // The shortest time is a millisecond.
+    /* The shortest time is a millisecond. */
     assert_int_equal(iw_libc()->socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     mixed_end = pair[0];
     const int quick = listening("127.0.0.4", 1);

@@ -8,10 +8,11 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "iwarp/transport.h"
 #include "sockets/epoll_asked.h"
 #include "sockets/epoll_set.h"
 
-static volatile int few = -1; // where the compiler cannot see it
+static volatile int few = -1; /* where the compiler cannot see it */
 enum { SOON = 1 /* ms: for a wait that is to end without an event */ };
 
 static int set;
@@ -21,7 +22,7 @@ static int begin_set(void **unused)
     begin(unused);
     set = epoll_create1(EPOLL_CLOEXEC);
     assert_true(set >= 0);
-    // The thread's own descriptor stays.
+    /* The thread's own descriptor stays. */
     int other = connected(), whole = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event e = {.events = EPOLLIN};
     assert_int_equal(epoll_ctl(whole, EPOLL_CTL_ADD, other, &e), 0);
@@ -73,7 +74,7 @@ static void refused(void **unused)
     fails(epoll_ctl(IW_SOCKETS_NUMBERS, EPOLL_CTL_ADD, fd, &e), EBADF);
     const int plain = eventfd(0, EFD_CLOEXEC);
     fails(epoll_ctl(plain, EPOLL_CTL_ADD, fd, &e), EINVAL);
-    volatile int none = 0; // where the compiler cannot see it
+    volatile int none = 0; /* where the compiler cannot see it */
     fails(epoll_wait(set, &e, none, 0), EINVAL);
     assert_true(iw_epoll_has_state(set));
     assert_true(iw_epoll_is_ours(set));
@@ -101,20 +102,20 @@ static void edges(void **unused)
     peer_says("abc", 3);
     assert_int_equal(events_of(fd, GUARD), EPOLLIN);
     assert_int_equal(events_of(fd, SOON), 0);
-    // All that it asks for has been reported: it is not even looked at.
+    /* All that it asks for has been reported: it is not even looked at. */
     peer_says("abc", 3);
     fake.hide = -1;
     fake.also = POLLIN | POLLOUT;
     assert_int_equal(events_of(fd, SOON), 0);
     fake.hide = fake.also = 0;
-    // A receive, whatever it gets, makes what can be read news.
+    /* A receive, whatever it gets, makes what can be read news. */
     assert_int_equal(read(fd, octets, 4), 4);
     assert_int_equal(events_of(fd, 0), EPOLLIN);
     assert_int_equal(events_of(fd, 0), 0);
     assert_int_equal(read(fd, octets, 4), 2);
     fails(recv(fd, octets, 4, MSG_DONTWAIT), EAGAIN);
     assert_int_equal(events_of(fd, 0), 0);
-    // A send that went whole says nothing, one that did not does.
+    /* A send that went whole says nothing, one that did not does. */
     assert_int_equal(write(fd, "abc", 3), 3);
     assert_int_equal(events_of(fd, 0), 0);
     fake.send_most = 2;
@@ -125,7 +126,7 @@ static void edges(void **unused)
     fails(send(fd, "abc", 3, MSG_DONTWAIT), EAGAIN);
     fake.send_most = SIZE_MAX;
     assert_int_equal(events_of(fd, 0), EPOLLOUT);
-    // The end once, and after MOD all of it anew.
+    /* The end once, and after MOD all of it anew. */
     iw_libc()->shutdown(peers[fake.last], SHUT_WR);
     assert_int_equal(events_of(fd, GUARD), EPOLLIN | EPOLLRDHUP);
     assert_int_equal(events_of(fd, 0), 0);
@@ -169,7 +170,7 @@ static void calls_that_are_news(void **unused)
     for (int i = 0; i < 7; i++) {
         assert_int_equal(events_of(fd, 0), EPOLLOUT);
         assert_int_equal(events_of(fd, 0), 0);
-        fake.send_most = (size_t)i % 2; // none at all, or one of two
+        fake.send_most = (size_t)i % 2; /* none at all, or one of two */
         const ssize_t sent = i == 0   ? write(fd, octets, 2)
                              : i == 1 ? writev(fd, &piece, 1)
                              : i == 2 ? send(fd, octets, 2, 0)
@@ -180,7 +181,7 @@ static void calls_that_are_news(void **unused)
         assert_int_equal(sent, i % 2 == 1 ? 1 : -1);
         fake.send_most = SIZE_MAX;
     }
-    // Those that sent all of it are none.
+    /* Those that sent all of it are none. */
     assert_int_equal(events_of(fd, 0), EPOLLOUT);
     assert_int_equal(write(fd, octets, 2), 2);
     assert_int_equal(writev(fd, &piece, 1), 2);
@@ -210,7 +211,7 @@ static void once(void **unused)
 static void turns(void **unused)
 {
     (void)unused;
-    enum { MANY = 9 }; // more than there is room for at first
+    enum { MANY = 9 }; /* more than there is room for at first */
     int fds[MANY];
     unsigned seen[MANY + 1] = {0};
     const int plain = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -230,7 +231,7 @@ static void turns(void **unused)
     }
     for (int i = 0; i <= MANY; i++)
         assert_in_range(seen[i], 1, MANY);
-    // One that is taken out is reported no more; the last one takes its place.
+    /* One that is taken out is reported no more; the last one takes its place. */
     for (int i = 0; i < MANY; i++) {
         if (i % 2 == 0)
             assert_int_equal(epoll_ctl(set, EPOLL_CTL_DEL, fds[i], NULL), 0);
@@ -255,7 +256,7 @@ static void nothing_that_concerns(void **unused)
     peer_says("abc", 3);
     const uint64_t until = iw_wait_until_ms(5);
     assert_int_equal(epoll_wait(set, &e, 1, 5), 0);
-    assert_true(iw_wait_now() >= until);
+    assert_true(iw_transport_now() >= until);
     assert_int_equal(epoll_pwait(set, &e, 1, 0, NULL), 0);
     assert_int_equal(epoll_pwait2(set, &e, 1, &(struct timespec){0, 1000}, NULL), 0);
     iw_libc()->shutdown(peers[fake.last], SHUT_WR);
@@ -284,7 +285,7 @@ static void woken(void **unused)
     char octet;
     for (int i = 0; i < 4; i++) {
         pthread_t thread;
-        // In the first round the set has no socket: the wait begins as the system's own.
+        /* In the first round the set has no socket: the wait begins as the system's own. */
         assert_int_equal(pthread_create(&thread, NULL, wait_elsewhere, NULL), 0);
         for (int k = 0; k < 20; k++)
             sched_yield();
@@ -390,7 +391,7 @@ static void copies(void **unused)
     for (int i = 0; i < 3; i++)
         close(numbers[i]);
     assert_int_equal(epoll_wait(301, &e, 1, 0), 1);
-    assert_int_equal(dup2(set, 301), 301); // which closes it
+    assert_int_equal(dup2(set, 301), 301); /* which closes it */
     assert_false(iw_epoll_is_ours(301));
     assert_int_equal(epoll_wait(301, &e, 1, 0), 0);
     close(301);
@@ -413,7 +414,7 @@ static void a_nudge(void **unused)
         assert_int_equal(control(EPOLL_CTL_ADD, fd, EPOLLIN), 0);
         assert_int_equal(count_descriptors(), before + 1);
     }
-    // A wait takes it out, and says nothing of it; a plain one that is ready beside it stays.
+    /* A wait takes it out, and says nothing of it; a plain one that is ready beside it stays. */
     const int plain = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
     assert_int_equal(control(EPOLL_CTL_ADD, plain, EPOLLIN), 0);
     assert_int_equal(epoll_wait(set, &e, 1, GUARD), 1);
@@ -421,7 +422,7 @@ static void a_nudge(void **unused)
     close(plain);
     assert_int_equal(epoll_wait(set, &e, 1, SOON), 0);
     assert_int_equal(count_descriptors(), before);
-    // One that was not seen goes with its set.
+    /* One that was not seen goes with its set. */
     assert_int_equal(epoll_ctl(set, EPOLL_CTL_DEL, fd, NULL), 0);
     assert_int_equal(epoll_ctl(set, EPOLL_CTL_DEL, other, NULL), 0);
     assert_int_equal(control(EPOLL_CTL_ADD, fd, EPOLLIN), 0);

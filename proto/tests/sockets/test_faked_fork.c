@@ -156,7 +156,7 @@ static void parked(void **unused)
     assert_int_equal(socket_of(listener)->hold, IW_HOLD_PARKED);
     assert_int_equal(socket_of(background)->hold, IW_HOLD_OURS);
     assert_false(socket_of(fd)->inherited);
-    // Options and names are no use of it.
+    /* Options and names are no use of it. */
     assert_int_equal(option(fd, SOL_SOCKET, SO_TYPE), SOCK_STREAM);
     assert_int_equal(forks.takes, 0);
     assert_int_equal(write(fd, "x", 1), 1);
@@ -165,7 +165,7 @@ static void parked(void **unused)
     assert_int_equal(socket_of(fd)->hold, IW_HOLD_OURS);
     assert_int_equal(write(fd, "x", 1), 1);
     assert_int_equal(forks.takes, 1);
-    // Who connects goes on with its listeners, which may be whom it connects to.
+    /* Who connects goes on with its listeners, which may be whom it connects to. */
     const int other = connected();
     assert_int_equal(forks.takes, 2);
     assert_int_equal(forks.taken, listener_rs);
@@ -192,14 +192,14 @@ static void left_by_both(void **unused)
     assert_int_equal(forks.takes, 1);
     assert_int_equal(forks.leaves, 0);
     assert_int_equal(fake.closes, 1);
-    // One that was used by the child already is not the parent's any more.
+    /* One that was used by the child already is not the parent's any more. */
     const int used = connected(), rs = fake.last;
     int way[2];
     assert_int_equal(pipe(way), 0);
     memset(&forks, 0, sizeof(forks));
     child = fork();
     if (child == 0) {
-        // As soon as the parent has closed its own.
+        /* As soon as the parent has closed its own. */
         REQUIRE(read(way[0], in, 1) == 1);
         REQUIRE(write(used, "served", 6) == 6);
         REQUIRE(forks.takes == 1 && forks.taken == rs && forks.leaves == 0);
@@ -207,7 +207,7 @@ static void left_by_both(void **unused)
         REQUIRE(close(used) == 0 && fake.closes == 1 + 1);
         _exit(0);
     }
-    const int copy = iw_libc()->dup(peers[rs]); // which does not go with the rsocket
+    const int copy = iw_libc()->dup(peers[rs]); /* which does not go with the rsocket */
     close(used);
     assert_int_equal(forks.leaves, 1);
     assert_int_equal(forks.left, rs);
@@ -262,7 +262,7 @@ static void relayed_receives(int fd, int rs)
     REQUIRE(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
     REQUIRE_FAILS(read(fd, in, 1), EAGAIN);
     REQUIRE(fcntl(fd, F_SETFL, 0) == 0);
-    // More than one frame has room for.
+    /* More than one frame has room for. */
     REQUIRE(peer_gives(rs, out, 70000));
     REQUIRE(recv(fd, in, 70000, MSG_WAITALL) == 70000 && memcmp(in, out, 70000) == 0);
 }
@@ -276,7 +276,7 @@ static void relayed_sends(int fd, int rs)
     REQUIRE(send(fd, "", 0, 0) == 0);
     REQUIRE(writev(fd, pieces, 2) == 3 && peer_has(rs, out, 3));
     REQUIRE(write(fd, out, 90000) == 90000 && peer_has(rs, out, 90000));
-    const ssize_t sent = writev(fd, pieces, 3); // the second one as far as there is room
+    const ssize_t sent = writev(fd, pieces, 3); /* the second one as far as there is room */
     REQUIRE(sent >= 3 && sent <= 40003 && peer_has(rs, out, (size_t)sent));
     REQUIRE_FAILS(send(fd, out, 1, MSG_OOB), EOPNOTSUPP);
 }
@@ -332,7 +332,7 @@ static void relayed(void **unused)
     }
     assert_good(child);
     await_threads(before);
-    assert_int_equal(forks.takes, 1); // for the child
+    assert_int_equal(forks.takes, 1); /* for the child */
     assert_int_equal(socket_of(fd)->hold, IW_HOLD_OURS);
     assert_int_equal(socket_of(fd)->uses, 1);
     assert_int_equal(fake.how, SHUT_WR);
@@ -428,7 +428,7 @@ static void listeners(void **unused)
         const int server = accept(fd, NULL, NULL);
         REQUIRE(server >= 0 && is_iwarp(server) && !socket_of(server)->inherited);
         REQUIRE(fd != server && close(server) == 0);
-        arrives(); // which is nothing to the parent
+        arrives(); /* which is nothing to the parent */
         _exit(0);
     }
     assert_good(child);
@@ -457,7 +457,7 @@ static void the_end_of_a_process(void **unused)
             const int peer = iw_libc()->dup(peers[fake.last]);
             const pid_t reader = vfork();
             if (reader == 0)
-                _exit(0); // of its parent's memory: nothing of that ends
+                _exit(0); /* of its parent's memory: nothing of that ends */
             REQUIRE(fake.shutdowns == 0);
             REQUIRE(waitpid(reader, NULL, 0) == reader);
             REQUIRE(write(own, "last", 4) == 4);
@@ -465,7 +465,7 @@ static void the_end_of_a_process(void **unused)
             _exit(0);
         }
         assert_good(child);
-        // The parent's is not shut by a child that has not used it.
+        /* The parent's is not shut by a child that has not used it. */
         assert_int_equal(iw_libc()->recv(peers[rs], in, 1, MSG_DONTWAIT), -1);
         assert_int_equal(errno, EAGAIN);
         close(fd);

@@ -53,7 +53,7 @@ static void texts_of_rules(void **unused)
     assert_false(connects_by_iwarp("port 127.0.0.2 4000", "127.0.0.1", true));
     assert_false(connects_by_iwarp("", "127.0.0.1", true));
     assert_false(connects_by_iwarp(NULL, "127.0.0.1", true));
-    // Half of what was meant would be worse than none of it.
+    /* Half of what was meant would be worse than none of it. */
     assert_false(connects_by_iwarp("port 4000\nnonsense", "127.0.0.1", false));
 }
 
@@ -86,10 +86,10 @@ static void sockets_that_are_meant(void **unused)
     assert_int_equal(errno, 77);
     assert_false(iw_is_of_stack(own));
     assert_false(iw_is_of_stack(NULL));
-    // UDP goes where it always went.
+    /* UDP goes where it always went. */
     assert_int_equal(connect(udp, at, sizeof(to)), 0);
     assert_false(is_iwarp(udp));
-    // A listener by where it is bound; one that is not gets its port first.
+    /* A listener by where it is bound; one that is not gets its port first. */
     struct sockaddr_in any = at_port("127.0.0.1", 0), name;
     socklen_t length = sizeof(name);
     assert_int_equal(bind(tcp, (struct sockaddr *)&any, sizeof(any)), 0);
@@ -100,7 +100,7 @@ static void sockets_that_are_meant(void **unused)
     assert_null(iw_rule_of_listen(udp, own));
     assert_null(iw_rule_of_listen(local, own));
     const int unbound = stream_socket();
-    assert_null(iw_rule_of_listen(unbound, own)); // no rule for every address
+    assert_null(iw_rule_of_listen(unbound, own)); /* no rule for every address */
     assert_int_equal(getsockname(unbound, (struct sockaddr *)&name, &length), 0);
     assert_true(ntohs(name.sin_port) >= 1024);
     assert_int_equal(errno, 77);
@@ -142,7 +142,7 @@ static void options_that_are_inherited(void **unused)
     assert_int_equal(t.tv_sec, 4);
     assert_int_equal(getsockopt(to, SOL_SOCKET, SO_SNDTIMEO, &t, &length), 0);
     assert_int_equal(t.tv_sec, 8);
-    // What was not set changes nothing.
+    /* What was not set changes nothing. */
     iw_options_inherit(other, to);
     assert_int_equal(option(to, SOL_SOCKET, SO_KEEPALIVE), 1);
     close(from);
@@ -229,7 +229,7 @@ static void pairs_that_are_made(void **unused)
     iw_made_begin();
     iw_made_end(got);
     assert_int_equal(got[0], -1);
-    // A child's own pair has the same numbers and flags, and is another pair.
+    /* A child's own pair has the same numbers and flags, and is another pair. */
     assert_int_equal(fcntl(first[0], F_SETFL, O_NONBLOCK), 0);
     assert_int_equal(fcntl(first[1], F_SETFD, FD_CLOEXEC), 0);
     const int before = iw_libc()->dup(first[1]);
@@ -242,7 +242,8 @@ static void pairs_that_are_made(void **unused)
     assert_int_equal(fcntl(first[1], F_GETFD), FD_CLOEXEC);
     char octet;
     assert_int_equal(write(first[0], "x", 1), 1);
-    assert_int_equal(iw_libc()->recv(before, &octet, 1, MSG_DONTWAIT), 0); // its other end is gone
+    /* Its other end is gone. */
+    assert_int_equal(iw_libc()->recv(before, &octet, 1, MSG_DONTWAIT), 0);
     assert_int_equal(read(first[1], &octet, 1), 1);
     iw_made_own_pair((const int[]){-1, -1});
     assert_int_equal(count_descriptors(), count);
@@ -266,14 +267,14 @@ static void an_early_question(void **unused)
     assert_int_equal(write(file, &head, sizeof(head) - 1), sizeof(head) - 1);
     fails(write(file, &head, sizeof(head)), EAGAIN);
     assert_int_equal(iw_made_connects, 0);
-    assert_int_equal(write(file, &head, sizeof(head)), sizeof(head)); // once
+    assert_int_equal(write(file, &head, sizeof(head)), sizeof(head)); /* once */
     iw_made_end(pair);
     assert_int_equal(iw_made_connects, 0);
     iw_made_begin_connect();
-    iw_made_end(pair); // which was not asked
+    iw_made_end(pair); /* which was not asked */
     assert_int_equal(iw_made_connects, 0);
     assert_false(iw_made_is_early(&head, sizeof(head)));
-    iw_made_begin(); // is no connect
+    iw_made_begin(); /* is no connect */
     assert_false(iw_made_is_early(&head, sizeof(head)));
     iw_made_end(pair);
     close(file);

@@ -27,7 +27,7 @@ static void receives(void **unused)
     set_blocking(fd, false);
     fails(read(fd, in, 1), EAGAIN);
     peer_says(out, 10);
-    // All pieces are filled, of what is there.
+    /* All pieces are filled, of what is there. */
     assert_int_equal(recvmsg(fd, &m, MSG_PEEK), 7);
     assert_memory_equal(in, "012", 3);
     assert_memory_equal(in + 200, "3456", 4);
@@ -42,7 +42,7 @@ static void receives(void **unused)
     peer_says(out, 5);
     assert_int_equal(readv(fd, two, 3), 5);
     assert_memory_equal(in + 200, "34", 2);
-    // Too much to count, nothing to count, and flags that mean nothing here.
+    /* Too much to count, nothing to count, and flags that mean nothing here. */
     two[0].iov_len = SSIZE_MAX;
     two[2].iov_len = 1;
     fails(recvmsg(fd, &m, 0), EINVAL);
@@ -54,7 +54,7 @@ static void receives(void **unused)
     fails(recv(fd, in, 1, MSG_ERRQUEUE), EAGAIN);
     fails(recv(fd, in, 1, MSG_ERRQUEUE | MSG_OOB), EINVAL);
     fails(send(fd, out, 1, MSG_OOB), EOPNOTSUPP);
-    // Octets that are dropped: 4,096 at a time.
+    /* Octets that are dropped: 4,096 at a time. */
     memset(in, '.', sizeof(in));
     peer_says(in, 6000);
     assert_int_equal(recv(fd, NULL, 6000, MSG_TRUNC), 4096);
@@ -78,20 +78,20 @@ static void receives_all(void **unused)
     assert_int_equal(recv(fd, in, 5, MSG_WAITALL | MSG_PEEK), 3);
     assert_int_equal(fake.receives, 1);
     assert_int_equal(recv(fd, in, 5, MSG_WAITALL | MSG_DONTWAIT), 3);
-    // One that fails after something has come.
+    /* One that fails after something has come. */
     peer_says(out, 3);
     fake.receive_error = ECONNRESET;
     fake.receives_left = 1;
     assert_int_equal(recv(fd, in, 5, MSG_WAITALL), 3);
     fails(recv(fd, in, 5, MSG_WAITALL), ECONNRESET);
     fake.receive_error = 0;
-    // The end.
+    /* The end. */
     peer_says(out, 4);
     assert_int_equal(iw_libc()->shutdown(peers[fake.last], SHUT_WR), 0);
     assert_int_equal(recv(fd, in, 5, MSG_WAITALL), 4);
     assert_int_equal(recv(fd, in, 5, MSG_WAITALL), 0);
     close(fd);
-    // Pieces: the first that gets something may have waited, unless all is asked for.
+    /* Pieces: the first that gets something may have waited, unless all is asked for. */
     fd = connected();
     set_time(fd, SO_RCVTIMEO, 5);
     struct iovec two[2] = {{in, 3}, {in + 3, 3}};
@@ -120,7 +120,7 @@ static void at_the_end(void **unused)
     assert_int_equal(read(fd, in, 1), 0);
     fails(send(fd, out, 1, MSG_NOSIGNAL), EPIPE);
     fake.also = 0;
-    // What this end does not read any more it does not get.
+    /* What this end does not read any more it does not get. */
     close(fd);
     const int other = connected();
     peer_says(out, 3);
@@ -151,14 +151,14 @@ static void sends(void **unused)
     const int fd = connected();
     struct iovec three[3] = {
         {(char *)(uintptr_t)out, 4}, {NULL, 0}, {(char *)(uintptr_t)out + 4, 6}};
-    // One that waits sends all of it, however little is taken at a time.
+    /* One that waits sends all of it, however little is taken at a time. */
     fake.send_most = 3;
     assert_int_equal(write(fd, out, 10), 10);
     assert_int_equal(fake.sends, 4);
     expect_peer_has("0123456789", 10);
     assert_int_equal(writev(fd, three, 3), 10);
     expect_peer_has("0123456789", 10);
-    // Others what goes at once; after a piece that went in part none is sent.
+    /* Others what goes at once; after a piece that went in part none is sent. */
     fake.sends = 0;
     assert_int_equal(send(fd, out, 10, MSG_DONTWAIT), 3);
     assert_int_equal(fake.sends, 1);
@@ -172,7 +172,7 @@ static void sends(void **unused)
     fake.send_most = 0;
     fails(writev(fd, three, 3), EAGAIN);
     fails(send(fd, out, 10, 0), EAGAIN);
-    // By the time-out.
+    /* By the time-out. */
     set_blocking(fd, true);
     set_time(fd, SO_SNDTIMEO, 5);
     fake.hide = POLLOUT;
@@ -208,7 +208,7 @@ static void sends_that_fail(void **unused)
     fails(write(fd, out, 1), ENOBUFS);
     fake.send_error = 0;
     assert_int_equal(write(fd, out, 1), 1);
-    // What this end has shut is no error of the connection either.
+    /* What this end has shut is no error of the connection either. */
     pipes = 0;
     assert_int_equal(shutdown(fd, SHUT_WR), 0);
     fails(write(fd, out, 1), EPIPE);
@@ -216,7 +216,7 @@ static void sends_that_fail(void **unused)
     fails(send(fd, out, 1, MSG_NOSIGNAL), EPIPE);
     assert_int_equal(pipes, 1);
     close(fd);
-    // A peer that has closed takes nothing, though there may be room.
+    /* A peer that has closed takes nothing, though there may be room. */
     fd = connected();
     iw_libc()->shutdown(peers[fake.last], SHUT_WR);
     fake.also = POLLHUP;
@@ -228,7 +228,7 @@ static void sends_that_fail(void **unused)
     assert_int_equal(fake.sends, 1);
     fake.also = 0;
     close(fd);
-    // One that has ended its direction only still reads.
+    /* One that has ended its direction only still reads. */
     fd = connected();
     iw_libc()->shutdown(peers[fake.last], SHUT_WR);
     assert_int_equal(read(fd, in, 1), 0);
@@ -258,7 +258,7 @@ static void options_and_names(void **unused)
                          0);
         assert_int_equal(ntohs(name.sin_port), peer ? 1111 : 2222);
     }
-    // The time-out that marks the socket is the program's own.
+    /* The time-out that marks the socket is the program's own. */
     static const unsigned given = 0x01020304;
     assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &given, sizeof(given)), 0);
     fails(setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &given, 3), EINVAL);
@@ -272,14 +272,14 @@ static void options_and_names(void **unused)
     assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, few, &length), 0);
     assert_int_equal(length, 4);
     assert_memory_equal(few, "\4\3\2\1\t", 5);
-    // FIONREAD.
+    /* FIONREAD. */
     assert_int_equal(ioctl(fd, FIONREAD, &waiting), 0);
     assert_int_equal(waiting, 0);
     peer_says(out, 9);
     assert_int_equal(ioctl(fd, FIONREAD, &waiting), 0);
     assert_int_equal(waiting, 9);
     assert_int_equal(read(fd, in, 9), 9);
-    // Blocking or not, by either call.
+    /* Blocking or not, by either call. */
     int on = 1;
     assert_int_equal(ioctl(fd, FIONBIO, &on), 0);
     fails(read(fd, in, 1), EAGAIN);
@@ -356,7 +356,7 @@ static void files(void **unused)
     unlink(name);
     assert_int_equal(write(file, octets, LENGTH), LENGTH);
     set_blocking(fd, false);
-    // In pieces of 128 KiB, as long as they go whole.
+    /* In pieces of 128 KiB, as long as they go whole. */
     fake.send_most = 131072;
     at = 5;
     assert_int_equal(sendfile(fd, file, &at, 140000), 140000);
@@ -373,13 +373,13 @@ static void files(void **unused)
     assert_int_equal(at64, 107);
     assert_int_equal(iw_libc()->recv(peers[fake.last], got, LENGTH, MSG_DONTWAIT), 100);
     assert_memory_equal(got, octets + 7, 100);
-    // Without an offset the file moves.
+    /* Without an offset the file moves. */
     assert_int_equal(lseek(file, 200000, SEEK_SET), 200000);
     assert_int_equal(sendfile(fd, file, NULL, 10), 10);
     assert_int_equal(lseek(file, 0, SEEK_CUR), 200010);
     assert_int_equal(iw_libc()->recv(peers[fake.last], got, LENGTH, MSG_DONTWAIT), 10);
     assert_memory_equal(got, octets + 200000, 10);
-    // The end, nothing, and failures, which move nothing.
+    /* The end, nothing, and failures, which move nothing. */
     fake.send_most = SIZE_MAX;
     at = LENGTH - 3;
     assert_int_equal(sendfile(fd, file, &at, 10), 3);

@@ -13,7 +13,7 @@ static int fd[2];
 
 static int begin_pair(void **unused)
 {
-    struct sockaddr_in at = at_port("127.0.0.5", 0); // which no rule names
+    struct sockaddr_in at = at_port("127.0.0.5", 0); /* which no rule names */
     socklen_t length = sizeof(at);
     begin(unused);
     const int listener = stream_socket();
@@ -101,7 +101,7 @@ static void beginning(void **unused)
     assert_int_equal(waiting(fd[CLIENT]), 0);
     assert_int_equal(getpeername(fd[CLIENT], (struct sockaddr *)&name, &length), 0);
     assert_int_not_equal(name.sin_port, 0);
-    // The peer goes.
+    /* The peer goes. */
     close(fd[SERVER]);
     fd[SERVER] = -1;
     assert_int_equal(events_of(fd[CLIENT], POLLIN, GUARD), POLLIN | POLLERR | POLLHUP);
@@ -137,7 +137,7 @@ static void options(void **unused)
     assert_int_equal(option(fd[CLIENT], SOL_SOCKET, SO_TYPE), SOCK_STREAM);
     assert_int_equal(setsockopt(fd[CLIENT], SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int)), 0);
     assert_int_equal(option(fd[CLIENT], SOL_SOCKET, SO_KEEPALIVE), 1);
-    // FPDUs leave at once, whatever is asked for.
+    /* FPDUs leave at once, whatever is asked for. */
     const int before = systems_option(fd[CLIENT], IPPROTO_TCP, TCP_NODELAY);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(setsockopt(fd[CLIENT], SOL_TCP, TCP_NODELAY, &i, sizeof(i)), 0);
@@ -148,7 +148,7 @@ static void options(void **unused)
     assert_int_equal(getpeername(fd[CLIENT], (struct sockaddr *)&name, &length), 0);
     assert_int_equal(getsockname(fd[SERVER], (struct sockaddr *)&own, &length), 0);
     assert_memory_equal(&name, &own, sizeof(name));
-    // Time-outs of the socket.
+    /* Time-outs of the socket. */
     static const int names[] = {SO_RCVTIMEO, SO_SNDTIMEO};
     for (int i = 0; i < 2; i++) {
         struct timeval t = {3 + i, 999999}, got = {9, 9};
@@ -169,7 +169,7 @@ static void options(void **unused)
         t = (struct timeval){0, 0};
         time_option(fd[CLIENT], names[i], &t, sizeof(t), 0);
     }
-    // It blocks or not as the program says, until the time-out.
+    /* It blocks or not as the program says, until the time-out. */
     fails(read(fd[CLIENT], &octet, 1), EAGAIN);
     set_time(fd[CLIENT], SO_RCVTIMEO, 5);
     set_blocking(fd[CLIENT], true);
@@ -204,7 +204,7 @@ static void events(void **unused)
     assert_int_equal(events_of(fd[SERVER], POLLIN, 0), POLLIN);
     assert_int_equal(read(fd[SERVER], in, 3), 2);
     assert_int_equal(events_of(fd[SERVER], POLLIN, 0), 0);
-    // An end of one direction, then of both.
+    /* An end of one direction, then of both. */
     assert_int_equal(shutdown(fd[CLIENT], SHUT_WR), 0);
     fails(send(fd[CLIENT], "x", 1, MSG_NOSIGNAL), EPIPE);
     assert_int_equal(events_of(fd[CLIENT], POLLOUT, 0), POLLOUT);
@@ -277,7 +277,7 @@ static void a_refusal(void **unused)
     assert_int_equal(systems_option(fd[CLIENT], IPPROTO_TCP, TCP_NODELAY), 1);
     set_time(fd[CLIENT], SO_RCVTIMEO, 5);
     set_blocking(fd[CLIENT], true);
-    fails(read(fd[CLIENT], in, 1), EAGAIN); // by the system's time-out
+    fails(read(fd[CLIENT], in, 1), EAGAIN); /* by the system's time-out */
     set_blocking(fd[CLIENT], false);
     struct iw_sockets_completion done;
     assert_int_equal(shutdown(fd[CLIENT], SHUT_WR), 0);
@@ -321,7 +321,7 @@ static void one_sided(void **unused)
     fails(iw_sockets_terminate(fd[CLIENT], &said), ENODATA);
     assert_int_equal(iw_sockets_withdraw(fd[SERVER], name.stag), 0);
     fails(iw_sockets_withdraw(fd[SERVER], name.stag), EINVAL);
-    // What was withdrawn is refused, which both learn.
+    /* What was withdrawn is refused, which both learn. */
     assert_int_equal(iw_sockets_post(fd[CLIENT], &r), 0);
     assert_int_equal(events_of(fd[CLIENT], POLLRDHUP, GUARD), POLLRDHUP | POLLERR | POLLHUP);
     assert_int_equal(option(fd[CLIENT], SOL_SOCKET, SO_ERROR), EREMOTEIO);
@@ -353,7 +353,7 @@ static void in_a_set(void **unused)
     assert_int_equal(epoll_wait(set, &got, 1, 0), 1);
     assert_int_equal(got.events, EPOLLOUT);
     close(set);
-    // Its numbers: the last one ends it.
+    /* Its numbers: the last one ends it. */
     const int copy = dup(fd[CLIENT]);
     close(fd[CLIENT]);
     fd[CLIENT] = copy;

@@ -298,7 +298,7 @@ static void say_writes(struct pair *p)
     gather(p->server, 34);
     SAY(recv(p->server, in, 100, 0));
     say_octets(__LINE__, 34);
-    // After the own end of the stream.
+    /* After the own end of the stream. */
     SAY(shutdown(p->client, SHUT_WR));
     SAY(send(p->client, out, 1, MSG_NOSIGNAL));
     SAY(pipes);
@@ -440,7 +440,7 @@ static void say_listener(struct pair *p)
     SAY(fcntl(server, F_GETFD));
     close(server);
     close(other);
-    // What a listener cannot do.
+    /* What a listener cannot do. */
     SAY(read(p->listener, in, 1));
     SAY(recv(p->listener, in, 1, MSG_PEEK));
     SAY(shutdown(p->listener, 9));

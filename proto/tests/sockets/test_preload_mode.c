@@ -59,7 +59,7 @@ static void test_what_is_refused(void **state)
     refuses(datagram, &role, sizeof(role), EOPNOTSUPP);
     refuses(-1, &role, sizeof(role), EBADF);
     refuses(p.listener, &role, sizeof(role), ENOTCONN);
-    // It is plain TCP still.
+    /* It is plain TCP still. */
     assert_int_equal(write(p.client, "plain", 5), 5);
     char in[5];
     assert_int_equal(recv(p.server, in, 5, MSG_WAITALL), 5);
@@ -111,20 +111,20 @@ static void answered(bool accepts)
     assert_int_equal(*(int *)result, accepts ? 0 : ECONNREFUSED);
     assert_int_equal(mode_of(p.client, 4), accepts ? IWARP_INITIATOR : IWARP_OFF);
     assert_int_equal(mode_of(p.server, 4), accepts ? IWARP_RESPONDER : IWARP_OFF);
-    // What came with the answer, also after a refusal; as much of it as there is room for.
+    /* What came with the answer, also after a refusal; as much of it as there is room for. */
     assert_int_equal(iw_sockets_private(p.client, NULL, 0), accepts ? 7 : 5);
     memset(in, '.', sizeof(in));
     assert_int_equal(iw_sockets_private(p.client, in, 3), accepts ? 7 : 5);
     assert_memory_equal(in, accepts ? "wel." : "sor.", 4);
     assert_int_equal(iw_sockets_private(p.client, in, sizeof(in)), accepts ? 7 : 5);
     assert_memory_equal(in, accepts ? "welcome." : "sorry...", 8);
-    // Either way octets travel.
+    /* Either way octets travel. */
     assert_int_equal(write(p.server, "octets", 6), 6);
     assert_int_equal(recv(p.client, in, 6, MSG_WAITALL), 6);
     assert_memory_equal(in, "octets", 6);
     if (!accepts) {
         struct pair other;
-        open_pair(&other); // which nobody has refused
+        open_pair(&other); /* which nobody has refused */
         assert_int_equal(iw_sockets_private(other.client, in, sizeof(in)), -1);
         assert_int_equal(errno, ENOTCONN);
         close_pair(&other);
@@ -138,7 +138,7 @@ static void test_an_answer(void **state)
     (void)state;
     answered(true);
     answered(false);
-    // The newest refusals are known, of more sockets than that are kept.
+    /* The newest refusals are known, of more sockets than that are kept. */
     for (int i = 0; i < 17; i++)
         answered(false);
 }

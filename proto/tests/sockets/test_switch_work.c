@@ -154,7 +154,7 @@ static void each_right(void **state)
     const struct iw_sockets_completion done = complete(p->s[0], &r);
     assert_int_equal(done.error, 0);
     assert_int_equal(done.original, 78);
-    // A Read has one piece, atomics and Immediate Data have none; of length 0 it reads nothing.
+    /* A Read has one piece, atomics and Immediate Data have none; of length 0 it reads nothing. */
     r.pieces = &piece;
     for (int count = 0; count < 3; count++) {
         r.piece_count = (size_t)count;
@@ -184,7 +184,7 @@ static void each_right(void **state)
     r = (struct iw_sockets_request){
         .operation = IW_SOCKETS_OP_READ, .pieces = &piece, .piece_count = 1};
     assert_int_equal(complete(p->s[0], &r).error, 0);
-    // After its own end nothing is posted any more.
+    /* After its own end nothing is posted any more. */
     assert_int_equal(iw_switched_shutdown(p->s[0], SHUT_WR), 0);
     assert_int_equal(iw_switched_post(p->s[0], &r), -1);
     assert_int_equal(errno, EPIPE);
@@ -239,7 +239,7 @@ static void the_event_of_what_is_there(void **state)
     const struct iw_sockets_request r = {
         .id = 9, .operation = IW_SOCKETS_OP_SEND, .pieces = &piece, .piece_count = 1};
     assert_int_equal(iw_switched_post(p->s[0], &r), 0);
-    assert_int_equal(iw_switched_poll(p->s[0], NULL, 0, 60000), 0); // waits, takes nothing
+    assert_int_equal(iw_switched_poll(p->s[0], NULL, 0, 60000), 0); /* waits, takes nothing */
     struct pollfd fd = {.fd = iw_switched_work_event(p->s[0]), .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 0), 1);
     assert_int_equal(iw_switched_poll(p->s[0], &done, 1, 0), 1);
@@ -309,7 +309,7 @@ static void much_immediate_data(void **state)
             assert_int_equal(errno, EAGAIN);
         (void)iw_switched_poll(p->s[0], &done, 1, 0);
         if (sent < MANY / 2)
-            continue; // until there are more than are taken
+            continue; /* until there are more than are taken */
         const int n = iw_switched_poll(p->s[1], &done, 1, 60000);
         assert_int_equal(n, 1);
         assert_int_equal(done.operation, IW_SOCKETS_OP_IMMEDIATE_CAME);

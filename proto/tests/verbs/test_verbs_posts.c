@@ -35,7 +35,7 @@ static void pieces_of_requests(void **state)
     wr.num_sge = 1;
     assert_int_equal(post(&w->a, &wr), 0);
     expect_status(&w->a, 1, IBV_WC_SUCCESS);
-    // An atomic has one result, of 8 octets.
+    /* An atomic has one result, of 8 octets. */
     static const enum ibv_wr_opcode atomics[] = {IBV_WR_ATOMIC_CMP_AND_SWP,
                                                  IBV_WR_ATOMIC_FETCH_AND_ADD};
     for (unsigned i = 0; i < 2; i++) {
@@ -101,14 +101,14 @@ static void receives(void **state)
     assert_ptr_equal(bad, &wr);
     wr.num_sge = -1;
     assert_int_equal(ibv_post_recv(w->b.qp, &wr, &bad), EINVAL);
-    // As many as the queue pair was made for; no more.
+    /* As many as the queue pair was made for; no more. */
     wr.num_sge = 4;
     for (int i = 0; i < 16; i++)
         assert_int_equal(ibv_post_recv(w->b.qp, &wr, &bad), 0);
     bad = NULL;
     assert_int_equal(ibv_post_recv(w->b.qp, &wr, &bad), ENOMEM);
     assert_ptr_equal(bad, &wr);
-    // 32 octets fill four pieces of 8.
+    /* 32 octets fill four pieces of 8. */
     struct ibv_sge sge = sge_of(&w->a, 0, 32);
     for (unsigned i = 0; i < 4; i++)
         w->a.memory[i] = i + 1;
@@ -158,7 +158,7 @@ static void attributes(void **state)
         assert_int_equal(ibv_modify_qp(w->a.qp, &attr, all | IBV_QP_STATE), EINVAL);
     }
     expect_attributes(&w->a, IBV_ACCESS_REMOTE_READ, 5, 6);
-    // Each alone.
+    /* Each alone. */
     assert_int_equal(ibv_modify_qp(w->a.qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC), 0);
     expect_attributes(&w->a, IBV_ACCESS_REMOTE_READ, 7, 6);
     assert_int_equal(ibv_modify_qp(w->a.qp, &attr, IBV_QP_MAX_DEST_RD_ATOMIC), 0);
