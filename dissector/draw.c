@@ -31,7 +31,7 @@ proto_tree *iwd_subtree(proto_tree *tree, int hf, tvbuff_t *tvb, int at, int len
 /* ---- findings ---- */
 
 /* Returns what a finding says: the check, and what seems to be the matter with all of its kind. */
-static const char *words_of(const struct iwd_finding *f, packet_info *pinfo)
+static const char *finding_text(const struct iwd_finding *f, packet_info *pinfo)
 {
     const char *text = iw_check_info(f->check)->text;
 
@@ -52,13 +52,13 @@ static void draw_finding(const struct iwd_finding *f, const struct iwd_thing *t,
                                   here, T_FINDING);
     proto_item *item = generated(proto_tree_get_parent(sub));
 
-    const char *words = words_of(f, pinfo);
+    const char *text = finding_text(f, pinfo);
 
-    proto_item_set_text(item, "%s: %s", rule->id, words);
+    proto_item_set_text(item, "%s: %s", rule->id, text);
     if (valued)
         proto_item_append_text(item, ": 0x%" PRIx64 ", expected 0x%" PRIx64, f->got, f->want);
     expert_add_info_format(pinfo, item, &iwd_ei[f->check], "%s (%s%s, RFC %u section %s): %s",
-                           rule->id, level, implied, rule->rfc, rule->section, words);
+                           rule->id, level, implied, rule->rfc, rule->section, text);
     generated(proto_tree_add_string(sub, iwd_hf[F_RULE], tvb, 0, 0, rule->id));
     generated(proto_tree_add_string(sub, iwd_hf[F_LEVEL], tvb, 0, 0, level));
     generated(proto_tree_add_uint(sub, iwd_hf[F_RULE_RFC], tvb, 0, 0, rule->rfc));
@@ -82,7 +82,7 @@ static void draw_findings(const struct iwd_finding *findings, const struct iwd_t
     for (const struct iwd_finding *f = findings; f != NULL; f = f->next) {
         draw_finding(f, t, tvb, pinfo, tree);
         col_append_fstr(pinfo->cinfo, COL_INFO, " [%s: %s]", iw_check_sender_rule(f->check)->id,
-                        words_of(f, pinfo));
+                        finding_text(f, pinfo));
     }
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """planted.py [--limit SECONDS] [--select NAME]... [--without GLOB] FOLDER
 
-Do the fuzzers find what is wrong? Plants each fault of planted.csv, one at a time, in a copy of the tree in FOLDER, and runs the
+Do the fuzzers find what is wrong? Plants each fault of planted_faults.csv, one at a time, in a copy of the tree in FOLDER, and runs the
 harnesses named there (libFuzzer, AddressSanitizer, the committed corpora) until one fails, or for SECONDS (600) of processor time.
 Prints who noticed and after how much time. What fails without the fault, too, is not counted; it is kept in FOLDER/real.
 --without leaves out the committed inputs of such names: with 'class-*' no input is there that was made for a fault like these.
@@ -128,10 +128,10 @@ def check_rows(rows):
     """Each fault has its columns, and its text is once in its file."""
     for row in rows:
         if None in row or None in row.values():
-            sys.exit(f"planted.csv: {row['name']}: expected six columns; a text with a comma needs quotes")
+            sys.exit(f"planted_faults.csv: {row['name']}: expected six columns; a text with a comma needs quotes")
         count = text_of(ROOT, row)[1].count(row["old"])
         if count != 1:
-            sys.exit(f"planted.csv: {row['name']}: the text to replace is {count} times in proto/{row['file']}")
+            sys.exit(f"planted_faults.csv: {row['name']}: the text to replace is {count} times in proto/{row['file']}")
 
 
 def plant(tree, fault):
@@ -149,7 +149,7 @@ def main():
     parser.add_argument("--without", default="", metavar="GLOB")
     parser.add_argument("folder")
     options = parser.parse_args()
-    with open(os.path.join(ROOT, "fuzz", "planted.csv"), newline="", encoding="utf-8") as f:
+    with open(os.path.join(ROOT, "fuzz", "planted_faults.csv"), newline="", encoding="utf-8") as f:
         rows = list(csv.DictReader(f))
     check_rows(rows)
     faults = [row for row in rows if not options.select or row["name"] in options.select]

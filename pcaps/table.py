@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """table.py: for every rule of the catalogue that can be judged by watching (testable: wire-passive), the golden capture in
-which it is broken and the one in which it is not; or why there is none (rows.csv). Exit status 1 if a rule has neither."""
+which it is broken and the one in which it is not; or why there is none (no_capture.csv). Exit status 1 if a rule has neither."""
 import csv
 import json
 import os
@@ -41,7 +41,7 @@ def account():
     rules = [r for r in read_csv(RULES, "requirements.csv") if r["testable"] == "wire-passive"]
     by_rule = shown(captures, read_csv(RULES, "checks.csv"))
     clean = {c["file"] for c in captures if not c["findings"] and not c.get("unknown")}
-    rest = {r["rule"]: r for r in read_csv(HERE, "rows.csv")}
+    rest = {r["rule"]: r for r in read_csv(HERE, "no_capture.csv")}
     table, wrong = {name: [] for name in ("shown", *STANDINGS)}, []
     for r in rules:
         row = rest.pop(r["id"], None)
@@ -51,14 +51,14 @@ def account():
         if c and not row and not c.get("lint"):
             table["shown"].append((r, c, None))
         elif c and not (row and row["standing"] == "context" and c.get("lint", [""])[0] == row["option"].split()[0]):
-            wrong.append(f'{r["id"]}: {c["file"]} shows it, which is not what rows.csv says')
+            wrong.append(f'{r["id"]}: {c["file"]} shows it, which is not what no_capture.csv says')
         elif row and row["standing"] in STANDINGS and row["reason"]:
             if (row["standing"] == "may") != (r["level"] == "MAY") or (row["standing"] == "context") != bool(row["option"] and c):
-                wrong.append(f'{r["id"]}: rows.csv: "{row["standing"]}" does not go with its level, its option or the captures')
+                wrong.append(f'{r["id"]}: no_capture.csv: "{row["standing"]}" does not go with its level, its option or the captures')
             table[row["standing"]].append((r, c, row))
         else:
-            wrong.append(f'{r["id"]}: no capture shows it broken, and rows.csv does not say why')
-    wrong += [f"{rule}: rows.csv names it, but it is no rule of the kind wire-passive" for rule in rest]
+            wrong.append(f'{r["id"]}: no capture shows it broken, and no_capture.csv does not say why')
+    wrong += [f"{rule}: no_capture.csv names it, but it is no rule of the kind wire-passive" for rule in rest]
     return table, wrong
 
 

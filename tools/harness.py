@@ -196,31 +196,47 @@ class Bench:
         return done.stderr
 
 
-class Peer:
-    """A program that first prints where it can be reached ("listening on HOST:PORT"). Ends on leaving, and has to end well,
-    unless `strict` is false."""
+GUARD = 600  # s; for a program that does not end
+LISTENING = r"\w+ on (?P<host>\S+):(?P<port>\d+)"
 
-    def __init__(self, *command, strict=True, **more):
+
+def end(process, number=signal.SIGTERM, status=0):
+    """Ends a program by a signal. Ends the test unless its exit status is `status`; None: any. Returns what it wrote on standard error,
+    if that is a pipe."""
+    process.send_signal(number)
+    said = process.communicate(timeout=GUARD)[1]
+    if status is not None and process.returncode != status:
+        sys.exit(f"{' '.join(map(str, process.args))[:1000]}: ended by {number.name} with {process.returncode}, expected {status}\n{said or ''}")
+    return said
+
+
+class Peer:
+    """A program that first prints where it can be reached; `says` matches what it prints, without the last line's end, and names
+    the parts `host` and `port` that there are. Ends on leaving, and has to end well, unless `strict` is false."""
+
+    def __init__(self, *command, says=LISTENING, strict=True, **more):
         self.strict = strict
-        self.process = subprocess.Popen(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        **{"stderr": subprocess.DEVNULL, **more})
-        line = self.process.stdout.readline()
-        found = re.fullmatch(r"\w+ on (\S+):(\d+)\n", line)
-        if not found:
+        self.process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE,
+                                        **{"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **more})
+        text = "".join(self.process.stdout.readline() for _ in says.splitlines())
+        self.said = re.fullmatch(says + "\n", text)
+        if not self.said:
             self.process.kill()
             self.process.wait()
-            sys.exit(f"{command[0]} said, instead of its address: {line}")
-        self.host, self.port = found[1], int(found[2])
+            sys.exit(f"{command[0]} said, instead of its address: {text}")
+        found = self.said.groupdict()
+        self.host, self.port = found.get("host"), int(found.get("port", 0))
         self.address = f"{self.host}:{self.port}"
 
     def __enter__(self):
         return self
 
+    def end(self, number=signal.SIGTERM, status=0):
+        return end(self.process, number, status)
+
     def __exit__(self, kind, *_):
-        self.process.terminate()
-        self.process.stdout.close()
-        if self.process.wait() != 0 and self.strict and kind is None:
-            sys.exit(f"{self.process.args[0]} ended with {self.process.returncode}")
+        if not self.process.stdout.closed:
+            self.end(status=0 if self.strict and kind is None else None)
 
 
 def listening(program, *options, host="127.0.0.1", **more):

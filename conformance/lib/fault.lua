@@ -13,6 +13,7 @@ local rdmap = {
 local sets = {
   -- MPA
   crc = { "2/0/02" },
+  crc_without_headers = { message.terminate { llp = "mpa", code = "crc", m = false, d = false, r = false } }, -- no segment can be named
   marker = { "2/0/03" },
   too_little_ird = { "2/0/06" },
   no_common_rtr = { "2/0/07" },
@@ -39,6 +40,9 @@ local sets = {
   untagged_version = { "1/2/06" }, -- the check is required (OP-45)
   request_past_buffer = { "1/2/04", "1/2/05", rdmap.operation, rdmap.catastrophic }, -- RDMAP may look at its length first (OP-67)
   more_reads_than_ird = { "1/2/02", message.terminate {} }, -- only the peer is forbidden to send them (OP-70)
+
+  -- RDMAP: what the target's own ULP asks for
+  own_error = { rdmap.catastrophic, rdmap.operation }, -- a local error is the obvious one, and no code is for it
 
   -- RDMAP: Read Requests, and the requests of RFC 7306 (OP-82)
   rdmap_invalid_stag = { "0/1/00", "0/1/03" }, -- as invalid_stag (OP-50)
@@ -70,6 +74,8 @@ local sets = {
     "1/2/05" }, -- likewise
   atomic_response = { rdmap.operation, rdmap.catastrophic },
   atomic_response_too_long = { rdmap.operation, "1/2/05", rdmap.catastrophic }, -- as atomic_request_length
+  early_atomic_response = { rdmap.operation, message.terminate { ddp = "untagged" }, rdmap.catastrophic }, -- out of turn: DDP may find no buffer
+  early_read_response = { rdmap.operation, message.terminate { rdmap = "protection" }, message.terminate {} }, -- or any: only its turn is wrong
 
   -- RFC 7306: to a target that does not know it (OP-86)
   opcode_of_rfc7306 = { "0/2/06", rdmap.operation },

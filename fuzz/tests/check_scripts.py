@@ -47,7 +47,7 @@ CRASHES = """for word; do case $word in -artifact_prefix=*) echo x >"${word#*=}c
 def real_bugs_fail(folder):
     """An input that fails without the fault, too, is a finding of the worst kind."""
     tree = folder + "/tree"
-    with open(os.path.join(planted.ROOT, "fuzz", "planted.csv"), newline="", encoding="utf-8") as f:
+    with open(os.path.join(planted.ROOT, "fuzz", "planted_faults.csv"), newline="", encoding="utf-8") as f:
         fault = next(row for row in csv.DictReader(f) if " " not in row["harnesses"])
     harness = fault["harnesses"]
     program = planted.program(tree + "/build-asan/bin/fuzz", harness)

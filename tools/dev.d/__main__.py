@@ -110,7 +110,7 @@ def cmd_build():
 
 def cmd_packages():
     packages.setup("packages")
-    return call("tools/packaging/build.sh")
+    return call("tools/packaging/build_packages.sh")
 
 
 def cmd_conform(*arguments):

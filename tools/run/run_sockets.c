@@ -22,8 +22,8 @@ static int add(struct run_sockets *s, const char *name, const char *text, char *
 }
 
 /* "80,mixed" of the command line is the rule "listen 80 mixed". */
-static int add_words(struct run_sockets *s, const char *kind, const char *value, char *error,
-                     size_t room)
+static int add_port_rule(struct run_sockets *s, const char *kind, const char *value, char *error,
+                         size_t room)
 {
     char *rule = iw_text_format("%s %s", kind, value);
     for (char *c = rule; *c != '\0'; c++)
@@ -39,12 +39,12 @@ static int add_words(struct run_sockets *s, const char *kind, const char *value,
 
 static int set_port(void *context, const char *value, char *error, size_t room)
 {
-    return add_words(context, "port", value, error, room);
+    return add_port_rule(context, "port", value, error, room);
 }
 
 static int set_listen_port(void *context, const char *value, char *error, size_t room)
 {
-    return add_words(context, "listen", value, error, room);
+    return add_port_rule(context, "listen", value, error, room);
 }
 
 static int set_rules(void *context, const char *value, char *error, size_t room)

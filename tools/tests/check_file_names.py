@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A name of a source file stands for one thing in the whole project.
+"""A name of a source file or a table stands for one thing in the whole project.
 
 usage: check_file_names.py TOP
 """
@@ -9,8 +9,8 @@ import pathlib
 
 import harness
 
-SOURCES = {".c", ".h", ".lua", ".py", ".sh"}
-ROOMS = ("proto", "conformance", "fuzz", "dissector", "pcaps", "tools")
+SOURCES = {".c", ".csv", ".h", ".lua", ".py", ".sh"}
+ROOMS = ("proto", "conformance", "fuzz", "dissector", "pcaps", "tools", ".github", ".clusterfuzzlite")
 # Each program has its main.c; the test of the builder of captures has a library of its own, as the real scripts do.
 SHARED = {"main.c", "lib.lua"}
 

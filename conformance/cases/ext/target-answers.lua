@@ -111,7 +111,7 @@ return family {
       local adding = add(t)
       local asked = conn:expect(atomic_request {})
       local sent = conn:send(atomic_response { request_id = asked.request_id, value = 5, broken = true, comment = "the Read is still open" })
-      conn:expect_terminate { terminate { rdmap = "operation" }, terminate { ddp = "untagged" }, terminate { rdmap = "catastrophic" }, of = sent }
+      conn:expect_terminate { fault.early_atomic_response, of = sent }
       t:expect_no_completion(reading)
       t:expect_no_completion(adding)
       t:expect_unchanged(memory)
@@ -134,7 +134,7 @@ return family {
       local asked = conn:expect(read_request {})
       local sent = conn:send(read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(16, 0xee), broken = true,
                                              comment = "the atomic is still open" })
-      conn:expect_terminate { terminate { rdmap = "operation" }, terminate { rdmap = "protection" }, terminate {}, of = sent }
+      conn:expect_terminate { fault.early_read_response, of = sent }
       t:expect_no_completion(reading)
       t:expect_no_completion(adding)
       t:expect_unchanged(memory, { except = { 0, 16 } })

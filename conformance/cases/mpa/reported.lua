@@ -27,7 +27,7 @@ return family {
           conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
           conn:expect(read_response { stag = 1, to = 2, dv = 1, rv = 1 })
           conn:send(write {}, { crc = "bad" })
-          conn:expect(terminate { layer = 2, etype = 0, code = 2, dv = 1, rv = 1 }, closed(),
+          conn:expect(terminate { llp = "mpa", code = "crc", dv = 1, rv = 1 }, closed(),
             { dropped = true, rule = "MPA-8-02" })
         end,
       },

@@ -10,7 +10,8 @@ local function in_octets(fields)
   return case(fields)
 end
 
--- codes: layer, type and code of the Terminates, the preferred one first.
+-- codes: layer, type and code of the Terminates, the preferred one first. They are octets on purpose: the sets of fault.*
+-- name the same Terminates, and why there are several, but are compared with what the shared codec reads.
 local sent = {
   { name = "tagged-stag", text = "an STag that does not exist", fpdu = "0012 c140 5bad57a6 123456789abcdef0 deadbeef",
     codes = { "1100", "1102" } },

@@ -2,22 +2,18 @@
 
 -- Valid RDMA Reads: sizes, places, and the request's fields that come back in the response.
 
-local function reads(id, purpose, rules, run, options)
-  local both = id == "rdmap-read-every-alignment" or id == "rdmap-read-large" or id == "rdmap-read-segments-115"
-  local fields = { id = id, purpose = purpose, rules = rules, needs = { memory = "read" }, run = run }
-  fields.role = not both and "responder" or nil
-  for name, value in pairs(options or {}) do fields[name] = value end
-  return (both and both_roles or case)(fields)
-end
-
 local function check(t, got, wanted, what)
   t:check(got == wanted, "the RDMA Read of " .. what .. " returned other octets than the buffer holds",
     { rule = "RDMAP-5.2.1-12", how = "another answer", expected = show(wanted, 32), actual = show(got, 32) })
 end
 
 return family {
-  reads("rdmap-read-every-alignment", "RDMA Reads of 1 to 8 octets at every alignment return those octets",
-    { "RDMAP-5.2.1-12", "RDMAP-5.2.1-11", "RDMAP-4.4-05" }, function(t)
+  both_roles {
+    id = "rdmap-read-every-alignment",
+    purpose = "RDMA Reads of 1 to 8 octets at every alignment return those octets",
+    rules = { "RDMAP-5.2.1-12", "RDMAP-5.2.1-11", "RDMAP-4.4-05" },
+    needs = { memory = "read" },
+    run = function(t)
       local buf = t:memory { length = 24, remote = "read", fill = "count" }
       local conn = t:session {}
       for offset = 0, 15 do
@@ -26,37 +22,59 @@ return family {
             ("%d octets at %d"):format(size, offset))
         end
       end
-    end),
+    end,
+  },
 
-  reads("rdmap-read-both-ends", "RDMA Reads of the first octet, of the last one and of the whole buffer return them",
-    { "RDMAP-5.2.1-12", "RDMAP-7.2-11", "RDMAP-7.2-12", "RDMAP-5.2.1-11" }, function(t)
+  case {
+    id = "rdmap-read-both-ends",
+    purpose = "RDMA Reads of the first octet, of the last one and of the whole buffer return them",
+    rules = { "RDMAP-5.2.1-12", "RDMAP-7.2-11", "RDMAP-7.2-12", "RDMAP-5.2.1-11" },
+    role = "responder",
+    needs = { memory = "read" },
+    run = function(t)
       local buf = t:memory { length = 1000, remote = "read", fill = "count" }
       local conn = t:session {}
       check(t, conn:read(buf, 0, 1), "\0", "the first octet")
       check(t, conn:read(buf, 999, 1), bytes(1000):sub(1000), "the last octet")
       check(t, conn:read(buf), bytes(1000), "the whole buffer")
-    end),
+    end,
+  },
 
-  reads("rdmap-read-page-edges", "RDMA Reads of 1 and 4 pages, an octet less and an octet more, return those octets",
-    { "RDMAP-5.2.1-12", "RDMAP-4.4-06" }, function(t)
+  case {
+    id = "rdmap-read-page-edges",
+    purpose = "RDMA Reads of 1 and 4 pages, an octet less and an octet more, return those octets",
+    rules = { "RDMAP-5.2.1-12", "RDMAP-4.4-06" },
+    role = "responder",
+    needs = { memory = "read" },
+    tags = { "field" },
+    run = function(t)
       local buf = t:memory { length = 16400, remote = "read", fill = "count" }
       local conn = t:session {}
       for _, size in ipairs { 4095, 4096, 4097, 16383, 16384, 16385 } do
         check(t, conn:read(buf, 3, size), bytes(16400):sub(4, size + 3), size .. " octets")
       end
-    end, { tags = { "field" } }),
+    end,
+  },
 
-  reads("rdmap-read-large", "An RDMA Read of more than a segment can hold returns every octet",
-    { "RDMAP-5.2.1-12", "RDMAP-4.4-06" }, function(t)
+  both_roles {
+    id = "rdmap-read-large",
+    purpose = "An RDMA Read of more than a segment can hold returns every octet",
+    rules = { "RDMAP-5.2.1-12", "RDMAP-4.4-06" },
+    needs = { memory = "read" },
+    run = function(t)
       local buf = t:memory { length = 100000, remote = "read", fill = "count" }
       check(t, t:session {}:read(buf), bytes(100000), "100000 octets")
-    end),
+    end,
+  },
 
   -- Segments of the response: the MULPDU is 128, so that 114 octets fit.
   each({ 113, 114, 115, 228, 229, 1000 }, function(size)
-    return reads(("rdmap-read-segments-%d"):format(size),
-      ("The response to an RDMA Read of %d octets comes in as few segments as a MULPDU of 128 allows"):format(size),
-      { "DDP-5.2-02", "RDMAP-4.4-03", "DDP-5.2-08", "DDP-4.1-03", "RDMAP-5.2.2-01" }, function(t)
+    local fields = {
+      id = ("rdmap-read-segments-%d"):format(size),
+      purpose = ("The response to an RDMA Read of %d octets comes in as few segments as a MULPDU of 128 allows"):format(size),
+      rules = { "DDP-5.2-02", "RDMAP-4.4-03", "DDP-5.2-08", "DDP-4.1-03", "RDMAP-5.2.2-01" },
+      needs = { memory = "read" },
+      run = function(t)
         local buf = t:memory { length = size, remote = "read", fill = "count" }
         local conn = t:session { target = { mulpdu = 128 } }
         conn:send(read_request { source = buf, size = size, sink_stag = 0x01020304, sink_to = 0x1000 })
@@ -68,12 +86,21 @@ return family {
           t:check(segment.to == 0x1000 + 114 * (i - 1), "the target sent a segment whose TO does not follow the Sink TO",
             { rule = "RDMAP-4.4-03", expected = ("TO %x"):format(0x1000 + 114 * (i - 1)), actual = ("TO %x"):format(segment.to) })
         end
-      end)
+      end,
+    }
+    if size == 115 then return both_roles(fields) end
+    fields.role = "responder"
+    return case(fields)
   end),
 
   -- The target must not judge the request's Sink STag and Sink TO.
-  reads("rdmap-read-sink-echoed", "The target returns any Sink STag and Sink TO unchanged",
-    { "RDMAP-4.4-02", "RDMAP-4.4-03", "RDMAP-4.4-04" }, function(t)
+  case {
+    id = "rdmap-read-sink-echoed",
+    purpose = "The target returns any Sink STag and Sink TO unchanged",
+    rules = { "RDMAP-4.4-02", "RDMAP-4.4-03", "RDMAP-4.4-04" },
+    role = "responder",
+    needs = { memory = "read" },
+    run = function(t)
       local buf = t:memory { length = 300, remote = "read", fill = "count" }
       local conn = t:session { target = { mulpdu = 128 } }
       for _, stag in ipairs { 0, 1, 0x80000000, 0xdeadbeef, 0xffffffff, buf.stag } do
@@ -88,32 +115,45 @@ return family {
           end
         end
       end
-    end),
+    end,
+  },
 
   -- Where the source lies.
   each({
     { name = "zero", to = 0 }, { name = "odd", to = 0x123456789abcdef1 }, { name = "half", to = math.maxinteger - 31 },
     { name = "top", to = -65 },
   }, function(one)
-    return reads("rdmap-read-base-" .. one.name, ("A buffer that begins at TO 0x%x is read at both ends"):format(one.to),
-      { "RDMAP-5.2.1-12", "RDMAP-4.4-05" }, function(t)
+    return case {
+      id = "rdmap-read-base-" .. one.name,
+      purpose = ("A buffer that begins at TO 0x%x is read at both ends"):format(one.to),
+      rules = { "RDMAP-5.2.1-12", "RDMAP-4.4-05" },
+      role = "responder",
+      needs = { memory = "read" },
+      run = function(t)
         local buf = t:memory { length = 64, remote = "read", fill = "count", to = one.to }
         local conn = t:session {}
         check(t, conn:read(buf, 0, 8), bytes(8), "the beginning")
         check(t, conn:read(buf, 56, 8), bytes(64):sub(57), "the end")
         check(t, conn:read(buf), bytes(64), "all")
-      end)
+      end,
+    }
   end),
 
-  reads("rdmap-read-after-local-change", "An RDMA Read returns what the buffer holds when the request comes",
-    { "RDMAP-5.5-14", "RDMAP-5.5-07" }, function(t)
+  case {
+    id = "rdmap-read-after-local-change",
+    purpose = "An RDMA Read returns what the buffer holds when the request comes",
+    rules = { "RDMAP-5.5-14", "RDMAP-5.5-07" },
+    role = "responder",
+    needs = { memory = "read" },
+    run = function(t)
       local buf = t:memory { length = 64, remote = "read" }
       local conn = t:session {}
       for i = 1, 3 do
         t:fill(buf, bytes(64, i))
         check(t, conn:read(buf), bytes(64, i), "octets that were just put there")
       end
-    end),
+    end,
+  },
 
   -- ---- size zero ----
 

@@ -151,7 +151,7 @@ return family {
       conn:sanity()
       local posted = t:receive { length = 16 }
       t:target_close(conn, "terminate")
-      local item = conn:expect_terminate { terminate { rdmap = "catastrophic" }, terminate { rdmap = "operation" } }
+      local item = conn:expect_terminate { fault.own_error }
       form(t, item)
       nothing(t, item, "RDMAP-7.1-02")
       seen.over(conn)

@@ -61,7 +61,7 @@ static bool asked(const struct iw_command *c, const struct iw_rule *rule)
 }
 
 /* Complains of words that are no rules. Returns the exit status. */
-static int check_words(const struct iw_command *c)
+static int check_operands(const struct iw_command *c)
 {
     if (c->summary && c->n_operands > 0)
         return iw_complain_exit(IW_EXIT_USAGE, "--summary: is of all rules");
@@ -188,7 +188,7 @@ static void print_standings(const struct iw_suite *suite, const struct iw_proof 
 int iw_command_requirements(const struct iw_command *c)
 {
     struct iw_setup s = {0};
-    int status = check_words(c);
+    int status = check_operands(c);
     if (!status)
         status = iw_setup(&s, c, false);
     if (!status)

@@ -93,7 +93,8 @@ static void take_agent(lua_State *L, struct iw_target_spec *spec)
     spec->agent_port = at.port;
 }
 
-static void take_words(lua_State *L, struct iw_target_spec *spec, bool can, const char *field)
+static void take_capabilities(lua_State *L, struct iw_target_spec *spec, bool can,
+                              const char *field)
 {
     char error[IW_CAPABILITY_ERROR];
     expect(L, lua_istable(L, -1), field, "a list of capabilities");
@@ -170,7 +171,7 @@ static void take_field(lua_State *L, struct iw_target_spec *spec, const char *fi
     else if (strcmp(field, "device") == 0)
         take_device(L, spec);
     else if (strcmp(field, "can") == 0 || strcmp(field, "cannot") == 0)
-        take_words(L, spec, field[3] == 0, field);
+        take_capabilities(L, spec, field[3] == 0, field);
     else
         take_text(L, spec, field);
 }

@@ -23,18 +23,19 @@ ABOUT = "octets-terminate-*-stag"
 REVERSED = "--violate rdmap-terminate-reversed"
 
 
-class Bench:
+class Bench(harness.Bench):
     def __init__(self, conform, agent, lint, scratch):
-        self.conform, self.agent, self.lint, self.scratch = conform, agent, lint, scratch
+        super().__init__(conform, scratch)
+        self.agent, self.lint = agent, lint
         self.runs = itertools.count(1)
 
     def play(self, switches, *words, target=(), status=1):
         """Runs the suite against an agent that is bent by switches. Returns the report; its folder is in `results`."""
         number = next(self.runs)
-        results = os.path.join(self.scratch, "r%d" % number)
+        results = self.at("r%d" % number)
         report = results + ".json"
-        bent = harness.script(os.path.join(self.scratch, "bent%d" % number), "#!/bin/sh\nexec '%s' \"$@\" %s\n" % (self.agent, switches))
-        harness.run(self.conform, "run", "-j", "4", "--keep", "all", "--results", results, "--json", report, *(target or ("--agent", bent)), *words, status=status)
+        bent = harness.script(self.at("bent%d" % number), "#!/bin/sh\nexec '%s' \"$@\" %s\n" % (self.agent, switches))
+        self.run(status, "run", "-j", "4", "--keep", "all", "--results", results, "--json", report, *(target or ("--agent", bent)), *words)
         out = harness.load(report)
         out["results"] = results
         return out
@@ -162,10 +163,10 @@ return { case {
 
 def check_behind_markers(bench):
     """Markers at other places that are looked through excuse nothing that comes after them."""
-    harness.write(os.path.join(bench.scratch, "late", "late.lua"), LATE)
+    bench.write("late/late.lua", LATE)
     for switches, expected in (("--violate mpa-marker-place", ["MPA-4.3-02"]),
                                ("--violate mpa-marker-place --ignore ddp-stag", ["DDP-7.1-10", "MPA-4.3-02"])):
-        report = bench.play(switches, "--cases", os.path.join(bench.scratch, "late"))
+        report = bench.play(switches, "--cases", bench.at("late"))
         harness.equal(switches, sorted(rules(report)), expected)
         harness.expect(switches + ": looked through", b"looked through: Markers stand at other places" in harness.octets(report["cases"][0]["pcap"]))
 
@@ -212,8 +213,7 @@ def recorded(bench, pcaps, crc):
         harness.equal("one FPDU", (2 + struct.unpack_from(">H", octets)[0] + 3) // 4 * 4 + 4, len(octets))
         recording.octets[end - 4:end] = crc(bytes(octets[:-4]))
         count += 1
-    path = os.path.join(bench.scratch, "recorded.pcap")
-    harness.write(path, recording.octets)
+    path = bench.write("recorded.pcap", recording.octets)
     rows = [harness.lines_of(harness.run(bench.lint, "--json", "--messages", *options, path, status=None).stdout) for options in ((), ("--no-quirks",))]
     return rows[0], rows[1], count
 

@@ -5,7 +5,6 @@
 usage: check_mishaps.py IWARP-CONFORM IWARP-AGENT
 """
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -96,11 +95,9 @@ def check_from_outside(check):
     """A peer that somebody else has started, and that nobody starts again."""
     check.write("cases/all.lua", CASES % ", ".join('"%s"' % word for word in [GOOD, "hangs", GOOD, GOOD, GOOD, GOOD]))
     target = check.write("outside.lua", "return { class = 'bare', address = '127.0.0.1', port = %d, longest_timer = 1 }\n")
-    with subprocess.Popen([sys.executable, "-B", PEER, "0"], stdout=subprocess.PIPE, text=True) as peer:
-        port = int(peer.stdout.readline().rsplit(" ", 1)[1])
-        harness.write(target, harness.read(target) % port)
+    with harness.Peer(sys.executable, "-B", PEER, "0", says=r"listening on (?P<port>\d+)", strict=False, stderr=None) as peer:
+        harness.write(target, harness.read(target) % peer.port)
         done = check.run(None, "run", "--target", target, "--cases", check.at("cases"), "--results", check.at("results"), "--time-scale", "0.3")
-        peer.kill()
     report = harness.load(check.at("results", "run.json"))
     harness.equal("outside: exit status", done.returncode, 1)
     harness.equal("outside: verdicts", [case["verdict"] for case in report["cases"]], ["PASS", "FAIL"] + ["INCONCLUSIVE"] * 4)

@@ -6,10 +6,11 @@ usage: hanging_agent.py IWARP-AGENT PORT
 Once the agent reports a Request with the private data "hangs", nothing passes any more.
 """
 import socket
-import subprocess
 import sys
 import threading
 import time
+
+import harness
 
 WORD = b"hangs".hex().encode()
 
@@ -24,11 +25,10 @@ def forward(source, sink):
 
 def main(program, port):
     listener = socket.create_server(("127.0.0.1", port))
-    with subprocess.Popen([program, "--listen", "127.0.0.1:0", "--no-token"], stdout=subprocess.PIPE, text=True) as agent:
-        own = int(agent.stdout.readline().rsplit(":", 1)[1])
+    with harness.Peer(program, "--listen", "127.0.0.1:0", "--no-token", stderr=None) as agent:
         print("listening on %d" % port, flush=True)
         while True:
-            client, server = listener.accept()[0], socket.create_connection(("127.0.0.1", own))
+            client, server = listener.accept()[0], socket.create_connection(("127.0.0.1", agent.port))
             for ends in ((client, server), (server, client)):
                 threading.Thread(target=forward, args=ends, daemon=True).start()
 

@@ -51,7 +51,7 @@ class Root:
 
 def build(release, where):
     """Builds the packages and copies them. Returns their paths."""
-    paths = harness.run(os.path.join(HERE, "..", "build.sh"), str(release)).stdout.split()
+    paths = harness.run(os.path.join(HERE, "..", "build_packages.sh"), str(release)).stdout.split()
     os.makedirs(where, exist_ok=True)
     return [shutil.copy(os.path.join(TOP, path), where) for path in paths]
 

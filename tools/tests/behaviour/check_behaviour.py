@@ -76,23 +76,12 @@ def bad_inputs(programs):
             expect(f"{what}: no line of Lua", ".lua:" not in done.stderr, done.stderr)
 
 
-def listens(programs, program, *words):
-    process = subprocess.Popen([programs.path(program), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return process, process.stdout.readline().split()[-1]
-
-
-def ends(process, number):
-    process.send_signal(number)
-    out, said = process.communicate(timeout=600)
-    return process.returncode, out, said
-
-
 def interrupts(programs):
     """Ctrl-C keeps what there is, and is status 130; SIGTERM is the regular end of what serves."""
     for program, *words in (("iwarp-peer", "listen", "127.0.0.1:0"), ("iwarp-agent",)):
         for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 0)):
-            equal(f"{program} ended by {number.name}", ends(listens(programs, program, *words)[0], number)[0], status)
-    equal("iwarp-perf server, interrupted", ends(listens(programs, "iwarp-perf", "server", "127.0.0.1:0")[0], signal.SIGINT)[0], 130)
+            harness.Peer(programs.path(program), *words).end(number, status)
+    harness.Peer(programs.path("iwarp-perf"), "server", "127.0.0.1:0").end(signal.SIGINT, 130)
     with tempfile.TemporaryDirectory() as folder:
         perf_figures(programs, folder)
         perf_recording(programs, folder)
@@ -103,12 +92,9 @@ def interrupts(programs):
 
 def perf_figures(programs, folder):
     path = os.path.join(folder, "perf.json")
-    with subprocess.Popen([programs.path("iwarp-perf"), "local", "--test", "send-lat,send-bw", "--size", "8", "--rounds", "2", "--slice", "1",
-                           "--all-sizes", "--json", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        for _ in range(4):
-            process.stdout.readline()
-        status, _, said = ends(process, signal.SIGINT)
-    equal("iwarp-perf, interrupted", (status, said), (130, "iwarp-perf: interrupted: what was measured is kept\n"))
+    perf = harness.Peer(programs.path("iwarp-perf"), "local", "--test", "send-lat,send-bw", "--size", "8", "--rounds", "2", "--slice", "1",
+                        "--all-sizes", "--json", path, says=".*\n.*\n.*\n.*", stderr=subprocess.PIPE)
+    equal("iwarp-perf, interrupted", perf.end(signal.SIGINT, 130), "iwarp-perf: interrupted: what was measured is kept\n")
     report = harness.load(path)
     expect("and has written what it has", report["interrupted"] and report["results"], report)
 
@@ -119,7 +105,7 @@ def perf_recording(programs, folder):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while not os.path.exists(path) or os.path.getsize(path) < 100000:
             expect("a recording grows", process.poll() is None)
-        equal("iwarp-perf loop --pcap, interrupted", ends(process, signal.SIGINT)[0], 130)
+        harness.end(process, signal.SIGINT, 130)
     equal("the capture is whole", programs.run("iwarp-lint", path).returncode, 0)
 
 
@@ -144,23 +130,19 @@ def fuzz_reports(programs, folder):
                           stderr=subprocess.PIPE, text=True) as process:
         while not os.path.exists(os.path.join(results, "target.log")):
             expect("a hunt begins", process.poll() is None)
-        status, _, _ = ends(process, signal.SIGINT)
-    equal("iwarp-fuzz, interrupted", status, 130)
+        harness.end(process, signal.SIGINT, 130)
     expect("and has written its report", "sequences" in harness.load(path))
 
 
 def peer_traces(programs, folder):
     path = os.path.join(folder, "trace")
-    listener, at = listens(programs, "iwarp-peer", "listen", "127.0.0.1:0")
-    with subprocess.Popen([programs.path("iwarp-peer"), "connect", at, "--count", "4000000000", "--trace-file", path], stderr=subprocess.PIPE,
-                          text=True) as process:
+    with harness.listening(programs.path("iwarp-peer"), strict=False) as listener, \
+            subprocess.Popen([programs.path("iwarp-peer"), "connect", listener.address, "--count", "4000000000", "--trace-file", path],
+                             stderr=subprocess.PIPE, text=True) as process:
         while not os.path.exists(path) or os.path.getsize(path) == 0:
             expect("a trace grows", process.poll() is None)
-        process.send_signal(signal.SIGINT)
-        said = process.stderr.read()
-        equal("iwarp-peer connect, interrupted", (process.wait(600), said),
-              (130, f"iwarp-peer: connection 0 with {at}: interrupted before everything was done\n"))
-    ends(listener, signal.SIGTERM)
+        equal("iwarp-peer connect, interrupted", harness.end(process, signal.SIGINT, 130),
+              f"iwarp-peer: connection 0 with {listener.address}: interrupted before everything was done\n")
     expect("and has kept the trace", harness.lines_of(harness.read(path))[0]["connection"] == 0)
 
 

@@ -8,7 +8,6 @@ usage: check_messages.py IWARP-RUN IWARP-MSG IWARP-LINT
 import json
 import os
 import random
-import re
 import signal
 import socket
 import subprocess
@@ -19,6 +18,8 @@ from harness import check
 
 LIMIT = 300  # s; a guard
 NUMBER = "4711"
+TCP = r"plain TCP at (?P<tcp>127\.0\.0\.1:\d+)"
+SERVING = r"serving 4711 at (?P<host>127\.0\.0\.1):(?P<port>\d+)"
 
 
 def beside_tcp(folder, files, client, tcp):
@@ -63,35 +64,26 @@ def top(msg, process, address):
     check(seen == f"iwarp-msg: {os.getpid()}: no end of libiwarp-messages that this user may see\n", "a process without an end", seen)
 
 
-def serve(run, msg, folder, port):
-    server = subprocess.Popen([run, msg, "serve", NUMBER, folder, "--listen", f"127.0.0.1:{port}", "--no-resolver"], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, text=True)
-    line = server.stdout.readline()
-    found = re.fullmatch(r"serving 4711 at 127\.0\.0\.1:(\d+)\n", line)
-    check(found, "the server says where it is", line)
-    return server, int(found[1])
+def serve(run, msg, folder, *more, port=0, says=SERVING):
+    return harness.Peer(run, msg, "serve", NUMBER, folder, "--listen", f"127.0.0.1:{port}", "--no-resolver", *more, says=says, stderr=None)
 
 
 def dead_server(run, msg, folder, restarted):
     """The server dies, or is another one at once, while most of a file has not come yet: `get` has to say so."""
     with open(os.path.join(folder, "large"), "wb") as file:
         file.truncate(1 << 30)
-    server, port = serve(run, msg, folder, 0)
-    client = subprocess.Popen([run, msg, "get", NUMBER, "large", "--no-resolver", "--timeout", "1000", "--at", f"{NUMBER}=127.0.0.1:{port}"],
+    server = serve(run, msg, folder)
+    client = subprocess.Popen([run, msg, "get", NUMBER, "large", "--no-resolver", "--timeout", "1000", "--at", f"{NUMBER}={server.address}"],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         client.stdout.read(1)  # the rest of the first part waits for us, and so the client
-        server.kill()
-        server.wait(LIMIT)
-        server.stdout.close()
+        server.end(signal.SIGKILL, -signal.SIGKILL)
         if restarted:
-            server, _ = serve(run, msg, folder, port)
+            server = serve(run, msg, folder, port=server.port)
         _, said = client.communicate(timeout=LIMIT)
     finally:
-        server.kill()
+        server.end(signal.SIGKILL, None)
         client.kill()
-    server.wait(LIMIT)
-    server.stdout.close()
     check(client.returncode == 1, "a file that did not come is a failure", client.returncode)
     check(said.decode() == f"iwarp-msg: {NUMBER}: its process is gone, no answer came\n", f"the server died, restarted: {restarted}", said)
 
@@ -105,17 +97,9 @@ def main(run, msg, lint):
             with open(os.path.join(folder, "served", "below", name), "wb") as file:
                 file.write(octets)
         os.symlink("/etc/passwd", os.path.join(folder, "served", "link"))
-        server = subprocess.Popen([run, msg, "serve", NUMBER, os.path.join(folder, "served"), "--listen", "127.0.0.1:0", "--no-resolver",
-                                   "--tcp", "127.0.0.1:0"],
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-        try:
-            tcp = server.stdout.readline()
-            check(re.fullmatch(r"plain TCP at 127\.0\.0\.1:\d+\n", tcp), "the server says where it answers over TCP", tcp)
-            tcp = tcp.split()[-1]
-            line = server.stdout.readline()
-            found = re.fullmatch(r"serving 4711 at (127\.0\.0\.1:\d+)\n", line)
-            check(found, "the server says where it is", line)
-            place = ["--no-resolver", "--at", f"{NUMBER}={found[1]}"]
+        server = serve(run, msg, os.path.join(folder, "served"), "--tcp", "127.0.0.1:0", says=f"{TCP}\n{SERVING}")
+        with server:
+            place = ["--no-resolver", "--at", f"{NUMBER}={server.address}"]
 
             def client(*words, status=0, captured=None, number=NUMBER):
                 capture = ["--capture", captured] if captured else []
@@ -138,22 +122,14 @@ def main(run, msg, lint):
                               ("link", "Too many levels of symbolic links"), ("/etc/passwd", "not below the folder")):
                 seen = client("get", path, status=1).stderr
                 check(seen == f"iwarp-msg: {NUMBER}: {path}: {why}\n", f"{path} is refused", seen)
-            beside_tcp(folder, files, client, tcp)
-            top(msg, server.pid, found[1])
+            beside_tcp(folder, files, client, server.said["tcp"])
+            top(msg, server.process.pid, server.address)
             seen = client("ping", "--timeout", "200", status=3, number="4712").stderr
             check(seen == "iwarp-msg: 4712: nobody was found who has it\n", "a number that nobody has", seen)
-        finally:
-            server.send_signal(signal.SIGINT)
-            status = server.wait(LIMIT)
-            server.stdout.close()
-        check(status == 130, "the server ends when it is interrupted", status)
+            server.end(signal.SIGINT, 130)
         seen = harness.run(run, msg, "ping", NUMBER, *place, "--timeout", "500", status=3, timeout=LIMIT).stderr
         check(seen == f"iwarp-msg: {NUMBER}: nobody was found who has it\n", "nobody listens there", seen)
-        server, _ = serve(run, msg, folder, 0)
-        server.terminate()
-        status = server.wait(LIMIT)
-        server.stdout.close()
-        check(status == 0, "SIGTERM ends the server well", status)
+        serve(run, msg, folder).end()
         dead_server(run, msg, folder, False)
         dead_server(run, msg, folder, True)
 

@@ -53,9 +53,7 @@ class Host:
         return harness.run(*self.inside(*command), **more)
 
     def claim(self, *words):
-        process = subprocess.Popen(self.inside(self.program, "claim", *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        expect(f"{self.name} claims {words}", process.stdout.readline().startswith("claimed"))
-        return process
+        return harness.Peer(*self.inside(self.program, "claim", *words), says="claimed.*", stderr=subprocess.PIPE)
 
     def resolve(self, *words, status=0, wait=GUARD):
         return self.run(self.program, "resolve", "--json", "--wait", wait, *map(str, words), status=status)
@@ -69,13 +67,6 @@ class Host:
         self.keeper.stdout.close()
 
 
-def end(process, number=signal.SIGTERM, status=0):
-    process.send_signal(number)
-    _, said = process.communicate()
-    equal(f"{process.args} ended by {number.name}", process.returncode, status)
-    return said
-
-
 def every_way(a, b):
     """A host gives its own address, whichever way it is asked; all of its processes hear a unicast."""
     holders = [a.claim("0.0.0.0:4711", "7"), a.claim("0.0.0.0:4712", "8"), a.claim("127.0.0.1:4713", "9")]
@@ -85,14 +76,14 @@ def every_way(a, b):
         equal("what listens to its own host is not for others", b.resolve(9, *words, status=3, wait="200").stdout.count("service"), 0)
         equal("and is for that host", a.where(9, *words), "127.0.0.1:4713")
     for holder in holders:
-        end(holder)
+        holder.end()
 
 
 def one_that_moves(a, b, c):
     for host, address in ((a, "10.9.0.1"), (b, "10.9.0.2"), (a, "10.9.0.1")):
         holder = host.claim("0.0.0.0:4711", "7")
         equal("found where it is", c.where(7), f"{address}:4711")
-        end(holder, signal.SIGKILL, -signal.SIGKILL)
+        holder.end(signal.SIGKILL, -signal.SIGKILL)
 
 
 def without_ipv4(a, d, e):
@@ -102,7 +93,7 @@ def without_ipv4(a, d, e):
     expect("found by IPv6", at.startswith("[fe80:") and at.endswith("%eth0]:4711"), at)
     d.run("ip", "address", "add", "10.9.0.4/24", "dev", "eth0")
     equal("an address that comes later is heard of", a.where(7), "10.9.0.4:4711")
-    end(holder)
+    holder.end()
 
 
 def nets_that_join(a, b, c):
@@ -118,10 +109,10 @@ def nets_that_join(a, b, c):
     equal("both are seen", {line["at"] for line in lines[:-1]}, {"10.9.0.1:4711", "10.9.0.2:4711"})
     equal("and counted", (done.returncode, lines[-1]["contested"]), (1, 1))
     equal("and reported", done.stderr, "iwarp-msg: 7: 2 processes answer, expected one\n")
-    said = holders[0].stderr.readline()
+    said = holders[0].process.stderr.readline()
     equal("one hears of the other", said, "iwarp-msg: 7: another process answers for it, too\n")
     for holder in holders:
-        end(holder)
+        holder.end()
 
 
 def main(program):

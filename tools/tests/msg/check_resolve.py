@@ -36,9 +36,7 @@ class World:
 
     def claim(self, *words):
         """A process that answers for numbers until it is ended."""
-        process = subprocess.Popen([self.program, "claim", *self.common, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        process.stdout.readline()
-        return process
+        return harness.Peer(self.program, "claim", *self.common, *words, says="claimed.*", stderr=subprocess.PIPE)
 
     def refused(self, *words):
         return harness.run(self.program, "claim", *self.common, "--wait", GUARD, *words, status=1).stderr
@@ -50,13 +48,6 @@ class World:
         return harness.lines_of(self.resolve("--json", str(number), *words).stdout)[0]["at"]
 
 
-def end(process, number=signal.SIGTERM, status=0):
-    process.send_signal(number)
-    _, said = process.communicate()
-    equal(f"{process.args[1]} ended by {number.name}", process.returncode, status)
-    return said
-
-
 def many_services(world):
     holder = world.claim("127.0.0.1:4711", "1-1000")
     for words in ([], ["--no-multicast"], ["--no-multicast", "--no-broadcast", "--host", "localhost"]):
@@ -66,7 +57,7 @@ def many_services(world):
         equal(f"{words}: instances", len({line["instance"] for line in lines[:-1]}), 1)
         total = {key: value for key, value in lines[-1].items() if key != "seconds"}
         equal(f"{words}: total", total, {"type": "total", "numbers": 1000, "found": 1000, "contested": 0})
-    end(holder)
+    holder.end()
 
 
 def many_processes(world):
@@ -79,14 +70,14 @@ def many_processes(world):
         equal(f"{words}: instances", len({instance for _, _, instance in found}), 20)
         expect(f"{words}: summed up", re.search(r"^200 of 200 numbers found in \d+\.\d{3} s$", done.stdout, re.M), done.stdout[-200:])
     for holder in holders:
-        end(holder)
+        holder.end()
 
 
 def one_that_moves(world):
     for port in range(4711, 4716):
         holder = world.claim(f"127.0.0.1:{port}", "7")
         equal("a service that moved is found", world.where(7), f"127.0.0.1:{port}")
-        end(holder, signal.SIGKILL, -signal.SIGKILL)
+        holder.end(signal.SIGKILL, -signal.SIGKILL)
     said = world.resolve("7", status=3, wait="100").stderr
     equal("one that is gone is not", said, "iwarp-msg: 7: nobody answers in 100 ms\n")
 
@@ -100,7 +91,7 @@ def two_that_want_it(world):
     while not found:  # a busy machine answers late
         found = world.resolve("--all", "7", status=(0, 3), wait="200").stdout
     equal("there is one", len(found.splitlines()), 1)
-    equal("interrupted", end(holder, signal.SIGINT, 130), "")
+    equal("interrupted", holder.end(signal.SIGINT, 130), "")
 
 
 def strangers(world, folder):
@@ -114,7 +105,7 @@ def strangers(world, folder):
     equal("a stranger's claim changes nothing", world.where(7, *ours), "127.0.0.1:4711")
     equal("and is one in its own house", world.where(7, *theirs), "127.0.0.1:4712")
     for process in (holder, other):
-        equal("neither sees the other", end(process), "")
+        equal("neither sees the other", process.end(), "")
     return ours
 
 
@@ -180,7 +171,7 @@ def forged(world):
         equal("it has one length", {len(octets) for octets in stranger.heard}, {56})
         holder = world.claim("127.0.0.1:4711", "7")
         equal("the truth is found among lies", world.where(7), "127.0.0.1:4711")
-        end(holder)
+        holder.end()
     with Stranger(world, lambda question: [answer(question)]):
         equal("without a key one answer is as good as another", world.where(7), "127.0.0.1:6666")
 
@@ -197,7 +188,7 @@ def replayed(world, key):
         line.sendto(old, ("127.0.0.1", world.port))
         kept = line.recv(2048)
         equal("the answer is as long as the question", (len(kept), kept[5], kept[24:40]), (88, ANSWER, old[24:40]))
-    end(holder)
+    holder.end()
     with Stranger(world, lambda question: [kept, kept[:24] + question[24:40] + kept[40:], answer(question), answer(question, mac=kept[56:])]):
         world.resolve("7", *key, status=3, wait="500")
 

@@ -27,14 +27,13 @@ def guard(what, holds):
         harness.check(False, what)
 
 
-class Bench:
+class Bench(harness.Bench):
     def __init__(self, run, folder):
-        self.run = run
-        self.folder = folder
+        super().__init__(run, folder)
         self.environment = dict(os.environ, TMPDIR=folder)
 
     def begin(self, *words):
-        return subprocess.Popen([self.run, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        return subprocess.Popen([self.program, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                 text=True, env=self.environment)
 
     def listening(self, *words):
@@ -59,7 +58,7 @@ class Bench:
 
     def left(self):
         """The folders of iwarp-run."""
-        return [os.path.join(self.folder, name) for name in os.listdir(self.folder) if name.startswith("iwarp-run-")]
+        return [self.at(name) for name in os.listdir(self.folder) if name.startswith("iwarp-run-")]
 
     def written(self):
         """What the processes that are judged have written so far."""
@@ -78,7 +77,7 @@ def check_clean(bench):
 
 
 def check_broken(bench, lint):
-    capture, report = os.path.join(bench.folder, "run.pcapng"), os.path.join(bench.folder, "run.txt")
+    capture, report = bench.at("run.pcapng"), bench.at("run.txt")
     (status, lines), (_, own) = bench.pair(["--judge=fail", "--capture", capture, "--report", report], ["--violate", "mpa-crc", "--judge"])
     harness.equal("status: the peer broke a MUST", status, 1)
     harness.expect("the finding", re.match(re.escape(f"{capture}:6: {CRC}"), lines[0]), lines)
@@ -103,7 +102,7 @@ def check_json(bench):
 
 def check_trace(bench):
     """Each end traces its start-up and its FPDUs; what one has sent the other has received."""
-    traces = [os.path.join(bench.folder, name) for name in ("server.trace", "client.trace")]
+    traces = [bench.at(name) for name in ("server.trace", "client.trace")]
     bench.pair(["--trace", traces[0]], ["--trace", traces[1]])
     server, client = ([line for line in harness.lines_of(harness.read(trace)) if line["kind"] not in ("state", "fpdu-early")] for trace in traces)
     harness.equal("the server's start-up", [line["kind"] for line in server[:2]], ["startup-in", "startup-out"])
@@ -138,7 +137,7 @@ def check_signals(bench):
 
 
 def check_bound(bench):
-    capture = os.path.join(bench.folder, "large.pcapng")
+    capture = bench.at("large.pcapng")
     (status, _), _ = bench.pair(["--capture", capture, "--capture-size", "1"], [], count=100, more=("-S", "60000"))
     harness.equal("status", status, 0)
     octets = harness.octets(capture)

@@ -4,7 +4,7 @@
 
 usage: matrix.py IWARP-RUN [--quick] [--keep FOLDER] [--env NAME=VALUE] [--under COMMAND] [--table FILE] [--siw server|client] [--drivers SERVER,CLIENT] [PATTERN...]
 
-The rows are those of a table, matrix.csv beside this script if no other is named: an identifier; `quick` for the few that each build runs, `stays` if the
+The rows are those of a table, stock_programs.csv beside this script if no other is named: an identifier; `quick` for the few that each build runs, `stays` if the
 server goes on after its client; and the two command lines, in which {a} is an IPv4 address, {a6} an IPv6 address, {p} a free port, {file} a file to copy and {copy}
 its copy, {sockets} the preloaded library of sockets. Options before the program's name are iwarp-run's. PATTERN chooses rows by their identifiers. Prints one line
 per row. A row passes if both ends end with status 0, or if the server stays until it is ended; the time that they take decides nothing but is limited (LIMIT).
@@ -231,7 +231,7 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("--env", action="append", default=[])
     parser.add_argument("--under", type=shlex.split, default=[])
-    parser.add_argument("--table", default=os.path.join(HERE, "matrix.csv"))
+    parser.add_argument("--table", default=os.path.join(HERE, "stock_programs.csv"))
     parser.add_argument("--siw", choices=("server", "client"))
     parser.add_argument("--drivers", type=lambda text: text.split(","))
     words = parser.parse_intermixed_args()

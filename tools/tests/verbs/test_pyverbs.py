@@ -5,7 +5,6 @@
 usage: test_pyverbs.py
 """
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -31,18 +30,16 @@ HEAD = "test,outcome,reason\n"
 GOOD = "test_some.*.test_dies,fail,it may\ntest_some.Some.test_fail*,fail,one is not two\ntest_some.Some.test_skips,skip,it says so\n"
 
 
-class Bench:
+class Bench(harness.Bench):
     def __init__(self, folder):
-        self.folder, self.table = folder, os.path.join(folder, "table.csv")
+        super().__init__(sys.executable, folder)
         for name, text in FILES.items():
-            harness.write(os.path.join(folder, "source", "tests", name), text)
+            self.write(f"source/tests/{name}", text)
 
     def check(self, rows, *words):
         """Status and lines for a table of these rows. env stands for iwarp-run: it runs what follows."""
-        harness.write(self.table, HEAD + rows)
-        script = os.path.join(HERE, "check_pyverbs.py")
-        done = subprocess.run([sys.executable, "-B", script, "/usr/bin/env", "--table", self.table, "--source", os.path.join(self.folder, "source"), *words],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        table = self.write("table.csv", HEAD + rows)
+        done = self.run(None, "-B", os.path.join(HERE, "check_pyverbs.py"), "/usr/bin/env", "--table", table, "--source", self.at("source"), *words)
         return done.returncode, done.stdout.splitlines(), done.stderr
 
     def problem(self, what, rows, text, *words):
@@ -66,7 +63,7 @@ def main():
         bench.problem("a row without a test", GOOD + "test_some.Some.test_gone,fail,gone\n", "test_gone: no test has this name")
         status, _, said = bench.check("*skips,skip,\n")
         harness.expect("a row without a reason", status == 1 and "needs an outcome, skip, fail, either, and a reason" in said, said)
-        harness.write(os.path.join(folder, "source", "tests", "test_other.py"), "import nothing\n")
+        bench.write("source/tests/test_other.py", "import nothing\n")
         status, _, said = bench.check(GOOD)
         harness.expect("a module that cannot be imported", status == 1 and "test_other cannot be imported" in said, said)
     harness.conclude()

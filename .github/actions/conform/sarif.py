@@ -3,7 +3,7 @@
 """Writes what a run of iwarp-conform found, run.json in RESULTS, as findings.sarif (SARIF 2.1.0, as GitHub's code scanning takes
 it) and summary.md in the same folder. Prints how many findings there are; those that a baseline knows do not count.
 
-usage: report.py RESULTS TARGET
+usage: sarif.py RESULTS TARGET
 """
 import csv
 import hashlib

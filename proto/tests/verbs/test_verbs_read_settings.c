@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words of the launcher. */
+/* How the settings of the launcher (IWARP_VERBS) are read. */
 #include "verbs/settings.h"
 
 #include <setjmp.h>

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# usage: build.sh [RELEASE]
+# usage: build_packages.sh [RELEASE]
 # Builds the Debian packages (RELEASE: 1, the number after the version) into build-packages/deb, and prints their paths. The
 # commit's date is in them, so that the same commit makes the same packages.
 set -euo pipefail
 
 release=${1:-1}
 if [ $# -gt 1 ] || ! [[ $release =~ ^[1-9][0-9]*$ ]]; then
-    echo "usage: build.sh [RELEASE], a whole number from 1" >&2
+    echo "usage: build_packages.sh [RELEASE], a whole number from 1" >&2
     exit 64
 fi
 cd "$(dirname "$(readlink -f "$0")")/../.."
@@ -23,7 +23,7 @@ flock 9
 quiet() {
     "$@" >"$log" 2>&1 || {
         tail -n 40 "$log" >&2
-        echo "build.sh: failed: $*" >&2
+        echo "build_packages.sh: failed: $*" >&2
         exit 1
     }
 }
