@@ -250,6 +250,18 @@ static void cases(FILE *out, const struct iw_record *record, const struct iw_fin
     fputs(f->n_cases > NAMED ? " ...\n" : "\n", out);
 }
 
+/* In which roles the target did it. */
+static void roles(FILE *out, const struct iw_record *record, const struct iw_finding *f)
+{
+    bool as[2] = {false, false};
+    for (size_t i = 0; i < f->n_cases; i++)
+        as[record->entries[f->cases[i]].result.role] = true;
+    fprintf(out, "  %-9s the target as %s%s%s\n", "by",
+            as[IW_MPA_RESPONDER] ? iw_role_name(IW_MPA_RESPONDER) : "",
+            as[0] && as[1] ? " and " : "",
+            as[IW_MPA_INITIATOR] ? iw_role_name(IW_MPA_INITIATOR) : "");
+}
+
 static void finding(FILE *out, const struct iw_record *record, const struct iw_finding *f)
 {
     const struct iw_deviation *d = iw_finding_deviation(f, record);
@@ -262,6 +274,7 @@ static void finding(FILE *out, const struct iw_record *record, const struct iw_f
         fprintf(out, " (%s%s): %s", iw_level_name(f->rule->level),
                 f->rule->implied ? ", implied" : "", f->rule->text);
     putc('\n', out);
+    roles(out, record, f);
     field(out, "what", iw_finding_text(f, record));
     field(out, "expected", d->expected);
     field(out, "actual", d->actual);

@@ -183,6 +183,7 @@ static void a_run_outlives_the_kernel_that_it_is_in(void **state)
                  "  reason    the target's kernel ended: BUG: in f\n"
                  "  again     iwarp-conform run --cases cases --target ./ends.lua --select a\n"
                  "finding 1: FAIL crash\n"
+                 "  by        the target as responder\n"
                  "  what      the target's kernel ended: BUG: in f\n"
                  "  cases     1: a\n"
                  "  again     iwarp-conform run --cases cases --target ./ends.lua --select a\n"

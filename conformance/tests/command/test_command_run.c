@@ -43,6 +43,7 @@ static void verdicts_are_printed_and_written(void **state)
                  "  capture   r/bad.pcapng\n"
                  "  again     iwarp-conform run --cases cases --select bad\n"
                  "finding 1: FAIL MPA-4.1-02 (MUST): Pad octets are zero on transmit\n"
+                 "  by        the target as responder\n"
                  "  what      not good\n"
                  "  cases     1: bad\n"
                  "  again     iwarp-conform run --cases cases --select bad\n"

@@ -194,6 +194,7 @@ static void test_findings(void **state)
     deviate(6, 1, "MPA-4.1-02");
     deviations[6].how = how_pad;
     entries[6].pinned = IW_PINNED_EXPECTED;
+    entries[3].result.role = IW_MPA_RESPONDER;
     entries[1].result.frames = 9;
     entries[1].result.pcap = capture;
     iw_record_conclude(&record);
@@ -202,6 +203,7 @@ static void test_findings(void **state)
     is("finding 1: FAIL MPA-4.4-11 (MUST): With CRCs enabled the field holds CRC32c as iSCSI "
        "digests "
        "define it\n"
+       "  by        the target as responder and initiator\n"
        "  what      a wrong CRC\n"
        "  expected  0x1\n"
        "  actual    0x2\n"
