@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import draw  # noqa: E402
 import main  # noqa: E402
+import report  # noqa: E402
 
 TEXT = "int f(int a) { return a < 1 ? a : 2; }\n"
 STATES = {"one": "now", "two": "now", "asan:one": "now"}
@@ -202,6 +203,12 @@ class Work(unittest.TestCase):
         with self.assertRaisesRegex(main.trees.Bad, "No such file"):
             self.begin()
 
+
+class Listed(unittest.TestCase):
+    def test_each_survivor_is_in_its_file(self):
+        root = pathlib.Path(main.__file__).resolve().parents[2]
+        for file, _, old, _ in report.read_list(main.LIST):
+            self.assertIn(old, (root / file).read_text(encoding="utf-8"), file)
 
 
 if __name__ == "__main__":
