@@ -51,8 +51,8 @@ static void write_frame(struct iw_mpa_startup *s, struct draft *d, const void *d
 
     d->header.pd_length = (uint16_t)(block + length);
     if (iw_switch_violated(s->switches, IW_CHECK_MPA_PD_LENGTH))
-        d->header.pd_length = IW_MPA_PRIVATE_MAX + 1;
-    enum { NEVER_COME = 4 }; /* octets */
+        d->header.pd_length = IW_MPA_PRIVATE_MAX + 2; /* 0x0202, the same in either octet order */
+    enum { NEVER_COME = 4 };                          /* octets */
     if (d->header.pd_length <= IW_MPA_PRIVATE_MAX - NEVER_COME &&
         iw_switch_violated(s->switches, IW_CHECK_MPA_STARTUP_CUT))
         d->header.pd_length = (uint16_t)(d->header.pd_length + NEVER_COME);

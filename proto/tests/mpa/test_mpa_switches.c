@@ -75,7 +75,7 @@ static void violated_requests(void **state)
     violated("mpa-req-key", &c, NULL, "4d504120494420526571204672616d45 50020005 00100010 ab");
     violated("mpa-rep-key", &c, NULL, REQ "50020005 00100010 ab"); /* not a Reply */
     violated("mpa-rev", &c, NULL, REQ "50030005 00100010 ab");
-    violated("mpa-pd-length", &c, NULL, REQ "50020201 00100010 ab");
+    violated("mpa-pd-length", &c, NULL, REQ "50020202 00100010 ab");
     violated("mpa-startup-cut", &c, NULL, REQ "50020009 00100010 ab");
     violated("mpa-enh-length", &c, NULL, REQ "50020002 0010");
     violated("mpa-enh-length", &rev1, NULL, REQ "50010002 ab00");
@@ -103,7 +103,7 @@ static void violated_replies(void **state)
     violated("mpa-rep-key", &c, plain, "4d504120494420526570204672616d45 50020005 00100010 ab");
     violated("mpa-req-key", &c, plain, REP "50020005 00100010 ab");
     violated("mpa-rev", &c, plain, REP "50030005 00100010 ab");
-    violated("mpa-pd-length", &c, plain, REP "50020201 00100010 ab");
+    violated("mpa-pd-length", &c, plain, REP "50020202 00100010 ab");
     violated("mpa-startup-cut", &c, plain, REP "50020009 00100010 ab");
     violated("mpa-enh-length", &c, plain, REP "50020002 0010");
     violated("mpa-rep-s", &c, plain, REP "40020001 ab");
