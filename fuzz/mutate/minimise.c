@@ -4,6 +4,7 @@
  * the same exit status or signal, and, numbers aside, the same line of an oracle ("fuzz: ...") or a
  * sanitizer ("SUMMARY: ...").
  */
+#include "host/spawn.h"
 #include "mutate/trim.h"
 
 #include <ctype.h>
@@ -63,17 +64,13 @@ static struct failure replay(const char *program, const uint8_t *octets, size_t 
     save(scratch, octets, size);
     runs++;
     int ends[2];
-    pid_t pid;
-    if (pipe(ends) != 0 || (pid = fork()) < 0)
-        die("cannot start a process");
-    if (pid == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-        alarm(SECONDS);
-        execl(program, program, scratch, (char *)NULL);
-        _exit(127);
-    }
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        die("cannot make a pipe");
+    char *const argv[] = {(char *)(uintptr_t)program, scratch, NULL};
+    const struct iw_spawn how = {.output = IW_SPAWN_NOWHERE, .errors = ends[1], .seconds = SECONDS};
+    pid_t pid = iw_spawn(program, argv, &how);
+    if (pid < 0)
+        die(program);
     close(ends[1]);
     FILE *in = fdopen(ends[0], "r");
     if (in == NULL)

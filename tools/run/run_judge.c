@@ -5,6 +5,7 @@
 
 #include "host/complain.h"
 #include "host/files.h"
+#include "host/spawn.h"
 #include "host/text.h"
 
 #include <dirent.h>
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,23 +74,17 @@ static void pass_on(int number)
  * too. */
 static int run_program(const char *path, char **argv)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, old_int, old_quit;
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
     const struct sigaction forward = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
     int status;
-    sigaction(SIGINT, &ignore, &old_int);
-    sigaction(SIGQUIT, &ignore, &old_quit);
     fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM); /* who kills iwarp-run means the program */
-        sigaction(SIGINT, &old_int, NULL);
-        sigaction(SIGQUIT, &old_quit, NULL);
-        execv(path, argv);
-        _exit(iw_complain_exit(CANNOT_RUN, "%s: %s", path, strerror(errno)));
-    }
+    /* Who kills iwarp-run means the program. */
+    pid_t pid = iw_spawn(path, argv, &(struct iw_spawn){.death_signal = SIGTERM});
     if (pid < 0)
-        return iw_complain_exit(IW_EXIT_TESTER, "cannot fork: %s", strerror(errno));
+        return iw_complain_exit(CANNOT_RUN, "%s: %s", path, strerror(errno));
     child = pid;
+    sigaction(SIGINT, &ignore, NULL);
+    sigaction(SIGQUIT, &ignore, NULL);
     sigaction(SIGTERM, &forward, NULL);
     sigaction(SIGHUP, &forward, NULL);
     while (waitpid(pid, &status, 0) < 0)

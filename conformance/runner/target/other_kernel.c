@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "host/complain.h"
 #include "host/files.h"
+#include "host/spawn.h"
 #include "host/text.h"
 #include "iwarp/transport.h"
 #include "process.h"
@@ -92,14 +92,10 @@ int iw_shell_run(const char *command, const volatile int *stop, struct iw_shell_
 {
     struct iw_shell_watch none = {.path = NULL};
     int status = 0, passed_on = 0;
-    pid_t pid = fork();
+    /* Nobody else would end what runs inside. */
+    pid_t pid = iw_spawn_shell(command, &(struct iw_spawn){.death_signal = SIGTERM});
     if (pid < 0)
         return IW_SHELL_NOT_STARTED;
-    if (!pid) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody else would end what runs inside */
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(IW_SHELL_NOT_STARTED);
-    }
     struct pollfd end = {.fd = iw_process_descriptor(pid), /* -1: poll only sleeps */
                          .events = POLLIN};
     w = w != NULL ? w : &none;

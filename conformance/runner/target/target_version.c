@@ -9,26 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/spawn.h"
 #include "host/text.h"
 #include "iwarp/transport.h"
 #include "station/station_tcp.h"
 #include "target_version.h"
 
 enum { LINE = 256 };
-
-static pid_t start(const char *command, int out)
-{
-    pid_t pid = fork();
-    if (pid != 0)
-        return pid;
-    int nothing = open("/dev/null", O_RDWR);
-    setsid();
-    dup2(nothing, STDIN_FILENO);
-    dup2(out, STDOUT_FILENO);
-    dup2(nothing, STDERR_FILENO);
-    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-    _exit(127);
-}
 
 /* Reads a line, cut off if it is too long. Returns whether all of it, or the end, came in time. */
 static bool read_line(int fd, char line[static LINE], uint64_t deadline)
@@ -59,7 +46,9 @@ char *iw_target_ask_version(const char *command, double seconds, char *error, si
         snprintf(error, room, "version: %s", strerror(errno));
         return NULL;
     }
-    pid_t pid = start(command, fds[1]);
+    const struct iw_spawn how = {
+        .input = IW_SPAWN_NOWHERE, .output = fds[1], .errors = IW_SPAWN_NOWHERE, .session = true};
+    pid_t pid = iw_spawn_shell(command, &how);
     close(fds[1]);
     bool came = pid > 0 && read_line(fds[0], line, iw_transport_now() + (uint64_t)(seconds * 1e9));
     close(fds[0]);
