@@ -416,7 +416,7 @@ static bool begin_message(struct batch *b)
 
 /* Fails a read that can never be answered: if the peer has closed, by ending the connection; else
  * the read alone, as the start-up left no ORD to those posted before it. Returns true if the read
- * alone has failed, and the work behind it goes on. */
+ * alone has failed, and the work after it goes on. */
 static bool fail_read(struct iw_endpoint *ep, struct iw_send_entry *entry)
 {
     if (!ep->fin_in && iw_ep_read_limit(ep) > 0)

@@ -33,9 +33,11 @@ void iw_diagnosis_table_free(struct iw_diagnosis_table *t)
  * each: a new string. */
 static char *innocent_of(const char *line)
 {
-    for (int i = 0; i < 3 && line != NULL; i++)
-        line = strchr(line, ',') != NULL ? strchr(line, ',') + 1 : NULL;
-    return iw_text_format(" %.*s ", line != NULL ? (int)strcspn(line, ",") : 0, line);
+    for (int i = 0; i < 3; i++) {
+        line += strcspn(line, ",");
+        line += *line == ',';
+    }
+    return iw_text_format(" %.*s ", (int)strcspn(line, ","), line);
 }
 
 /* Returns whether a rule is accused innocently that was not when the line was recorded. */

@@ -427,6 +427,9 @@ static void a_table_keeps_other_lines(void **state)
     assert_false(iw_diagnosis_worse(&t, &b));
     b.list[0].rule = iw_rule_find("DDP-4.3-12"); /* another innocent one */
     assert_true(iw_diagnosis_worse(&t, &b));
+    iw_proof_set(&t.lines, "ignore=mpa-crc", "wrong"); /* a line that ends too early */
+    b = outcome("ignore=mpa-crc", "MPA-8-02", false, 5.2);
+    assert_true(iw_diagnosis_worse(&t, &b));
     b = outcome("ignore=mpa-crc", "MPA-8-02", true, 5.2);
     assert_false(iw_diagnosis_worse(&t, &b));
     iw_diagnosis_update(&t, &b);
