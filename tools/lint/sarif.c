@@ -28,17 +28,37 @@ static void put(struct iw_lint *lint, json_t *result)
     json_decref(result);
 }
 
-/* What encloses the results is written around them, not by jansson: they go out as they come, since
- * a capture may have more than memory holds. */
+/* Returns the log without results, as text. The caller frees it. */
+static char *log_text(json_t *rules)
+{
+    json_t *log =
+        json_pack("{s:s, s:s, s:[{s:s, s:[], s:{s:{s:s, s:s, s:s, s:o}}}]}", "$schema",
+                  "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs",
+                  "columnKind", "utf16CodeUnits", "results", "tool", "driver", "name", "iwarp-lint",
+                  "version", IW_VERSION, "semanticVersion", IW_VERSION, "rules", rules);
+    char *text = iw_got(json_dumps(iw_got(log), JSON_COMPACT));
+    json_decref(log);
+    return text;
+}
+
+/* Returns where the results belong. */
+static const char *place_of_results(const char *log)
+{
+    static const char before[] = "\"results\":[";
+    return strstr(log, before) + sizeof(before) - 1;
+}
+
+/* The log goes out in two halves with the results between them as they come, since a capture may
+ * have more than memory holds. */
 void iw_lint_sarif_begin(struct iw_lint_sarif *s, FILE *to)
 {
     memset(s->seen, 0, sizeof(s->seen));
     if (s->begun)
         return;
     s->begun = true;
-    fputs("{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\","
-          "\"runs\":[{\"columnKind\":\"utf16CodeUnits\",\"results\":[",
-          to);
+    char *log = log_text(json_array());
+    fwrite(log, 1, (size_t)(place_of_results(log) - log), to);
+    free(log);
 }
 
 /* Returns a path as a URI reference (RFC 3986 §2.1), relative to the folder of work, which is that
@@ -131,15 +151,6 @@ void iw_lint_sarif_unknown(struct iw_lint_connection *c, enum iw_side side, cons
     put(c->lint, result);
 }
 
-static void put_rule(FILE *to, json_t *rule, bool first)
-{
-    if (rule == NULL)
-        return;
-    fputs(first ? "\n" : ",\n", to);
-    json_dumpf(rule, to, JSON_COMPACT);
-    json_decref(rule);
-}
-
 static json_t *rule_json(const struct iw_rule *r)
 {
     char full[64];
@@ -173,12 +184,12 @@ static json_t *unjudged_json(void)
 
 void iw_lint_sarif_end(const struct iw_lint_sarif *s, FILE *to)
 {
-    fputs("],\n\"tool\":{\"driver\":{\"name\":\"iwarp-lint\",\"version\":\"" IW_VERSION
-          "\",\"semanticVersion\":\"" IW_VERSION "\",\"rules\":[",
-          to);
+    json_t *rules = json_array();
     for (size_t i = 0; i < s->n_rules; i++)
-        put_rule(to, rule_json(iw_rule_at(s->rules[i])), i == 0);
+        json_array_append_new(rules, rule_json(iw_rule_at(s->rules[i])));
     if (s->unjudged)
-        put_rule(to, unjudged_json(), s->n_rules == 0);
-    fputs("]}}}]}\n", to);
+        json_array_append_new(rules, unjudged_json());
+    char *log = log_text(rules);
+    fprintf(to, "%s\n", place_of_results(log));
+    free(log);
 }

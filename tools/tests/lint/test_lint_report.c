@@ -128,7 +128,7 @@ static void the_frame_of_sarif(void **state)
     static const char *const occurred[] = {"MPA-1.2-01", "MPA-4.1-04", "MPA-3-03", "MPA-3-05",
                                            "MPA-3-06"};
     static const char *const first =
-        "\n{\"id\":\"MPA-1.2-01\",\"shortDescription\":{\"text\":\"A "
+        "{\"id\":\"MPA-1.2-01\",\"shortDescription\":{\"text\":\"A "
         "receiver that passes ULPDUs upward out of order keeps track of the order the sender used "
         "and learns when gaps are filled\"},\"fullDescription\":{\"text\":\"RFC 5044 section 1.2, "
         "MUST\"},\"help\":{\"text\":\"RFC 5044 section 1.2, MUST: A receiver that passes ULPDUs "
@@ -138,7 +138,7 @@ static void the_frame_of_sarif(void **state)
         "upward out of order keeps track of the order the sender used and learns when gaps are "
         "filled\"},\"helpUri\":\"https://www.rfc-editor.org/rfc/rfc5044#section-1.2\","
         "\"defaultConfiguration\":{\"level\":\"error\"},\"properties\":{\"tags\":[\"iwarp\","
-        "\"MUST\"]}},\n{";
+        "\"MUST\"]}},{";
     struct bench *b = bench_open(IW_LINT_SARIF);
     struct iw_lint_sarif *s = b->lint.sarif;
     (void)state;
@@ -151,8 +151,7 @@ static void the_frame_of_sarif(void **state)
         s->rules[s->n_rules++] = (uint16_t)iw_rule_index(iw_rule_find(occurred[i]));
     s->unjudged = true;
     iw_lint_sarif_end(s, b->to);
-    json_t *whole =
-        json_loads(bench_text(b) + strlen("],\n\"tool\":"), JSON_DISABLE_EOF_CHECK, NULL);
+    json_t *whole = json_loads(bench_text(b) + strlen("],\"tool\":"), JSON_DISABLE_EOF_CHECK, NULL);
     assert_non_null(whole);
     json_t *driver = json_object_get(whole, "driver");
     assert_string_equal(json_string_value(json_object_get(driver, "name")), "iwarp-lint");
