@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/places.h"
-#include "commands.h"
+#include "cmd_compare.h"
 #include "compare/compare.h"
 #include "host/complain.h"
 #include "host/files.h"

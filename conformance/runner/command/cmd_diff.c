@@ -2,7 +2,7 @@
 /* `iwarp-conform diff`: two runs, of two peers or of two versions of one. */
 #include <string.h>
 
-#include "commands.h"
+#include "cmd_diff.h"
 #include "compare/diff_messages.h"
 #include "compare/run_file.h"
 #include "host/complain.h"

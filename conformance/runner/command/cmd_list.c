@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd_list.h"
 #include "command_setup.h"
-#include "commands.h"
 #include "host/complain.h"
 #include "host/text.h"
 #include "host/text_tools.h"

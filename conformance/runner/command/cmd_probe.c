@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd_probe.h"
 #include "command_setup.h"
-#include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/outputs.h"

@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include "base/places.h"
-#include "commands.h"
+#include "cmd_replay.h"
+#include "cmd_run.h"
 #include "host/complain.h"
 #include "host/number.h"
 #include "host/text.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd_requirements.h"
 #include "command_setup.h"
-#include "commands.h"
 #include "host/complain.h"
 #include "host/csv.h"
 #include "iwarp/nearest.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd_run.h"
 #include "command_setup.h"
-#include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"

@@ -3,8 +3,8 @@
  */
 #include <stdlib.h>
 
+#include "cmd_self_check.h"
 #include "command_setup.h"
-#include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/outputs.h"

@@ -6,7 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
+#include "cmd_compare.h"
+#include "cmd_diff.h"
+#include "cmd_list.h"
+#include "cmd_probe.h"
+#include "cmd_replay.h"
+#include "cmd_requirements.h"
+#include "cmd_run.h"
+#include "cmd_self_check.h"
 #include "complete.h"
 #include "host/complain.h"
 #include "host/number.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd_probe.h"
 #include "command_setup.h"
-#include "commands.h"
 #include "host/complain.h"
 #include "interrupt.h"
 #include "reexec.h"

@@ -10,8 +10,15 @@
 
 #include <cmocka.h>
 
+#include "command/cmd_compare.h"
+#include "command/cmd_diff.h"
+#include "command/cmd_list.h"
+#include "command/cmd_probe.h"
+#include "command/cmd_replay.h"
+#include "command/cmd_requirements.h"
+#include "command/cmd_run.h"
+#include "command/cmd_self_check.h"
 #include "command/command.h"
-#include "command/commands.h"
 #include "conform_call.h"
 #include "host/text.h"
 
