@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/clock.h"
 #include "host/complain.h"
 #include "host/offers.h"
 #include "host/outputs.h"
 #include "host/text.h"
-#include "host/wall_clock.h"
 #include "hunt.h"
 #include "target/target_offer.h"
 
@@ -79,7 +79,7 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
                                   .time_scale = 1,
                                   .targets = 1,
                                   .minimise = 10,
-                                  .seed = iw_wall_clock() / 1000000};
+                                  .seed = iw_clock_wall() / 1000000};
     int first;
     int status = iw_options_read(&line, argc, argv, &first);
     o->words = argv + 1;

@@ -238,20 +238,20 @@ static bool find_peer(struct iw_hunt_world *w)
 
 static bool listen_for_it(struct iw_hunt_world *w)
 {
-    struct sockaddr_storage at;
-    if (!resolve(w, w->target->station_host, 0, &at))
+    const char *host = w->target->station_host;
+    struct addrinfo *list = iw_address_resolve(host, 0, false, w->error, sizeof(w->error));
+    struct sockaddr_storage at = {0};
+    socklen_t length = sizeof(at);
+    if (list == NULL)
         return false;
-    w->listener = socket(at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    struct sockaddr *name = (struct sockaddr *)&at;
-    if (w->listener < 0 || bind(w->listener, name, w->to_length) || listen(w->listener, BACKLOG) ||
-        getsockname(w->listener, name, &w->to_length)) {
-        snprintf(w->error, sizeof(w->error), "cannot listen on %s: %s", w->target->station_host,
-                 strerror(errno));
-        return false;
-    }
-    w->port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
-                                             : ((struct sockaddr_in *)&at)->sin_port);
-    return true;
+    w->listener = iw_address_listen(list, BACKLOG, SOCK_NONBLOCK, NULL, NULL);
+    const bool good =
+        w->listener >= 0 && getsockname(w->listener, (struct sockaddr *)&at, &length) == 0;
+    if (!good)
+        snprintf(w->error, sizeof(w->error), "cannot listen on %s: %s", host, strerror(errno));
+    freeaddrinfo(list);
+    w->port = iw_address_port((struct sockaddr *)&at);
+    return good;
 }
 
 bool iw_hunt_world_ready(struct iw_hunt_world *w)

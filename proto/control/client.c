@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The client's end of the control protocol: blocking calls with deadlines. */
 #include "host/address.h"
+#include "host/clock.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
@@ -38,29 +38,9 @@ static bool wait_for(int fd, short events, uint64_t deadline)
     struct pollfd p = {.fd = fd, .events = events};
     int n;
     do {
-        uint64_t now = iw_transport_now();
-        uint64_t left = now < deadline ? (deadline - now + 999999) / 1000000 : 0;
-        n = poll(&p, 1, left > INT_MAX ? INT_MAX : (int)left);
+        n = poll(&p, 1, iw_clock_left(deadline));
     } while ((n < 0 && errno == EINTR) || (n == 0 && iw_transport_now() < deadline));
     return n > 0;
-}
-
-static int connect_one(const struct addrinfo *a, uint64_t deadline)
-{
-    int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
-    if (fd < 0)
-        return -1;
-    int result = connect(fd, a->ai_addr, a->ai_addrlen) ? errno : 0;
-    socklen_t length = sizeof(result);
-    if (result == EINPROGRESS && !wait_for(fd, POLLOUT, deadline))
-        result = ETIMEDOUT;
-    else if (result == EINPROGRESS)
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &length);
-    if (result == 0)
-        return fd;
-    close(fd);
-    errno = result;
-    return -1;
 }
 
 /* The socket is new: its buffer takes the whole line. */
@@ -81,9 +61,7 @@ struct iw_control *iw_control_connect(const char *host, uint16_t port,
     struct addrinfo *addresses = iw_address_resolve(host, port, false, error, room);
     if (addresses == NULL)
         return NULL;
-    int fd = -1;
-    for (const struct addrinfo *a = addresses; a != NULL && fd < 0; a = a->ai_next)
-        fd = connect_one(a, deadline);
+    int fd = iw_address_connect(addresses, deadline, NULL, NULL);
     struct iw_control *c = NULL;
     if (fd >= 0) {
         send_token(fd, token);

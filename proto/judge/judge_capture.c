@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "judge/judge_internal.h"
 
-#include "host/wall_clock.h"
+#include "host/clock.h"
 
 /* As large as an IPv4 packet can be: a frame is what one call sent or received, as in a capture on
  * a host whose NIC cuts the segments. */
@@ -34,7 +34,7 @@ void iw_judge_record_opened(struct iw_judged *c, const struct iw_synth_tcp *tcp)
     more.mss = PIECE;
     more.told = 1460;
     c->recorded = take(c->judge, 2 * OVERHEAD)
-                      ? iw_synth_connect(c->judge->capture, &more, iw_wall_clock(), &span)
+                      ? iw_synth_connect(c->judge->capture, &more, iw_clock_wall(), &span)
                       : -1;
 }
 
@@ -55,7 +55,7 @@ void iw_judge_record_octets(struct iw_judged *c, enum iw_side side, uint64_t pos
             return;
         }
         struct iw_synth_span span =
-            iw_synth_data(c->judge->capture, c->recorded, side, iw_wall_clock(), at, piece);
+            iw_synth_data(c->judge->capture, c->recorded, side, iw_clock_wall(), at, piece);
         remember(&c->side[side], pos, pos + piece, span.first);
         at += piece;
         pos += piece;
@@ -68,8 +68,8 @@ void iw_judge_record_ended(struct iw_judged *c, enum iw_side side, bool reset)
     if (c->recorded < 0 || !take(c->judge, 0))
         return;
     struct iw_synth_span span =
-        reset ? iw_synth_reset(c->judge->capture, c->recorded, side, iw_wall_clock())
-              : iw_synth_fin(c->judge->capture, c->recorded, side, iw_wall_clock());
+        reset ? iw_synth_reset(c->judge->capture, c->recorded, side, iw_clock_wall())
+              : iw_synth_fin(c->judge->capture, c->recorded, side, iw_clock_wall());
     remember(&c->side[side], c->side[side].octets, UINT64_MAX, span.first);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/address.h"
 #include "messages/message_internal.h"
 
 static const uint8_t busy = 1; /* private data of a refusal by a process that is there */
@@ -55,12 +56,6 @@ struct iw_link *iw_link_connect(struct iw_messages *m, const struct sockaddr_sto
     return link;
 }
 
-static uint16_t port_of(const struct sockaddr_storage *a)
-{
-    return a->ss_family == AF_INET6 ? ntohs(((const struct sockaddr_in6 *)a)->sin6_port)
-                                    : ntohs(((const struct sockaddr_in *)a)->sin_port);
-}
-
 /* Octets of the longest message that this end takes. */
 static size_t longest(const struct iw_messages *m)
 {
@@ -72,11 +67,13 @@ static void greet(struct iw_link *link, struct rdma_conn_param *how,
                   uint8_t octets[static IW_MESSAGE_GREETING])
 {
     const struct iw_messages *m = link->m;
-    iw_message_put_greeting(&(struct iw_message_greeting){.instance = m->instance,
-                                                          .grants = link->granted,
-                                                          .longest = (uint32_t)longest(m),
-                                                          .port = port_of(&m->address)},
-                            octets);
+    iw_message_put_greeting(
+        &(struct iw_message_greeting){.instance = m->instance,
+                                      .grants = link->granted,
+                                      .longest = (uint32_t)longest(m),
+                                      .port =
+                                          iw_address_port((const struct sockaddr *)&m->address)},
+        octets);
     link->stated = link->granted;
     *how = (struct rdma_conn_param){.private_data = octets,
                                     .private_data_len = IW_MESSAGE_GREETING,

@@ -8,15 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/clock.h"
 #include "messages/message_internal.h"
 
 enum { BATCH = 32, LOOK_ROUNDS = 256, BACK_NS = 2000000 };
 
 uint64_t iw_progress_now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return iw_clock_now();
 }
 
 bool iw_progress_poll(struct iw_messages *m)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What `iwarp-msg top` shows of a process. */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
+#include <net/if.h>
 #include <netinet/in.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,89 +11,82 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "host/address.h"
 #include "messages/message_internal.h"
 #include "messages/message_status.h"
 
-enum { ROOM = IW_STATUS_ROOM, BACKLOG = 8, TRIES = 64 };
+enum { BACKLOG = 8, TRIES = 64 };
 
 #define PAUSE_NS UINT64_C(5000000) /* between two that ask */
 
-/* JSON without jansson, which programs that link with this library would need for nothing else. No
- * string has to be escaped: they are digits, addresses as inet_ntop() writes them, and names of
- * states. */
-struct text {
-    char *octets;
-    size_t length;
-};
-
-static void add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(struct text *t, const char *format, ...)
+/* Returns NULL, which json_pack takes for null, for an address of another family. */
+static json_t *address_json(const struct sockaddr_storage *at)
 {
-    va_list list;
-    va_start(list, format);
-    const int length = vsnprintf(t->octets + t->length, ROOM - t->length, format, list);
-    va_end(list);
-    if (length > 0 && (size_t)length < ROOM - t->length)
-        t->length += (size_t)length;
+    char text[INET6_ADDRSTRLEN + IF_NAMESIZE + sizeof("[%]:65535")];
+    const struct sockaddr *address = (const struct sockaddr *)at;
+    if (address->sa_family != AF_INET && address->sa_family != AF_INET6)
+        return NULL;
+    iw_address_numeric(address, sizeof(*at), text, sizeof(text));
+    return json_string(text);
 }
 
-static void add_address(struct text *t, const struct sockaddr_storage *at)
+static json_int_t integer(uint64_t number)
 {
-    char host[INET6_ADDRSTRLEN] = "";
-    if (at->ss_family == AF_INET) {
-        const struct sockaddr_in *in = (const void *)at;
-        inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
-        add(t, "\"%s:%u\"", host, ntohs(in->sin_port));
-    } else if (at->ss_family == AF_INET6) {
-        const struct sockaddr_in6 *in = (const void *)at;
-        inet_ntop(AF_INET6, &in->sin6_addr, host, sizeof(host));
-        add(t, "\"[%s]:%u\"", host, ntohs(in->sin6_port));
-    } else {
-        add(t, "null");
-    }
+    return (json_int_t)number;
 }
 
-static void add_end(struct text *t, struct iw_messages *m)
+static json_t *instance_json(uint64_t instance)
+{
+    char text[17];
+    snprintf(text, sizeof(text), "%016" PRIx64, instance);
+    return json_string(text);
+}
+
+static json_t *end_json(struct iw_messages *m)
 {
     pthread_mutex_lock(&m->pool.mutex);
     const size_t pool = m->pool.octets, most = m->pool.most;
     pthread_mutex_unlock(&m->pool.mutex);
-    const struct iw_messages_counts *c = &m->counts;
-    add(t, "{\"version\":1,\"instance\":\"%016" PRIx64 "\",\"at\":", m->instance);
-    add_address(t, &m->address);
-    add(t,
-        ",\"connections\":%u,\"connections_most\":%d,\"services\":%" PRIu64
-        ",\"peers\":%u,\"pool_octets\":%zu,\"pool_most\":%zu",
-        m->links_up, m->connections, c->services, m->peers_known, pool, most);
-    add(t,
-        ",\"sent\":%" PRIu64 ",\"sent_octets\":%" PRIu64 ",\"received\":%" PRIu64
-        ",\"received_octets\":%" PRIu64 ",\"delivered\":%" PRIu64 ",\"undelivered\":%" PRIu64
-        ",\"written\":%" PRIu64 ",\"fetched\":%" PRIu64 ",\"repeated\":%" PRIu64
-        ",\"connected\":%" PRIu64 ",\"dropped\":%" PRIu64,
-        c->sent, c->sent_octets, c->received, c->received_octets, c->delivered, c->undelivered,
-        c->written, c->fetched, c->repeated, c->connected, c->dropped);
+    return json_pack("{s:i, s:o, s:o?, s:I, s:i, s:I, s:I, s:I, s:I}", "version", 1, "instance",
+                     instance_json(m->instance), "at", address_json(&m->address), "connections",
+                     integer(m->links_up), "connections_most", m->connections, "services",
+                     integer(m->counts.services), "peers", integer(m->peers_known), "pool_octets",
+                     integer(pool), "pool_most", integer(most));
 }
 
-static void add_services(struct text *t, struct iw_messages *m)
+static json_t *counts_json(const struct iw_messages_counts *c)
 {
-    unsigned count = 0;
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "sent",
+                     integer(c->sent), "sent_octets", integer(c->sent_octets), "received",
+                     integer(c->received), "received_octets", integer(c->received_octets),
+                     "delivered", integer(c->delivered), "undelivered", integer(c->undelivered),
+                     "written", integer(c->written), "fetched", integer(c->fetched), "repeated",
+                     integer(c->repeated), "connected", integer(c->connected), "dropped",
+                     integer(c->dropped));
+}
+
+static json_t *service_json(const struct iw_service *s)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "number", integer(s->number), "queued",
+                     integer(s->queued), "open", integer(s->open), "reports",
+                     integer(s->held - s->open), "received", integer(s->received), "sent",
+                     integer(s->sent));
+}
+
+static json_t *services_json(struct iw_messages *m)
+{
     uint64_t open = 0, queued = 0;
-    add(t, ",\"service_list\":[");
+    unsigned count = 0;
+    json_t *list = json_array();
     for (unsigned i = 0; i < IW_TABLE; i++)
         for (const struct iw_service *s = m->services[i]; s != NULL; s = s->chain) {
             open += s->open;
             queued += s->queued;
-            if (count >= IW_STATUS_SERVICES)
-                continue;
-            add(t,
-                "%s{\"number\":%" PRIu32
-                ",\"queued\":%u,\"open\":%u,\"reports\":%u,\"received\":%" PRIu64
-                ",\"sent\":%" PRIu64 "}",
-                count++ > 0 ? "," : "", s->number, s->queued, s->open, s->held - s->open,
-                s->received, s->sent);
+            if (count++ < IW_STATUS_SERVICES)
+                json_array_append_new(list, service_json(s));
         }
-    add(t, "],\"queued\":%" PRIu64 ",\"open\":%" PRIu64, queued, open);
+    return json_pack("{s:o, s:I, s:I}", "service_list", list, "queued", integer(queued), "open",
+                     integer(open));
 }
 
 static const char *state_of(const struct iw_peer *p)
@@ -106,24 +98,34 @@ static const char *state_of(const struct iw_peer *p)
     return p->attempt != NULL ? "connecting" : "apart";
 }
 
-static void add_peers(struct text *t, struct iw_messages *m)
+static json_t *peer_json(const struct iw_peer *p)
 {
+    return json_pack("{s:o, s:o?, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "instance",
+                     instance_json(p->instance), "at", address_json(&p->address), "state",
+                     state_of(p), "window", integer(p->next - 1 - p->heard.base), "arrived",
+                     integer(p->arrived), "sent", integer(p->sent), "sent_octets",
+                     integer(p->sent_octets), "received", integer(p->received), "received_octets",
+                     integer(p->received_octets));
+}
+
+static json_t *peers_json(struct iw_messages *m)
+{
+    json_t *list = json_array();
     unsigned count = 0;
-    add(t, ",\"peer_list\":[");
     for (unsigned i = 0; i < IW_TABLE; i++)
         for (const struct iw_peer *p = m->peers[i]; p != NULL && count < IW_STATUS_PEERS;
-             p = p->chain) {
-            add(t, "%s{\"instance\":\"%016" PRIx64 "\",\"at\":", count++ > 0 ? "," : "",
-                p->instance);
-            add_address(t, &p->address);
-            add(t,
-                ",\"state\":\"%s\",\"window\":%" PRIu64 ",\"arrived\":%u,\"sent\":%" PRIu64
-                ",\"sent_octets\":%" PRIu64 ",\"received\":%" PRIu64 ",\"received_octets\":%" PRIu64
-                "}",
-                state_of(p), p->next - 1 - p->heard.base, p->arrived, p->sent, p->sent_octets,
-                p->received, p->received_octets);
-        }
-    add(t, "]}\n");
+             p = p->chain, count++)
+            json_array_append_new(list, peer_json(p));
+    return json_pack("{s:o}", "peer_list", list);
+}
+
+static json_t *status_json(struct iw_messages *m)
+{
+    json_t *status = end_json(m);
+    json_object_update_new(status, counts_json(&m->counts));
+    json_object_update_new(status, services_json(m));
+    json_object_update_new(status, peers_json(m));
+    return status;
 }
 
 void iw_status_open(struct iw_messages *m)
@@ -143,25 +145,30 @@ void iw_status_open(struct iw_messages *m)
         close(fd);
 }
 
+static void send_status(int fd, struct iw_messages *m)
+{
+    json_t *status = status_json(m);
+    char *text = json_dumps(status, JSON_COMPACT);
+    /* Without room in the socket's buffer nothing is sent: the other side asks again. */
+    if (text != NULL) {
+        const size_t length = strlen(text);
+        text[length] = '\n';
+        (void)send(fd, text, length + 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    free(text);
+    json_decref(status);
+}
+
 void iw_status_answer(struct iw_messages *m)
 {
     struct ucred who;
     socklen_t length = sizeof(who);
-    struct text t = {0};
     m->status_due = iw_progress_now() + PAUSE_NS;
     const int fd = accept4(m->status, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) == 0 &&
         (who.uid == 0 || who.uid == geteuid()))
-        t.octets = malloc(ROOM);
-    if (t.octets != NULL) {
-        add_end(&t, m);
-        add_services(&t, m);
-        add_peers(&t, m);
-        /* Who does not take it at once asks again. */
-        (void)send(fd, t.octets, t.length, MSG_NOSIGNAL | MSG_DONTWAIT);
-    }
-    free(t.octets);
+        send_status(fd, m);
     close(fd);
 }

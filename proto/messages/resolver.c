@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "messages/resolver.h"
+#include "host/clock.h"
 #include "messages/resolver_core.h"
 #include "messages/resolver_net.h"
 
@@ -43,13 +44,6 @@ struct iw_resolver {
     void (*notice)(void *context, uint32_t number, enum iw_resolver_notice what);
     void *context;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
-}
 
 /* ---- the core's means ---- */
 
@@ -124,7 +118,7 @@ static void receive_from(struct iw_resolver *r, int fd)
         const ssize_t n = iw_resolver_net_receive(&r->net, fd, octets, sizeof(octets), &origin);
         if (n < 0)
             return;
-        iw_resolver_core_input(&r->core, octets, (size_t)n, &origin, now_ns());
+        iw_resolver_core_input(&r->core, octets, (size_t)n, &origin, iw_clock_now());
     }
 }
 
@@ -171,7 +165,7 @@ static void *run(void *argument)
     struct iw_resolver *r = argument;
     pthread_mutex_lock(&r->lock);
     while (!r->ending) {
-        const uint64_t now = now_ns();
+        const uint64_t now = iw_clock_now();
         const uint64_t refreshed = r->net.refreshed;
         const uint64_t refresh = iw_resolver_net_refresh(&r->net, now);
         if (r->net.refreshed != refreshed)
@@ -352,7 +346,7 @@ int iw_resolver_find(struct iw_resolver *r, uint32_t number, int timeout_ms,
 {
     int status = 0;
     pthread_mutex_lock(&r->lock);
-    uint64_t now = now_ns();
+    uint64_t now = iw_clock_now();
     const uint64_t until = deadline(now, timeout_ms);
     const uint64_t ask_until = timeout_ms == 0 ? now + ALONE_MS * MS : until;
     while (status == 0) {
@@ -368,7 +362,7 @@ int iw_resolver_find(struct iw_resolver *r, uint32_t number, int timeout_ms,
         }
         wake_by(r, now);
         status = now >= until ? ETIMEDOUT : wait_change(r, until);
-        now = now_ns();
+        now = iw_clock_now();
     }
     return leave(r, status);
 }
@@ -376,7 +370,7 @@ int iw_resolver_find(struct iw_resolver *r, uint32_t number, int timeout_ms,
 void iw_resolver_forget(struct iw_resolver *r, uint32_t number, uint64_t instance)
 {
     pthread_mutex_lock(&r->lock);
-    iw_resolver_core_forget(&r->core, number, instance, now_ns());
+    iw_resolver_core_forget(&r->core, number, instance, iw_clock_now());
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -386,11 +380,11 @@ int iw_resolver_list(struct iw_resolver *r, uint32_t number, int wait_ms,
     int status = 0;
     size_t count = 0;
     pthread_mutex_lock(&r->lock);
-    const uint64_t now = now_ns(), until = deadline(now, wait_ms < 0 ? 0 : wait_ms);
+    const uint64_t now = iw_clock_now(), until = deadline(now, wait_ms < 0 ? 0 : wait_ms);
     if (iw_resolver_core_gather(&r->core, number, now, until) == NULL)
         return leave(r, errno);
     wake_by(r, now);
-    while (status == 0 && now_ns() < until)
+    while (status == 0 && iw_clock_now() < until)
         status = wait_change(r, until);
     const struct iw_resolver_known *e = iw_resolver_known_find(&r->core.known, number);
     if (status == ECANCELED)
@@ -426,7 +420,7 @@ static int claim_and_wait(struct iw_resolver *r, const uint32_t *numbers, size_t
 {
     int status = 0;
     size_t begun = 0;
-    const uint64_t now = now_ns();
+    const uint64_t now = iw_clock_now();
     for (; status == 0 && begun < count; begun += status == 0) {
         *refused = numbers[begun];
         if (iw_resolver_core_claim(&r->core, numbers[begun], at, instance, now) != 0)

@@ -7,36 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/address.h"
+
 enum { NAME = 256 };
 
-/* Cuts "HOST", "HOST:PORT", "ADDRESS" of IPv6, "[ADDRESS]" or "[ADDRESS]:PORT". Returns false if
- * it is none of them. */
+/* Sets *name and *port, which is `otherwise` if the text names none. Returns false if it is no host
+ * with or without a port. */
 static bool cut(const char *text, uint16_t otherwise, char *name, uint16_t *port)
 {
-    const char *rest = NULL;
-    size_t length = strlen(text);
+    struct iw_address_parts parts;
     *port = otherwise;
-    if (text[0] == '[') {
-        const char *end = strchr(text, ']');
-        if (end == NULL || (end[1] != '\0' && end[1] != ':'))
-            return false;
-        rest = end[1] == ':' ? end + 2 : NULL;
-        text++;
-        length = (size_t)(end - text);
-    } else if (strchr(text, ':') != NULL && strchr(text, ':') == strrchr(text, ':')) {
-        rest = strchr(text, ':') + 1;
-        length = (size_t)(rest - 1 - text);
-    }
-    if (length == 0 || length >= NAME)
+    if (!iw_address_cut(text, &parts) || parts.length == 0 || parts.length >= NAME ||
+        (parts.port != NULL && !iw_address_read_port(parts.port, 1, port)))
         return false;
-    memcpy(name, text, length);
-    name[length] = '\0';
-    if (rest == NULL)
-        return true;
-    char *end;
-    const unsigned long number = strtoul(rest, &end, 10);
-    *port = (uint16_t)number;
-    return rest[0] >= '0' && rest[0] <= '9' && *end == '\0' && number > 0 && number <= 65535;
+    memcpy(name, parts.host, parts.length);
+    name[parts.length] = '\0';
+    return true;
 }
 
 static int read_host(const char *text, uint16_t otherwise, struct iw_resolver_place *places,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The environment that a hosted program gives to the core: memory, randomness, a lock, the clock.
  */
+#include "host/clock.h"
 #include "iwarp/transport.h"
 
 #include <stdlib.h>
 #include <sys/random.h>
-#include <time.h>
 
 static void *host_alloc(void *context, size_t size)
 {
@@ -66,7 +66,5 @@ void iw_host_env_destroy(struct iw_host_env *host)
 
 uint64_t iw_transport_now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return iw_clock_now();
 }

@@ -95,23 +95,13 @@ static void release(struct iw_source *s)
     iw_listener_destroy((struct iw_listener *)s);
 }
 
-static int open_listener(const struct addrinfo *a, bool shared)
+/* Where SO_REUSEPORT fails bind() does, too; on IPv4 IPV6_V6ONLY fails harmlessly. */
+static bool prepare(void *shared, int fd)
 {
-    int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
-    if (fd < 0)
-        return -1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-    if (shared)
+    if (*(const bool *)shared)
         setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &(int){1}, sizeof(int));
-    /* On IPv4 this fails harmlessly. */
     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){1}, sizeof(int));
-    if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, BACKLOG)) {
-        int saved = errno;
-        close(fd);
-        errno = saved;
-        return -1;
-    }
-    return fd;
+    return true;
 }
 
 static union iw_socket_name name_of(int fd)
@@ -138,11 +128,9 @@ static void cannot_listen(const struct iw_host_port *at, int number, char *error
 static int bind_to(const struct iw_host_port *at, bool shared, char *error, size_t room)
 {
     struct addrinfo *addresses = iw_address_resolve(at->host, at->port, true, error, room);
-    int fd = -1;
     if (addresses == NULL)
         return -1;
-    for (const struct addrinfo *a = addresses; a != NULL && fd < 0; a = a->ai_next)
-        fd = open_listener(a, shared);
+    int fd = iw_address_listen(addresses, BACKLOG, SOCK_NONBLOCK, prepare, &shared);
     if (fd < 0)
         cannot_listen(at, errno, error, room);
     freeaddrinfo(addresses);
@@ -207,7 +195,7 @@ void iw_listener_address(const struct iw_listener *l, char *text)
 uint16_t iw_listener_port(const struct iw_listener *l)
 {
     union iw_socket_name name = name_of(l->fd);
-    return ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
+    return iw_address_port(&name.any);
 }
 
 void iw_listener_destroy(struct iw_listener *l)

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LEAST = 2 << 20 };
+enum { LEAST = 2 << 20, BACKLOG = 16 };
 
 static struct addrinfo *resolve(const char *where, bool passive, char *error, size_t room)
 {
@@ -32,15 +32,7 @@ int msg_tcp_connect(const char *where, struct msg_tcp *out)
     struct addrinfo *list = resolve(where, false, error, sizeof(error));
     if (list == NULL)
         return iw_complain_exit(IW_EXIT_USAGE, "--tcp: %s", error);
-    for (const struct addrinfo *a = list; a != NULL && out->fd < 0; a = a->ai_next) {
-        out->fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (out->fd >= 0 && connect(out->fd, a->ai_addr, a->ai_addrlen) != 0) {
-            const int why = errno;
-            close(out->fd);
-            out->fd = -1;
-            errno = why;
-        }
-    }
+    out->fd = iw_address_connect(list, 0, NULL, NULL);
     const int why = errno;
     freeaddrinfo(list);
     if (out->fd < 0)
@@ -62,11 +54,8 @@ int msg_tcp_listen(const char *where, int *listener, struct sockaddr_storage *at
     struct addrinfo *list = resolve(where, true, error, sizeof(error));
     if (list == NULL)
         return iw_complain_exit(IW_EXIT_USAGE, "--tcp: %s", error);
-    const int fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const bool good = fd >= 0 &&
-                      setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)) == 0 &&
-                      bind(fd, list->ai_addr, list->ai_addrlen) == 0 && listen(fd, 16) == 0 &&
-                      getsockname(fd, (struct sockaddr *)at, &length) == 0;
+    const int fd = iw_address_listen(list, BACKLOG, 0, NULL, NULL);
+    const bool good = fd >= 0 && getsockname(fd, (struct sockaddr *)at, &length) == 0;
     const int why = errno;
     freeaddrinfo(list);
     if (good) {

@@ -73,23 +73,26 @@ static void prefer_theirs(struct client *c)
 
 /* ---- connections ---- */
 
+struct preparation {
+    const struct perf_setup *setup; /* NULL: of the control connection */
+    char *error;                    /* "" until a socket could not be prepared */
+};
+
+static bool prepare(void *context, int fd)
+{
+    struct preparation *p = context;
+    errno = EINVAL;
+    return p->setup == NULL || perf_lane_socket(p->setup, fd, p->error) == 0;
+}
+
 static int connect_one(struct client *c, const struct perf_setup *setup)
 {
-    int trouble = ECONNREFUSED;
-    for (const struct addrinfo *a = c->addresses; a != NULL; a = a->ai_next) {
-        int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd >= 0 && setup != NULL && perf_lane_socket(setup, fd, c->control.error)) {
-            close(fd);
-            return -1;
-        }
-        if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) == 0)
-            return fd;
-        trouble = errno;
-        if (fd >= 0)
-            close(fd);
-    }
-    snprintf(c->control.error, sizeof(c->control.error), "cannot connect: %s", strerror(trouble));
-    return -1;
+    struct preparation p = {setup, c->control.error};
+    c->control.error[0] = '\0';
+    int fd = iw_address_connect(c->addresses, 0, prepare, &p);
+    if (fd < 0 && c->control.error[0] == '\0')
+        snprintf(c->control.error, sizeof(c->control.error), "cannot connect: %s", strerror(errno));
+    return fd;
 }
 
 static bool open_lane(struct client *c, size_t i)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf_control.h"
 
+#include "host/address.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -127,9 +129,7 @@ json_int_t perf_control_port(int fd, bool peer)
     if (peer ? getpeername(fd, (struct sockaddr *)&at, &length)
              : getsockname(fd, (struct sockaddr *)&at, &length))
         return 0;
-    if (at.ss_family != AF_INET && at.ss_family != AF_INET6)
-        return 0;
-    return ntohs(((struct sockaddr_in *)&at)->sin_port); /* sin6_port is where sin_port is */
+    return iw_address_port((struct sockaddr *)&at);
 }
 
 /* ---- what the messages hold ---- */

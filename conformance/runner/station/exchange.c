@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/clock.h"
 #include "host/text.h"
-#include "host/wall_clock.h"
 #include "iwarp/capture.h"
 #include "iwarp/transport.h"
 
@@ -65,7 +65,7 @@ struct iw_exchange *iw_exchange_create(void)
     x->last_remark = &x->remarks;
     x->last_line = &x->lines;
     x->created = iw_transport_now();
-    x->epoch = iw_wall_clock() - x->created;
+    x->epoch = iw_clock_wall() - x->created;
     return x;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "host/clock.h"
 #include "host/text.h"
 #include "iwarp/octets.h"
 #include "iwarp/transport.h"
@@ -22,13 +23,6 @@ enum { STREAMED_MAX = 1 << 20 }; /* octets that a case leaves lying */
 #define SETTLED_FRAME (UINT64_C(20) * 1000 * 1000)
 
 enum { LATE_READS = 16, POLLED = 64 /* descriptors that are waited for at once */ };
-
-int iw_station_ms(uint64_t deadline)
-{
-    uint64_t now = iw_transport_now();
-    uint64_t ms = deadline > now ? (deadline - now + 999999) / 1000000 : 0;
-    return ms > 60000 ? 60000 : (int)ms;
-}
 
 void iw_item_free(struct iw_item *item)
 {
@@ -415,7 +409,7 @@ bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline)
             conns[n] = c;
             p[n++] = (struct pollfd){.fd = iw_tcp_fd(&c->tcp), .events = POLLIN};
         }
-        int ready = poll(p, n, iw_station_ms(due < deadline ? due : deadline));
+        int ready = poll(p, n, iw_clock_left(due < deadline ? due : deadline));
         for (nfds_t i = 1; ready > 0 && i < n; i++)
             if (p[i].revents)
                 iw_conn_read(conns[i]);

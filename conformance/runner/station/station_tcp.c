@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "station_tcp.h"
 #include "host/address.h"
+#include "host/clock.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -11,6 +12,8 @@
 
 #include "iwarp/transport.h"
 #include "station_internal.h"
+
+enum { BACKLOG = 16 };
 
 bool iw_tcp_open(const struct iw_tcp *t)
 {
@@ -24,54 +27,25 @@ int iw_tcp_fd(const struct iw_tcp *t)
 
 /* ---- connecting ---- */
 
-static int finish_connect(int fd, uint64_t deadline)
+static bool limit_segments(void *mss, int fd)
 {
-    struct iw_tcp t = {.fd = fd};
-    socklen_t length = sizeof(int);
-    int problem = 0;
+    const int most = *(const uint16_t *)mss;
 
-    if (iw_tcp_wait(&t, POLLOUT, deadline) == 0)
-        return ETIMEDOUT;
-    getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &length);
-    return problem;
-}
-
-/* An errno. */
-static int limit_segments(int fd, uint16_t mss)
-{
-    int most = mss;
-
-    return most && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &most, sizeof(most)) ? errno : 0;
+    return most == 0 || !setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &most, sizeof(most));
 }
 
 bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint16_t mss,
                     uint64_t deadline, char *error, size_t room)
 {
     struct addrinfo *list = iw_address_resolve(host, port, false, error, room);
-    int problem = 0;
 
     *t = IW_TCP_CLOSED;
     if (list == NULL) {
         errno = 0;
         return false;
     }
-    for (struct addrinfo *a = list; a != NULL && t->fd < 0; a = a->ai_next) {
-        int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-        if (fd < 0) {
-            problem = errno;
-            continue;
-        }
-        problem = limit_segments(fd, mss);
-        if (!problem)
-            problem = connect(fd, a->ai_addr, a->ai_addrlen) ? errno : 0;
-        if (problem == EINPROGRESS || problem == EINTR)
-            problem = finish_connect(fd, deadline);
-        if (problem)
-            close(fd);
-        else
-            t->fd = fd;
-    }
+    t->fd = iw_address_connect(list, deadline, limit_segments, &mss);
+    const int problem = errno;
     freeaddrinfo(list);
     if (t->fd < 0)
         snprintf(error, room, "connect to %s port %u: %s", host, port, strerror(problem));
@@ -86,7 +60,7 @@ bool iw_tcp_wait_host(struct iw_craft_host *h, uint64_t deadline)
 
     if (iw_transport_now() >= deadline)
         return false;
-    poll(&p, 1, iw_station_ms(due < deadline ? due : deadline));
+    poll(&p, 1, iw_clock_left(due < deadline ? due : deadline));
     return true;
 }
 
@@ -132,40 +106,21 @@ static void take_address(const struct sockaddr_storage *from, struct iw_address 
     }
 }
 
-static int bind_any_port(int fd, const char *host, uint16_t *port)
-{
-    char error[300];
-    struct addrinfo *a = iw_address_resolve(host, 0, true, error, sizeof(error));
-    if (a == NULL) {
-        errno = EADDRNOTAVAIL;
-        return -1;
-    }
-    struct sockaddr_storage own = {0};
-    socklen_t length = sizeof(own);
-    int failed = bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 16) ||
-                 getsockname(fd, (struct sockaddr *)&own, &length);
-    freeaddrinfo(a);
-    if (failed)
-        return -1;
-    struct iw_address address;
-    take_address(&own, &address, port);
-    return 0;
-}
-
 int iw_tcp_listen(const char *host, uint16_t *port, uint16_t mss, char *error, size_t room)
 {
-    int family = strchr(host, ':') != NULL ? AF_INET6 : AF_INET;
-    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct addrinfo *list = iw_address_resolve(host, 0, true, error, room);
+    struct sockaddr_storage own = {0};
+    socklen_t length = sizeof(own);
 
-    if (fd >= 0) {
-        errno = limit_segments(fd, mss);
-        if (!errno && !bind_any_port(fd, host, port))
-            return fd;
-    }
-    snprintf(error, room, "listen on %s: %s", host, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    if (list == NULL)
+        return -1;
+    int fd = iw_address_listen(list, BACKLOG, SOCK_NONBLOCK, limit_segments, &mss);
+    if (fd < 0)
+        snprintf(error, room, "listen on %s: %s", host, strerror(errno));
+    else if (!getsockname(fd, (struct sockaddr *)&own, &length))
+        *port = iw_address_port((struct sockaddr *)&own);
+    freeaddrinfo(list);
+    return fd;
 }
 
 /* ---- octets ---- */
@@ -229,7 +184,7 @@ int iw_tcp_wait(struct iw_tcp *t, short events, uint64_t deadline)
     if (t->craft != NULL)
         return wait_crafted(t, events, deadline);
     for (;;) {
-        int ready = poll(&p, 1, iw_station_ms(deadline));
+        int ready = poll(&p, 1, iw_clock_left(deadline));
 
         if (ready > 0) {
             if (p.revents & (POLLERR | POLLHUP))

@@ -14,10 +14,6 @@
 
 #include "craft.h"
 
-/* Returns the milliseconds until a deadline (iw_transport_now()), rounded up and a minute at most,
- * for poll(). */
-int iw_station_ms(uint64_t deadline);
-
 struct iw_tcp {
     int fd;                 /* the socket; -1: none */
     struct iw_craft *craft; /* NULL: none */

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "crash.h"
+#include "host/clock.h"
 #include "iwarp/transport.h"
 #include "program.h"
-#include "station/station_tcp.h"
 #include "station/tun.h"
 
 enum { LINE_ROOM = 1024, LOOK_MS = 10 /* between two looks, without a descriptor */ };
@@ -262,7 +262,7 @@ bool iw_process_ended(struct iw_process *p, uint64_t deadline)
         struct pollfd end = {.fd = p->pidfd, .events = POLLIN};
         if (iw_transport_now() >= deadline)
             return false;
-        poll(&end, 1, p->pidfd < 0 ? LOOK_MS : iw_station_ms(deadline));
+        poll(&end, 1, p->pidfd < 0 ? LOOK_MS : iw_clock_left(deadline));
     }
     return true;
 }

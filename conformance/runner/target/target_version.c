@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/clock.h"
 #include "host/spawn.h"
 #include "host/text.h"
 #include "iwarp/transport.h"
-#include "station/station_tcp.h"
 #include "target_version.h"
 
 enum { LINE = 256 };
@@ -23,7 +23,7 @@ static bool read_line(int fd, char line[static LINE], uint64_t deadline)
     size_t length = 0;
     while (length < LINE - 1) {
         struct pollfd in = {.fd = fd, .events = POLLIN};
-        if (poll(&in, 1, iw_station_ms(deadline)) <= 0)
+        if (poll(&in, 1, iw_clock_left(deadline)) <= 0)
             break;
         ssize_t got = read(fd, line + length, 1);
         if (got < 0 && errno == EINTR)

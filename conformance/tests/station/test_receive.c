@@ -466,18 +466,6 @@ static void draining_ends_with_the_peer(void **state)
     comes("44..44 fin");
 }
 
-static void milliseconds_are_rounded_up_and_bounded(void **state)
-{
-    uint64_t now = iw_transport_now();
-
-    (void)state;
-    assert_int_equal(iw_station_ms(0), 0);
-    assert_int_equal(iw_station_ms(now), 0);
-    assert_int_equal(iw_station_ms(UINT64_MAX - 999999), 60000);
-    assert_int_equal(iw_station_ms(now + UINT64_C(86400000000000)), 60000);
-    assert_in_range(iw_station_ms(iw_transport_now() + UINT64_C(59000000000)), 1, 59000);
-}
-
 /* What sockets cannot do. */
 static void a_socket_is_not_crafted(void **state)
 {
@@ -522,7 +510,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(waiting_for_another_reads_all_connections, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(draining_ends_with_the_peer, set_up, tear_down),
-        cmocka_unit_test(milliseconds_are_rounded_up_and_bounded),
         cmocka_unit_test_setup_teardown(a_socket_is_not_crafted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(comments_stand_on_what_was_received, set_up, tear_down),
     };

@@ -38,12 +38,12 @@ static int free_descriptor(void)
 
 /* The clock may run ahead: by so many ns with each look at it. */
 static uint64_t hurry, ahead;
-uint64_t __real_iw_transport_now(void);
-uint64_t __wrap_iw_transport_now(void);
-uint64_t __wrap_iw_transport_now(void)
+uint64_t __real_iw_clock_now(void);
+uint64_t __wrap_iw_clock_now(void);
+uint64_t __wrap_iw_clock_now(void)
 {
     ahead += hurry;
-    return __real_iw_transport_now() + ahead;
+    return __real_iw_clock_now() + ahead;
 }
 
 static int before;

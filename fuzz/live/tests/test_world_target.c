@@ -43,6 +43,7 @@ long __wrap_sysconf(int name);
 long __real_sysconf(int name);
 int __wrap_socket(int family, int type, int protocol);
 int __wrap_bind(int fd, const struct sockaddr *at, socklen_t length);
+int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t length);
 int __wrap_listen(int fd, int backlog);
 int __wrap_getsockname(int fd, struct sockaddr *at, socklen_t *length);
 int __wrap_close(int fd);
@@ -169,18 +170,29 @@ int __wrap_socket(int family, int type, int protocol)
     return call(1) ? -1 : 0; /* the least of all descriptors */
 }
 
+int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t length)
+{
+    assert_int_equal(fd, 0);
+    assert_true(level == SOL_SOCKET && name == SO_REUSEADDR);
+    assert_true(value != NULL && length == sizeof(int));
+    return 0;
+}
+
+static int bound; /* to an address of this family */
+
 int __wrap_bind(int fd, const struct sockaddr *at, socklen_t length)
 {
-    assert_int_equal(fd, world.listener);
+    assert_int_equal(fd, 0);
     assert_int_equal(length, at->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
                                                        : sizeof(struct sockaddr_in));
     assert_int_equal(((const struct sockaddr_in *)at)->sin_port, 0);
+    bound = at->sa_family;
     return call(2);
 }
 
 int __wrap_listen(int fd, int backlog)
 {
-    assert_int_equal(fd, world.listener);
+    assert_int_equal(fd, 0);
     assert_int_equal(backlog, 4);
     return call(3);
 }
@@ -188,8 +200,9 @@ int __wrap_listen(int fd, int backlog)
 int __wrap_getsockname(int fd, struct sockaddr *at, socklen_t *length)
 {
     assert_int_equal(fd, world.listener);
-    assert_true(*length > 0);
-    if (at->sa_family == AF_INET6)
+    assert_true(*length >= sizeof(struct sockaddr_in6));
+    at->sa_family = (sa_family_t)bound;
+    if (bound == AF_INET6)
         ((struct sockaddr_in6 *)at)->sin6_port = htons(1234);
     else
         ((struct sockaddr_in *)at)->sin_port = htons(4321);
