@@ -239,7 +239,7 @@ breaks("rdmap-response-stag", "rdmap-response-stag", "a Read Response carries an
   i:send(read())
   r:send(read_response { stag = bad and 0x52 or 0x51, to = 0x1000, payload = bytes(16) })
 end, { "DDP-4.2-06", "DDP-4.2-09" })
-breaks("rdmap-response-stag-order", "rdmap-response-stag", "Read Responses change places", function(i, r, bad)
+breaks("rdmap-response-order", "rdmap-response-order", "Read Responses change places", function(i, r, bad)
   i:send(read())
   i:send(read { sink_stag = 0x61 })
   if bad then

@@ -196,6 +196,8 @@ void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged
         const struct iw_observed_read *due = iw_observer_request_at(r, 0);
         if (due->atomic)
             iw_observer_find(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, o->now->pos, k, 0);
+        else if (k > 0)
+            iw_observer_find(o, IW_CHECK_RDMAP_RESPONSE_ORDER, o->now->pos, k, 0);
         else if (h->stag != due->sink_stag)
             iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_STAG, IW_AT_STAG, h->stag,
                                 due->sink_stag);

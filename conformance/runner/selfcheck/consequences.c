@@ -188,6 +188,10 @@ static const struct consequence consequences[] = {
     {"violate=rdmap-*response-order", "RDMAP-5.2.1-12 EXT-5.2.1-19",
      "If the Data Source receives a valid RDMA Read Request Message, it MUST respond with a valid "
      "RDMA Read Response Message (RFC 5040 §5.2.1)"},
+    /* The switch changes the places of any two responses, those of two Reads as well. */
+    {"violate=rdmap-atomic-response-order", "RDMAP-5.2.2-06",
+     "The Data Source RDMAP layer MUST pass RDMA Read Response Messages to the DDP layer, in the "
+     "order that the RDMA Read Request Messages were received (RFC 5040 §5.2.2)"},
     /* The second delivery takes the buffer of the next Send. */
     {"violate=ddp-deliver-once", "RDMAP-5.3-02 EXT-6.3-03 DDP-3-14",
      "MUST Deliver a DDP Message to the ULP at most once (RFC 5041 §5.3)"},

@@ -485,9 +485,15 @@ static const struct conversation rdmap[] = {
       "R " RESPONSE_2},
      FINDS(IW_CHECK_RDMAP_RESPONSE_STAG, 3, 4, 0xaabbcc00, 0xaabbccdd)},
     {{BEGIN, "I " READ_1, "I " READ_2, "R " RESPONSE_2, "R " RESPONSE_1},
-     FINDS(IW_CHECK_RDMAP_RESPONSE_STAG, 4, 4, 0xaabbccde, 0xaabbccdd)}, /* in the wrong order */
+     FINDS(IW_CHECK_RDMAP_RESPONSE_ORDER, 4, 0, 1, 0)},
+    /* The STag of the other one, at another place: it is for neither. */
+    {{BEGIN, "I " READ_1, "I " READ_2, "R c142 aabbccde 0000000000003001 " OCTETS_64,
+      "R " RESPONSE_2},
+     FINDS(IW_CHECK_RDMAP_RESPONSE_STAG, 4, 4, 0xaabbccde, 0xaabbccdd)},
     {{BEGIN, "I " READ_1, "I " READ_2, "R " RESPONSE_1, "R " RESPONSE_2},
      CLEAN(IW_CHECK_RDMAP_RESPONSE_STAG)},
+    {{BEGIN, "I " READ_1, "I " READ_2, "R " RESPONSE_1, "R " RESPONSE_2},
+     CLEAN(IW_CHECK_RDMAP_RESPONSE_ORDER)},
     {{BEGIN, "I " READ_1, "R c142 aabbccdd 0000000000002001 " OCTETS_64},
      FINDS(IW_CHECK_RDMAP_RESPONSE_TO, 3, 8, 0x2001, 0x2000)},
     {{BEGIN, "I " READ_1, "R 8142 aabbccdd 0000000000002000 " OCTETS_16,

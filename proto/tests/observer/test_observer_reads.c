@@ -96,10 +96,10 @@ static void test_all_are_judged(void **state)
     refused = 0;
     asks(1, 1, "");
     asks(1, 2, "rdmap-response-stag:2/1 ");
-    asks(16, 16, "rdmap-response-stag:10/1 ");
-    asks(17, 17, "rdmap-response-stag:11/1 ");
+    asks(16, 16, "rdmap-response-order:f/0 ");
+    asks(17, 17, "rdmap-response-order:10/0 ");
     asks(1024, 1, "");
-    asks(1024, 1024, "rdmap-response-stag:400/1 ");
+    asks(1024, 1024, "rdmap-response-order:3ff/0 ");
     asks(1024, 1025, "rdmap-response-stag:401/1 ");
 }
 
@@ -116,10 +116,10 @@ static void test_room_is_borrowed(void **state)
 {
     (void)state;
     refused = 2;
-    asks(16, 16, "rdmap-response-stag:10/1 ");
+    asks(16, 16, "rdmap-response-order:f/0 ");
     asks(17, 17, "");
     refused = 3;
-    asks(32, 32, "rdmap-response-stag:20/1 ");
+    asks(32, 32, "rdmap-response-order:1f/0 ");
     asks(33, 33, "");
     refused = 1;
     asks(1, 2, "");
