@@ -220,8 +220,11 @@ static void see_segment(struct iwd_connection *c, const struct iw_observation *s
 static void see_finding(struct iwd_connection *c, const struct iw_observation *seen)
 {
     const struct iw_fault *fault = &seen->fault;
-    struct iwd_finding *f = wmem_new(wmem_file_scope(), struct iwd_finding);
     struct iwd_thing *t = c->thing;
+
+    if (seen->cause != IW_CHECK_NONE)
+        return;
+    struct iwd_finding *f = wmem_new(wmem_file_scope(), struct iwd_finding);
     *f = (struct iwd_finding){.check = fault->check,
                               .side = seen->side,
                               .quirk = iw_quirk_shown(seen->quirks, fault->check),

@@ -32,7 +32,8 @@ local function findings(t)
     if not finding.verdict then return end
     local conn = t.conns[finding.connection + 1]
     if conn and conn.failing and UNANSWERED[finding.check] then
-      t:note(("follows from a Read without an answer: %s (%s): %s"):format(finding.check, finding.rule, finding.text))
+      t:note(("%s (%s) on connection %d follows from a Read without an answer: %s"):format(finding.check, finding.rule, finding.connection,
+        finding.text))
       return
     end
     local text, quirk = finding.text, finding.quirk
@@ -53,6 +54,7 @@ local function findings(t)
       actual = ("%s at octet %d of connection %d"):format(differ and ("0x%x"):format(finding.got) or finding.text,
         finding.position, finding.connection),
       got = finding.got, connection = finding.connection, position = finding.position, wire = true, time = time, quirk = quirk,
+      cause = finding.cause, by = finding.by,
     }
   end
   for n, finding in ipairs(iw.findings()) do add(finding, n - 1) end
@@ -62,64 +64,6 @@ local function findings(t)
     end
   end
   return list
-end
-
--- What the observer finds on the same connection after a finding because of it: the table of consequences among its own findings.
--- Each row cites the sentence from which they follow.
-local FRAMING = strict.set("mpa-startup-cut mpa-crc mpa-marker-missing mpa-marker-unasked mpa-marker-pointer mpa-marker-rsvd mpa-marker-low mpa-pad mpa-ulpdu-max " ..
-  "mpa-fin-inside mpa-rtr-first mpa-responder-early ddp-header-short")
--- With octets too many, nobody knows where FPDUs begin, nor with what.
-local BEFORE_START = [[RFC 5044 §7.1.2: "Since the receiver's ability to deal with Markers is unknown until the Request and Reply Frames have ]] ..
-  [[been received, sending FPDUs before this occurs is not possible"]]
-local LEADS_TO = {
-  ["mpa-initiator-early"] = { checks = FRAMING, by = BEFORE_START },
-  ["mpa-reply-early"] = { checks = FRAMING, by = BEFORE_START },
-  -- Where the private data ends the first FPDU begins.
-  ["mpa-pd-length"] = {
-    checks = FRAMING,
-    by = [[RFC 5044 §7.1.1: "This field MUST contain the length in octets of the Private Data field"]],
-  },
-  -- Nobody knows which request the next response answers.
-  ["rdmap-response-unsolicited"] = {
-    checks = strict.set("rdmap-response-stag rdmap-response-to rdmap-response-size rdmap-response-past"),
-    by = [[RFC 5040 §5.2.2: "The Data Source RDMAP layer MUST pass RDMA Read Response Messages to the DDP layer, in the order that the ]] ..
-      [[RDMA Read Request Messages were received"]],
-  },
-  -- The next message looks like more of the one without an end, at another place in its buffer.
-  ["ddp-last"] = {
-    checks = strict.set("ddp-to-order ddp-mo-place ddp-mo-order ddp-fin-open"),
-    by = [[RFC 5041 §4.1: "If the Last flag is set to zero, the DDP Segment is an intermediate DDP Segment"]],
-  },
-}
--- What the octets of the same FPDU show instead: the header of one shows both.
-local SHOWS_NONE = {
-  -- What is no message at all is no RTR either.
-  ["mpa-rtr-first"] = {
-    checks = strict.set("rdmap-opcode rdmap-opcode-tagged rdmap-opcode-queue rdmap-version ddp-qn"),
-    by = [[RFC 6581 §1.1: "RTR indications are optional and are carried by existing RDMA message types"]],
-  },
-  -- Nobody sees whether a ULPDU without a header was the Terminate that a responder may send first.
-  ["mpa-responder-early"] = {
-    checks = strict.set("ddp-header-short"),
-    by = [[RFC 5040 §4: "The first octet reserved for ULP usage on all DDP Messages in the DDP Protocol (i.e., the RsvdULP Field) is used ]] ..
-      [[by RDMAP to carry the RDMA Message Opcode and the RDMAP version"]],
-  },
-  -- A Read Request that must not be the RTR is one too many where no Read is allowed.
-  ["rdmap-ird"] = {
-    checks = strict.set("mpa-rtr-first"),
-    by = [[RFC 6581 §9.2: "the initiator MUST generate one of the negotiated RTR indications"]],
-  },
-}
-local HEADER = 20
-
--- Returns the finding that the octets show instead.
-local function shown_instead(one, found)
-  local row = SHOWS_NONE[one.how]
-  for _, other in ipairs(row and found or {}) do
-    if row.checks[other.how] and other.connection == one.connection and math.abs(other.position - one.position) <= HEADER then
-      return other
-    end
-  end
 end
 
 -- A Marker that was not at its place says no more than that; a second one proves that they stand elsewhere, and what the first was:
@@ -132,25 +76,16 @@ local function is_elsewhere(one, found)
   end
 end
 
-local function note_consequence(t, one, from, by)
-  t:note(("%s (%s) follows from %s: %s"):format(one.how, one.rule, from, by))
-end
-
--- Without the findings that follow from others.
+-- Without the findings that follow from others, as the observer says, if the case does not allow those.
 local function of_their_own(t, found)
-  local list, before = {}, {}
+  local list, charged = {}, {}
+  for _, one in ipairs(found) do charged[one.connection .. " " .. one.how] = true end
   for _, one in ipairs(found) do
-    local explained = before[one.connection] or {}
-    local cause, instead = explained[one.how], shown_instead(one, found)
-    if cause then
-      note_consequence(t, one, cause, LEADS_TO[cause].by)
-    elseif instead then
-      note_consequence(t, one, instead.how, SHOWS_NONE[one.how].by)
+    if one.cause and charged[one.connection .. " " .. one.cause] then
+      t:note(("%s (%s) on connection %d follows from %s: %s"):format(one.how, one.rule, one.connection, one.cause, one.by))
     else
       list[#list + 1] = one
     end
-    for check in pairs(LEADS_TO[one.how] and LEADS_TO[one.how].checks or {}) do explained[check] = one.how end
-    before[one.connection] = explained
   end
   return list
 end

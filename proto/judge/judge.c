@@ -44,7 +44,8 @@ static void seen(void *context, const struct iw_observation *o)
         c->side[o->side].messages++;
         break;
     case IW_OBSERVED_FINDING:
-        iw_judge_line_finding(c, o);
+        if (o->cause == IW_CHECK_NONE)
+            iw_judge_line_finding(c, o);
         break;
     case IW_OBSERVED_LOST:
         iw_judge_line_unknown(c, o);

@@ -97,11 +97,35 @@ bool iw_observer_judge_header(struct iw_observer *o)
     return placeable;
 }
 
+/* Returns what is wrong with a ULPDU that holds no whole header. */
+static enum iw_check stub_check(const uint8_t *ulpdu, size_t length)
+{
+    return length >= IW_DDP_TAGGED_HEADER &&
+                   lacks_t(ulpdu[IW_AT_DDP_CONTROL], ulpdu[IW_AT_RDMAP_CONTROL])
+               ? IW_CHECK_RDMAP_OPCODE_TAGGED
+               : IW_CHECK_DDP_HEADER_SHORT;
+}
+
+void iw_observer_expect_header(struct iw_observer *o, const uint8_t *ulpdu, size_t length,
+                               bool header)
+{
+    struct iw_observed_side *s = &o->side[o->now->side];
+    struct iw_switches passed;
+    if (!header) {
+        (void)iw_observed_cause(s, stub_check(ulpdu, length));
+        return;
+    }
+    memset(&passed, 0, sizeof(passed));
+    for (enum iw_check check; (check = judge(o, &passed)) != IW_CHECK_NONE;) {
+        pass_over(&passed, check);
+        (void)iw_observed_cause(s, check);
+    }
+}
+
 void iw_observer_judge_stub(struct iw_observer *o, const uint8_t *ulpdu, size_t length)
 {
     bool tagged = length > 0 && (ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T);
-    if (length >= IW_DDP_TAGGED_HEADER &&
-        lacks_t(ulpdu[IW_AT_DDP_CONTROL], ulpdu[IW_AT_RDMAP_CONTROL])) {
+    if (stub_check(ulpdu, length) == IW_CHECK_RDMAP_OPCODE_TAGGED) {
         iw_observer_find_at(o, IW_CHECK_RDMAP_OPCODE_TAGGED, IW_AT_RDMAP_CONTROL,
                             ulpdu[IW_AT_RDMAP_CONTROL] & 0xfu, 0);
         doubt_reaction(o);

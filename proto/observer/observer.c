@@ -129,8 +129,12 @@ void iw_observer_find(struct iw_observer *o, enum iw_check check, uint64_t pos, 
     provoke(s, o->now);
     if (s->as_ulpdus)
         return; /* the caller knows what it sent; what that calls for counts */
+    enum iw_check cause = iw_observed_cause(s, check);
     o->now->kind = IW_OBSERVED_FINDING;
+    if (o->now->cause == IW_CHECK_NONE)
+        o->now->cause = cause;
     iw_observer_show(o);
+    o->now->cause = IW_CHECK_NONE;
     o->now->kind = kind;
 }
 

@@ -141,6 +141,7 @@ struct iw_observed_side {
     uint64_t early_fpdu_pos; /* where, if the finding has to wait */
     uint64_t early_fpdu_end;
     bool early_fpdu_waits;
+    bool early_fpdu_short; /* it holds no whole DDP header */
     bool fin_known, fin_seen, fin_judged, reset;
     bool crc_failed;               /* the last FPDU's CRC was wrong */
     bool crc_right;                /* some FPDU's CRC was right */
@@ -148,9 +149,10 @@ struct iw_observed_side {
     uint64_t input_pos, input_end; /* of the input that came last */
     uint64_t fin_pos;
     unsigned suspects;
-    bool too_short;       /* the FPDU before held no whole DDP header, and no CRC vouches for it */
-    uint64_t segments;    /* so far */
-    struct iw_fault lost; /* PHASE_LOST: why */
+    bool too_short;    /* the FPDU before held no whole DDP header, and no CRC vouches for it */
+    uint64_t segments; /* so far */
+    uint16_t led, led_here; /* rows of consequences.c whose cause was found; of this segment */
+    struct iw_fault lost;   /* PHASE_LOST: why */
 
     size_t frame_length; /* 0 until there is one; the frame is the first of what is held */
     struct iw_mpa_startup_header startup; /* as it is meant */
@@ -359,6 +361,13 @@ void iw_observer_judge_stub(struct iw_observer *o, const uint8_t *ulpdu, size_t 
 /* segment.c: a finding at octet `offset` of the ULPDU in *o->now. */
 void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offset, uint64_t got,
                          uint64_t want);
+/* consequences.c: a fault of this check is found, or will be about the segment in *o->now. Returns
+ * the check from whose finding it follows, or IW_CHECK_NONE. */
+enum iw_check iw_observed_cause(struct iw_observed_side *s, enum iw_check check);
+/* observed_header.c: notes what will be found in the header of the segment in *o->now, so that what
+ * is found before may follow from it. */
+void iw_observer_expect_header(struct iw_observer *o, const uint8_t *ulpdu, size_t length,
+                               bool header);
 /* Shows the message that the segment in *o->now completes. */
 void iw_observer_message(struct iw_observer *o, uint64_t pos, uint64_t length, uint32_t segments);
 /* Decodes into *o->now the header that follows the DDP header of a message with this opcode. */

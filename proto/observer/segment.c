@@ -468,6 +468,7 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
         s->early_fpdu_waits = !initiator->as_ulpdus && initiator->top > initiator->frame_length;
         s->early_fpdu_pos = o->now->pos;
         s->early_fpdu_end = o->now->end;
+        s->early_fpdu_short = !header;
         if (!s->early_fpdu_waits)
             iw_observer_find(o, IW_CHECK_MPA_RESPONDER_EARLY, o->now->pos, 0, 0);
     }
@@ -484,6 +485,8 @@ static void find_waiting(struct iw_observer *o)
     if (initiator->frame_quirk != 0 || initiator->whole_waited)
         return; /* it was whole before */
     iw_observer_begin(o, IW_OBSERVED_SEGMENT, s->self, s->early_fpdu_pos, s->early_fpdu_end);
+    if (s->early_fpdu_short)
+        o->now->cause = IW_CHECK_DDP_HEADER_SHORT;
     iw_observer_find(o, IW_CHECK_MPA_RESPONDER_EARLY, s->early_fpdu_pos, 0, 0);
 }
 
@@ -504,6 +507,7 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     o->scratch->n_owed = 0;
     bool header = decode(o, ulpdu, length, captured);
     s->segments++;
+    s->led_here = 0;
     iw_observer_show(o);
     if (fpdu != NULL) {
         find_marker_fault(o, s);
@@ -524,6 +528,8 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
         s->quiet = true;
     }
     iw_observer_check_size(o);
+    if (!o->side[IW_SIDE_INITIATOR].first_done)
+        iw_observer_expect_header(o, ulpdu, length, header);
     check_first(o, s, header);
     if (!header) {
         iw_observer_judge_stub(o, ulpdu, length);

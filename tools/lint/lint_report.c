@@ -49,11 +49,28 @@ static void put_line(const struct iw_lint_connection *c, const char *type, enum 
     iw_lint_put_json(c->lint, object);
 }
 
+/* A finding that follows from another one is only listed for programs. */
+static void put_consequence(struct iw_lint_connection *c, const struct iw_observation *o,
+                            uint64_t frame)
+{
+    if (iw_lint_wants_json(c->lint))
+        put_line(c, "consequence", o->side, frame,
+                 json_pack("{s:I, s:s, s:s, s:s}", "octet", (json_int_t)o->fault.pos, "check",
+                           iw_check_info(o->fault.check)->name, "cause",
+                           iw_check_info(o->cause)->name, "by",
+                           iw_observer_consequence(o->fault.check, o->cause)));
+    iw_lint_line(c->lint, frame);
+}
+
 void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *o)
 {
     struct iw_lint *lint = c->lint;
     const struct iw_rule *rule = iw_check_sender_rule(o->fault.check);
     uint64_t frame = iw_lint_frame(c, o->side, o->fault.pos);
+    if (o->cause != IW_CHECK_NONE) {
+        put_consequence(c, o, frame);
+        return;
+    }
     if (lint->options->must && (rule->level < IW_LEVEL_MUST || rule->implied))
         return;
     lint->findings++;

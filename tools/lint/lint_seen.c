@@ -72,7 +72,7 @@ void iw_lint_seen(void *context, const struct iw_observation *o)
         seen_message(c, o);
         break;
     case IW_OBSERVED_FINDING:
-        s->findings++;
+        s->findings += o->cause == IW_CHECK_NONE;
         iw_lint_finding(c, o);
         return;
     case IW_OBSERVED_LOST:

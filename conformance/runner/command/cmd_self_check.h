@@ -4,7 +4,8 @@
 
 #include "command.h"
 
-/* Bends the reference peer in every way and shows whether a case notices. Returns the exit status. */
+/* Bends the reference peer in every way and shows whether a case notices. Returns the exit status.
+ */
 int iw_command_self_check(const struct iw_command *c);
 
 #endif

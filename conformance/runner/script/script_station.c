@@ -481,6 +481,10 @@ static void push_finding(lua_State *L, const struct iw_station_finding *f)
         iw_script_set_text(L, "quirk", iw_quirk_name(f->quirk));
         iw_script_set_text(L, "meant", iw_quirk_text(f->quirk));
     }
+    if (f->cause != IW_CHECK_NONE) {
+        iw_script_set_text(L, "cause", iw_check_info(f->cause)->name);
+        iw_script_set_text(L, "by", iw_observer_consequence(f->fault.check, f->cause));
+    }
     iw_script_set_integer(L, "connection", (uint64_t)f->connection);
     iw_script_set_integer(L, "count", f->count);
     iw_script_set_integer(L, "position", f->fault.pos);
@@ -490,7 +494,7 @@ static void push_finding(lua_State *L, const struct iw_station_finding *f)
 
 /* iw.findings(): what the observer has found, a list of {check, text, rule, verdict, connection,
  * count, position, got, want}: each check once for each connection, where it first failed; quirk
- * and meant (its text), if it is one. */
+ * and meant (its text), if it is one; cause and by (a sentence), if it follows from another one. */
 static int l_findings(lua_State *L)
 {
     lua_Integer n = 0;
@@ -509,7 +513,8 @@ struct judged {
     struct iw_station_finding list[IW_CHECK_COUNT];
 };
 
-static void found(void *context, const struct iw_fault *fault, enum iw_quirk quirk)
+static void found(void *context, const struct iw_fault *fault, enum iw_quirk quirk,
+                  enum iw_check cause)
 {
     struct judged *j = context;
     size_t i = 0;
@@ -517,10 +522,13 @@ static void found(void *context, const struct iw_fault *fault, enum iw_quirk qui
     while (i < j->n && j->list[i].fault.check != fault->check)
         i++;
     if (i == j->n)
-        j->list[j->n++] = (struct iw_station_finding){.fault = *fault, .quirk = quirk};
+        j->list[j->n++] =
+            (struct iw_station_finding){.fault = *fault, .quirk = quirk, .cause = cause};
     j->list[i].count++;
     if (quirk == IW_QUIRK_COUNT) /* not all of it is looked through */
         j->list[i].quirk = quirk;
+    if (cause == IW_CHECK_NONE)
+        j->list[i].cause = IW_CHECK_NONE;
 }
 
 /* conn:judge(): as iw.findings(), about a connection that the observer has not followed. */

@@ -60,6 +60,7 @@ struct iw_station_finding {
     struct iw_fault fault; /* the first time; pos: of the peer's first octet on */
     uint64_t count;        /* how often so far */
     enum iw_quirk quirk;   /* that it shows each time; IW_QUIRK_COUNT: none */
+    enum iw_check cause;   /* of another finding, from which it follows each time; or NONE */
     int connection;
 };
 

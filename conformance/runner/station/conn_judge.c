@@ -8,7 +8,7 @@
 struct judge {
     struct iw_observer *observer;
     enum iw_side peer;
-    void (*found)(void *context, const struct iw_fault *fault, enum iw_quirk quirk);
+    iw_conn_found *found;
     void *context;
 };
 
@@ -16,7 +16,7 @@ static void seen(void *context, const struct iw_observation *o)
 {
     const struct judge *j = context;
     if (o->kind == IW_OBSERVED_FINDING && o->side == j->peer)
-        j->found(j->context, &o->fault, iw_quirk_shown(o->quirks, o->fault.check));
+        j->found(j->context, &o->fault, iw_quirk_shown(o->quirks, o->fault.check), o->cause);
 }
 
 static void take(void *context, bool from_peer, uint64_t position, const uint8_t *octets,
@@ -30,9 +30,7 @@ static void take(void *context, bool from_peer, uint64_t position, const uint8_t
         iw_observer_end(j->observer, side, position, reset);
 }
 
-void iw_conn_judge(const struct iw_conn *c,
-                   void (*found)(void *context, const struct iw_fault *fault, enum iw_quirk quirk),
-                   void *context)
+void iw_conn_judge(const struct iw_conn *c, iw_conn_found *found, void *context)
 {
     struct judge j = {.peer = iw_conn_peer_side(c), .found = found, .context = context};
     struct iw_observer_config config = {.crc32c = iw_crc32c_best(),

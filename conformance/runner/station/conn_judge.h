@@ -7,11 +7,13 @@
 
 #include "conform_station.h"
 
-/* Calls `found` for each check about the peer that failed, in order, with the quirk that it shows
- * (IW_QUIRK_COUNT: none). The connection begins with start-up frames. Positions count from the
- * peer's first octet. */
-void iw_conn_judge(const struct iw_conn *c,
-                   void (*found)(void *context, const struct iw_fault *fault, enum iw_quirk quirk),
-                   void *context);
+/* Called with the quirk that a finding shows (IW_QUIRK_COUNT: none), and the check of another
+ * finding from which it follows (IW_CHECK_NONE: none). */
+typedef void iw_conn_found(void *context, const struct iw_fault *fault, enum iw_quirk quirk,
+                           enum iw_check cause);
+
+/* Calls `found` for each check about the peer that failed, in order. The connection begins with
+ * start-up frames. Positions count from the peer's first octet. */
+void iw_conn_judge(const struct iw_conn *c, iw_conn_found *found, void *context);
 
 #endif

@@ -200,11 +200,16 @@ static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
         f->count++;
         if (quirk == IW_QUIRK_COUNT) /* not all of it is looked through */
             f->quirk = quirk;
+        if (o->cause == IW_CHECK_NONE)
+            f->cause = IW_CHECK_NONE;
         return;
     }
     f = c->found[o->fault.check] = iw_got(malloc(sizeof(*f)));
-    *f = (struct iw_station_finding){
-        .fault = o->fault, .count = 1, .quirk = quirk, .connection = c->state.number};
+    *f = (struct iw_station_finding){.fault = o->fault,
+                                     .count = 1,
+                                     .quirk = quirk,
+                                     .cause = o->cause,
+                                     .connection = c->state.number};
     if (f->quirk != IW_QUIRK_COUNT && f->quirk != IW_QUIRK_TERMINATE_REVERSED)
         tell_quirk(c, o->pos, f->quirk); /* of a Terminate its segment has told */
     if (s->trace != NULL)

@@ -140,6 +140,10 @@ struct iw_observation {
     enum iw_resync found_by; /* RESYNC */
     /* FINDING, LOST */
     struct iw_fault fault; /* pos: the octet at fault (the first of the field) */
+    /* FINDING: the check of another finding about this side, from which this one follows, so that
+     * it is none of its own; IW_CHECK_NONE: none. Where one header shows both, that finding may
+     * come after this one. */
+    enum iw_check cause;
 };
 
 struct iw_observer_config {
@@ -176,6 +180,10 @@ struct iw_observer_config {
 #define IW_OBSERVER_WINDOW (256u * 1024u)
 #define IW_OBSERVER_BLOCK (IW_OBSERVER_WINDOW + 2048u)
 #define IW_OBSERVER_READS 1024
+
+/* Returns the sentence by which a finding follows from another one about the same side, "RFC 5041
+ * §4.1: ..."; NULL if it never does. */
+const char *iw_observer_consequence(enum iw_check effect, enum iw_check cause);
 
 struct iw_observer;
 /* Return the octets to hand to iw_observer_init (about 2 KiB), and those of the scratch memory

@@ -126,6 +126,7 @@ static void see(void *context, const struct iw_observation *o)
                        .message_length = o->message_length,
                        .segments = o->segments,
                        .found_by = o->found_by,
+                       .cause = o->cause,
                        .detail = digest(o)};
     if (o->kind == IW_OBSERVED_SEGMENT) {
         assert_true(!o->fpdu == rig->told[o->side]);

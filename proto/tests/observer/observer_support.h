@@ -27,6 +27,7 @@ struct seen {
     uint64_t message_length;
     uint32_t segments;
     enum iw_resync found_by;
+    enum iw_check cause;
     uint32_t detail; /* a digest of the headers that it has */
 };
 

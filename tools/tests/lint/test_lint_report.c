@@ -3,11 +3,12 @@
 #include "lint_bench.h"
 
 /* A fault of `side` at its octet 40, which frame 12 has; frame 11 has the octets before it. */
-static void find(struct bench *b, enum iw_side side, enum iw_check check)
+static void find_due(struct bench *b, enum iw_side side, enum iw_check check, enum iw_check cause)
 {
     const struct iw_observation o = {
         .side = side,
         .kind = IW_OBSERVED_FINDING,
+        .cause = cause,
         .pos = 36,
         .fault = {.check = check, .pos = 40, .got = 0xabc, .want = UINT64_C(0xfffffffffffffff0)}};
     struct iw_lint_ranges *r = &b->c.side[side].ranges;
@@ -15,6 +16,11 @@ static void find(struct bench *b, enum iw_side side, enum iw_check check)
     r->all[1] = (struct iw_lint_range){40, 60, 12};
     r->count = 2;
     iw_lint_finding(&b->c, &o);
+}
+
+static void find(struct bench *b, enum iw_side side, enum iw_check check)
+{
+    find_due(b, side, check, IW_CHECK_NONE);
 }
 
 static void findings_as_text(void **state)
@@ -55,6 +61,31 @@ static void findings_as_json(void **state)
                    "\"MPA-7.1.1-11\",\"level\":\"MUST\",\"implied\":true,\"text\":\"R is set in a "
                    "Request\",\"got\":\"0xabc\",\"want\":\"0xfffffffffffffff0\"}\n");
     bench_close(b);
+}
+
+/* What follows from another finding is none, and only programs are told. */
+static void consequences_are_no_findings(void **state)
+{
+    static const enum iw_lint_format quiet[] = {IW_LINT_TEXT, IW_LINT_SARIF};
+    struct bench *b = bench_open(IW_LINT_JSON);
+    (void)state;
+    find_due(b, IW_SIDE_RESPONDER, IW_CHECK_DDP_FIN_OPEN, IW_CHECK_DDP_LAST);
+    bench_wrote(b, "{\"type\":\"consequence\",\"frame\":12,\"connection\":7,\"side\":"
+                   "\"responder\",\"from\":\"10.0.0.2:2002\",\"octet\":40,\"check\":"
+                   "\"ddp-fin-open\",\"cause\":\"ddp-last\",\"by\":\"RFC 5041 §4.1: \\\"If the "
+                   "Last flag is set to zero, the DDP Segment is an intermediate DDP "
+                   "Segment\\\"\"}\n");
+    assert_int_equal(b->lint.findings, 0);
+    bench_close(b);
+    for (size_t i = 0; i < 2; i++) {
+        b = bench_open(quiet[i]);
+        bench_keep_notes(b);
+        find_due(b, IW_SIDE_RESPONDER, IW_CHECK_DDP_FIN_OPEN, IW_CHECK_DDP_LAST);
+        bench_wrote(b, "");
+        assert_int_equal(b->lint.findings, 0);
+        assert_int_equal(b->lint.n_notes, 0);
+        bench_close(b);
+    }
 }
 
 /* A result of SARIF about `check`, after what stands before it. */
@@ -406,12 +437,19 @@ static void messages_as_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(findings_as_text),         cmocka_unit_test(findings_as_json),
-        cmocka_unit_test(findings_as_sarif),        cmocka_unit_test(the_frame_of_sarif),
-        cmocka_unit_test(paths_are_uris),           cmocka_unit_test(breaks_as_text),
-        cmocka_unit_test(breaks_as_json),           cmocka_unit_test(breaks_as_sarif),
-        cmocka_unit_test(only_what_must_be_counts), cmocka_unit_test(notes_say_the_same),
-        cmocka_unit_test(notes_are_bounded),        cmocka_unit_test(messages_as_text),
+        cmocka_unit_test(findings_as_text),
+        cmocka_unit_test(findings_as_json),
+        cmocka_unit_test(consequences_are_no_findings),
+        cmocka_unit_test(findings_as_sarif),
+        cmocka_unit_test(the_frame_of_sarif),
+        cmocka_unit_test(paths_are_uris),
+        cmocka_unit_test(breaks_as_text),
+        cmocka_unit_test(breaks_as_json),
+        cmocka_unit_test(breaks_as_sarif),
+        cmocka_unit_test(only_what_must_be_counts),
+        cmocka_unit_test(notes_say_the_same),
+        cmocka_unit_test(notes_are_bounded),
+        cmocka_unit_test(messages_as_text),
         cmocka_unit_test(messages_as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
