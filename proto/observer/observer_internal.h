@@ -151,7 +151,7 @@ struct iw_observed_side {
     unsigned suspects;
     bool too_short;    /* the FPDU before held no whole DDP header, and no CRC vouches for it */
     uint64_t segments; /* so far */
-    uint16_t led, led_here; /* rows of consequences.c whose cause was found; of this segment */
+    uint16_t led, led_here; /* rows of cause.c whose cause was found; of this segment */
     struct iw_fault lost;   /* PHASE_LOST: why */
 
     size_t frame_length; /* 0 until there is one; the frame is the first of what is held */
@@ -361,7 +361,7 @@ void iw_observer_judge_stub(struct iw_observer *o, const uint8_t *ulpdu, size_t 
 /* segment.c: a finding at octet `offset` of the ULPDU in *o->now. */
 void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offset, uint64_t got,
                          uint64_t want);
-/* consequences.c: a fault of this check is found, or will be about the segment in *o->now. Returns
+/* cause.c: a fault of this check is found, or will be about the segment in *o->now. Returns
  * the check from whose finding it follows, or IW_CHECK_NONE. */
 enum iw_check iw_observed_cause(struct iw_observed_side *s, enum iw_check check);
 /* observed_header.c: notes what will be found in the header of the segment in *o->now, so that what
