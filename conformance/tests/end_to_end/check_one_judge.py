@@ -20,10 +20,10 @@ import tempfile
 
 import harness
 
-FAMILIES = ("ddp-msn-*", "octets-[mpu]*", "rdmap-read-request-*", "bug-o*")
-SOME = ("", "--ignore=ddp-msn", "--violate=mpa-pad")
+FAMILIES = ("ddp-msn-*", "octets-[mpu]*", "rdmap-read-request-*", "bug-o*", "mpa-close-by-*", "rdmap-target-messages-*")
+SOME = ("", "--ignore=ddp-msn", "--violate=mpa-pad", "--violate=ddp-last")
 ALL = SOME + ("--violate=mpa-crc --violate=ddp-msn", "--ignore=rdmap-read-length", "--violate=rdmap-terminate-headers", "--ignore=ddp-stag", "--violate=mpa-rep-s-unasked",
-             "--violate=ddp-last", "--violate=rdmap-response-order", "--violate=rdmap-response-missing", "--violate=mpa-marker-unasked --violate=ddp-last")
+             "--violate=rdmap-response-order", "--violate=rdmap-response-missing", "--violate=mpa-marker-unasked --violate=ddp-last")
 NOTE = re.compile(r"finding (\S+) \(\S+\) on connection (\d+)(, allowed)?: ")
 FOLLOWS = re.compile(r"(\S+) \(\S+\) on connection (\d+) follows from (\S+: RFC|a Read without an answer)")
 # Octets of streaming mode that look like a Request (RFC 5044 §7.1.2), or that share a segment with it.
