@@ -121,6 +121,7 @@ static void seen(void *context, const struct iw_observation *o)
         mix(o->fault.pos);
         mix(o->fault.got);
         mix(o->fault.want);
+        mix(o->cause);
         break;
     default:
         break;
