@@ -416,14 +416,15 @@ static bool transmit(struct iw_connection *c)
     return total > 0;
 }
 
-static bool nothing_left(struct iw_connection *c)
+/* Has the endpoint make output, which stays there. Returns whether there is some. */
+static bool prepare_output(struct iw_connection *c)
 {
     const struct iw_iov *pieces;
     uint64_t now = iw_transport_now();
     if (iw_endpoint_output(c->ep, &pieces, now) == 0)
-        return true;
+        return false;
     iw_endpoint_sent(c->ep, 0, now); /* nothing can be sent now */
-    return false;
+    return true;
 }
 
 static void finish(struct iw_connection *c, bool reset)
@@ -443,7 +444,7 @@ void iw_connection_serve(struct iw_connection *c, bool tick)
         iw_endpoint_tick(c->ep, iw_transport_now());
     transmit(c);
     enum iw_want want = iw_endpoint_want(c->ep);
-    bool drained = want != IW_WANT_NOTHING && nothing_left(c);
+    bool drained = want != IW_WANT_NOTHING && !prepare_output(c);
     const bool left = c->keep && want == IW_WANT_FIN && drained && iw_endpoint_rejected(c->ep);
     if (left)
         want = IW_WANT_CLOSE;

@@ -70,7 +70,8 @@ static void rows_hold(void **state)
         for (size_t k = 0; k < count; k++) {
             const struct seen *s = rig_get(rig, IW_OBSERVED_FINDING, k);
             if (s->fault.check != rows[i].found[k].check || s->cause != rows[i].found[k].cause)
-                print_error("row %zu, finding %zu: %s\n", i, k, iw_check_info(s->fault.check)->name);
+                print_error("row %zu, finding %zu: %s\n", i, k,
+                            iw_check_info(s->fault.check)->name);
             assert_int_equal(s->fault.check, rows[i].found[k].check);
             assert_int_equal(s->cause, rows[i].found[k].cause);
         }
