@@ -246,8 +246,8 @@ static ssize_t receive_into(struct iw_connection *c, int flags, struct received 
     return n;
 }
 
-/* Returns false if there was nothing to read. */
-static bool receive_once(struct iw_connection *c, int flags)
+/* Gives the endpoint what has come, or the end. Returns false if there was nothing to read. */
+static bool receive_octets(struct iw_connection *c, int flags)
 {
     struct received got;
     ssize_t n = receive_into(c, flags, &got);
@@ -280,11 +280,11 @@ static bool receive(struct iw_connection *c, int flags)
     const bool exact = c->keep && iw_endpoint_startup_left(c->ep) > 0;
     if (c->held)
         return false;
-    if (!receive_once(c, flags))
+    if (!receive_octets(c, flags))
         return false;
     /* Octets that are here before the Reply are the peer's fault, whatever the Reply will be. */
     if (exact && !c->source.dead && !c->read_done && awaits_answer(c))
-        (void)receive_once(c, MSG_DONTWAIT);
+        (void)receive_octets(c, MSG_DONTWAIT);
     return true;
 }
 

@@ -59,7 +59,7 @@ void iw_worker_end_target(struct iw_worker *w, char trouble[static IW_WORKER_LIN
 bool iw_worker_open(struct iw_worker *w, const struct iw_order *order, struct iw_result *r);
 /* Opens the target if it is not open, plays the case, and looks after the target: *m is what has
  * become of it. `thorough`: a control exchange follows, however well the case has ended. */
-void iw_worker_play_once(struct iw_worker *w, const struct iw_order *order, bool thorough,
+void iw_worker_play_case(struct iw_worker *w, const struct iw_order *order, bool thorough,
                          struct iw_result *r, struct iw_mishap *m);
 
 /* ---- worker_mishap.c ---- */

@@ -39,7 +39,7 @@ static void play_quietly(struct iw_worker *w, const struct iw_order *order, bool
     quiet.options = &options;
     w->pool = &quiet;
     iw_worker_more(w, order->c);
-    iw_worker_play_once(w, order, thorough, r, m);
+    iw_worker_play_case(w, order, thorough, r, m);
     w->pool = pool;
 }
 
@@ -196,7 +196,7 @@ static void find_out(struct iw_worker *w, const struct iw_order *order, const st
     iw_result_free(r);
     end_target(w);
     iw_worker_more(w, order->c);
-    iw_worker_play_once(w, order, true, r, &n);
+    iw_worker_play_case(w, order, true, r, &n);
     bool same = iw_mishap_again(m, &n);
     if (same || n.kind != IW_MISHAP_NONE) {
         iw_mishaps_learn(&w->known, same ? m : &n);
