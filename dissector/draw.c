@@ -294,8 +294,8 @@ static const char *add_relations(const char *line, const struct iwd_thing *t, tv
     const struct iwd_message *m = t->message;
     bool ends = m != NULL && m->whole && m->last == t->frame && ulpdu != NULL &&
                 (iwd_tvb_u8(ulpdu, 0) & IW_DDP_L);
-    const char *words = iwd_rare_of(t)->cause ? strchr(line, '"') : NULL;
-    const char *end = words != NULL ? strchr(words + 1, '"') : NULL;
+    const char *quoted = iwd_rare_of(t)->cause ? strchr(line, '"') : NULL;
+    const char *end = quoted != NULL ? strchr(quoted + 1, '"') : NULL;
     wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
 
     if (end != NULL) {

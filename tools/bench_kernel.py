@@ -13,7 +13,7 @@ import os
 import statistics
 import sys
 
-import bench_inside
+import bench_kernel_common
 from bench_common import perf_rows
 
 # Octets of a message, and how many of them take some seconds for at most.
@@ -32,7 +32,7 @@ def tcp(bin_folder):
     """One round of plain TCP: {(test, size, "tcp"): GB/s or us}."""
     found = {}
     for test, sizes in SIZES.items():
-        for row in perf_rows([bench_inside.SIW, "exec", os.path.join(bin_folder, "iwarp-perf")], "--baseline", "tcp", "--crc", "off", "--test", test,
+        for row in perf_rows([bench_kernel_common.SIW, "exec", os.path.join(bin_folder, "iwarp-perf")], "--baseline", "tcp", "--crc", "off", "--test", test,
                              "--rounds", 1, "--slice", 100, "--size", ",".join(map(str, sizes))):
             if row["lane"]["transport"] == "tcp":
                 what = row["gigabytes_per_second"] if test != "send-lat" else row["microseconds"]
@@ -43,7 +43,7 @@ def tcp(bin_folder):
 def perftest(test, size, crc, device):
     """GB/s of payload or us, from the octets that TCP carries."""
     whole = size + EACH[test] * -(-size // SEGMENT[test]) + (REQUEST if test == "read-bw" else 0)
-    rate = float(bench_inside.perftest(PERFTEST[test], size, SIZES[test][size], crc, device))
+    rate = float(bench_kernel_common.perftest(PERFTEST[test], size, SIZES[test][size], crc, device))
     return whole / rate * 1e6 if test == "send-lat" else rate * 1e-9 * size / whole
 
 
@@ -77,8 +77,8 @@ def report(rounds):
 def main(bin_folder, work, rounds=5):
     work, bin_folder = os.path.abspath(work), os.path.abspath(bin_folder)
     os.environ["IW_SIW_DRIVER"] = "iwarp"
-    with bench_inside.kernel(work, [*PERFTEST.values(), os.path.join(bin_folder, "iwarp-perf")]):
-        return report(bench_inside.more_rounds(work, os.path.join(work, "linux"), rounds, lambda: one_round(bin_folder)))
+    with bench_kernel_common.kernel(work, [*PERFTEST.values(), os.path.join(bin_folder, "iwarp-perf")]):
+        return report(bench_kernel_common.more_rounds(work, os.path.join(work, "linux"), rounds, lambda: one_round(bin_folder)))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import os
 import statistics
 import sys
 
-import bench_inside
+import bench_kernel_common
 from bench_common import perf_rows
 
 # Octets of a message, and how many of them siw takes some seconds for at most.
@@ -30,7 +30,7 @@ def ours(bin_folder):
     """One round of iwarp-perf: {(test, size, lane): GB/s or us, and with "calls" system calls}."""
     found = {}
     for test, sizes in SIZES.items():
-        for row in perf_rows([bench_inside.SIW, "exec", os.path.join(bin_folder, "iwarp-perf")], "--baseline", "tcp", "--crc", "both", "--test", test,
+        for row in perf_rows([bench_kernel_common.SIW, "exec", os.path.join(bin_folder, "iwarp-perf")], "--baseline", "tcp", "--crc", "both", "--test", test,
                              "--rounds", 1, "--slice", 100, "--size", ",".join(map(str, sizes))):
             lane = "tcp" if row["lane"]["transport"] == "tcp" else "ours on" if row["lane"]["crc"] else "ours off"
             what = row["gigabytes_per_second"] if test == "write-bw" else row["microseconds"]
@@ -43,13 +43,13 @@ def ours(bin_folder):
 def siw(test, size, crc):
     """GB/s of payload or us, from the octets that TCP carries."""
     whole = size + EACH[test] * -(-size // SEGMENT[test])
-    rate = float(bench_inside.perftest(PERFTEST[test], size, SIZES[test][size], crc))
+    rate = float(bench_kernel_common.perftest(PERFTEST[test], size, SIZES[test][size], crc))
     return rate * 1e-9 * size / whole if test == "write-bw" else whole / rate * 1e6
 
 
 def siw_calls(test, size):
     counts = (500, 1500)
-    seen = [[int(n) for n in bench_inside.perftest(PERFTEST[test], size, count, "off", "calls").split()] for count in counts]
+    seen = [[int(n) for n in bench_kernel_common.perftest(PERFTEST[test], size, count, "off", "calls").split()] for count in counts]
     ways = 2 if test == "send-lat" else 1  # messages of a count: each has an answer
     return [(b - a) / (counts[1] - counts[0]) / ways for a, b in zip(*seen)]
 
@@ -91,8 +91,8 @@ def report(rounds):
 def main(bin_folder, work, rounds=9):
     work, bin_folder = os.path.abspath(work), os.path.abspath(bin_folder)
     perf = os.path.join(bin_folder, "iwarp-perf")
-    with bench_inside.kernel(work, [*PERFTEST.values(), "strace", perf]):
-        return report(bench_inside.more_rounds(work, perf, rounds, lambda: one_round(bin_folder)))
+    with bench_kernel_common.kernel(work, [*PERFTEST.values(), "strace", perf]):
+        return report(bench_kernel_common.more_rounds(work, perf, rounds, lambda: one_round(bin_folder)))
 
 
 if __name__ == "__main__":

@@ -131,17 +131,17 @@ static void await(int fd, size_t octets, unsigned char value)
             fail("iw_sockets_poll");
 }
 
-int main(int count, char **words)
+int main(int argc, char **argv)
 {
-    if (count != 6)
+    if (argc != 6)
         return 64;
-    const int serves = strcmp(words[1], "serve") == 0, one_sided = strcmp(words[3], "put") == 0;
-    const int flags = strcmp(words[3], "polling") == 0 ? MSG_DONTWAIT : 0;
-    const size_t octets = strtoul(words[4], NULL, 10);
-    const unsigned long rounds = strtoul(words[5], NULL, 10), unmeasured = rounds / 10;
+    const int serves = strcmp(argv[1], "serve") == 0, one_sided = strcmp(argv[3], "put") == 0;
+    const int flags = strcmp(argv[3], "polling") == 0 ? MSG_DONTWAIT : 0;
+    const size_t octets = strtoul(argv[4], NULL, 10);
+    const unsigned long rounds = strtoul(argv[5], NULL, 10), unmeasured = rounds / 10;
     if (octets == 0 || octets > MOST || rounds < 10)
         return 64;
-    const int fd = connection(serves, (unsigned short)strtoul(words[2], NULL, 10));
+    const int fd = connection(serves, (unsigned short)strtoul(argv[2], NULL, 10));
     if (one_sided)
         switch_over(fd, serves);
     double began = 0;

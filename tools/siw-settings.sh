@@ -32,7 +32,7 @@ try() {
     echo "# $*, --crc ${crc[*]}"
     # shellcheck disable=SC2016
     "$here/siw" exec sh -c 'for one in "$@"; do echo "${one#*=}" >"/sys/module/siw/parameters/${one%=*}"; done' sh "$@"
-    CRC=${crc[*]} "$here/siw" exec bash "$here/tests/siw/siw_rping_inside.sh" "$bin" brief || status=1
+    CRC=${crc[*]} "$here/siw" exec bash "$here/tests/siw/siw_rping_both_ends.sh" "$bin" brief || status=1
 }
 both="on off"
 # shellcheck disable=SC2086

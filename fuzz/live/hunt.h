@@ -40,9 +40,9 @@ struct iw_hunt_options {
     double minimise;   /* seconds for each finding */
     double time_scale;
     bool hazards, blind, coverage, resume;
-    const char *try; /* inside: a file with sequences to be tried once */
-    char **words;    /* all of these as they were given */
-    int n_words;
+    const char *try;  /* inside: a file with sequences to be tried once */
+    char **arguments; /* all of these as they were given */
+    int n_arguments;
 };
 
 enum iw_hunt_kind {
@@ -306,7 +306,7 @@ void iw_hunt_load_findings(struct iw_hunt *h);
 bool iw_hunt_resume(struct iw_hunt *h);
 
 /* The variable of the environment that names the target which a fuzzer runs inside of. */
-#define IW_HUNT_INSIDE "IWARP_FUZZ_INSIDE"
+#define IW_HUNT_KERNEL_VARIABLE "IWARP_FUZZ_INSIDE"
 /* hunt_other_kernel.c: runs the hunt there and watches it. Returns the exit status. */
 int iw_hunt_watch(struct iw_hunt *h);
 struct iw_hunt_event iw_hunt_try_elsewhere(struct iw_hunt *h, struct iw_hunt_input *const *inputs,

@@ -72,8 +72,8 @@ __attribute__((format(printf, 3, 4))) static void add(char **command, const char
 static char *own_command(const struct iw_hunt *h)
 {
     char *command = program("iwarp-fuzz");
-    for (int i = 0; i < h->o->n_words; i++)
-        iw_text_join_word(&command, h->o->words[i]);
+    for (int i = 0; i < h->o->n_arguments; i++)
+        iw_text_join_word(&command, h->o->arguments[i]);
     add(&command, "--results", "%s", h->dir);
     return command;
 }
@@ -300,7 +300,7 @@ int iw_hunt_watch(struct iw_hunt *h)
     char *report = iw_text_format("%s/session.json", h->dir);
     struct iw_shell_watch w = {.path = progress, .seconds = STUCK_SECONDS * h->o->time_scale};
     unsigned fruitless = 0;
-    int status = iw_target_prepare_entry(h->spec, IW_HUNT_INSIDE) ? 0 : IW_EXIT_TESTER;
+    int status = iw_target_prepare_entry(h->spec, IW_HUNT_KERNEL_VARIABLE) ? 0 : IW_EXIT_TESTER;
 
     h->began = iw_transport_now();
     if (!status && !there(h) && !*h->stop)

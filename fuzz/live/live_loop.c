@@ -382,7 +382,7 @@ bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uin
     while (i < l->world->slots && l->slots[i].phase != FREE)
         i++;
     struct iw_hunt_slot *s = &l->slots[i];
-    if (i == l->world->slots || (calls && !iw_hunt_world_ready(l->world)) ||
+    if (i == l->world->slots || (calls && !iw_hunt_world_prepare_call(l->world)) ||
         (!calls && !reach(s, &l->world->to[i])))
         return false;
     s->done = (struct iw_hunt_done){.input = input, .number = number};

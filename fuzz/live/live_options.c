@@ -82,8 +82,8 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
                                   .seed = iw_clock_wall() / 1000000};
     int first;
     int status = iw_options_read(&line, argc, argv, &first);
-    o->words = argv + 1;
-    o->n_words = first - 1 - (strcmp(argv[first - 1], "--") == 0); /* more options may follow */
+    o->arguments = argv + 1;
+    o->n_arguments = first - 1 - (strcmp(argv[first - 1], "--") == 0); /* more options may follow */
     if (o->time <= 0 && !o->count)
         o->time = 60;
     const struct iw_host_output outputs[] = {{"json", o->json}, {"graph", o->graph}};

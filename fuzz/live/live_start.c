@@ -234,7 +234,7 @@ static int hunt(struct iw_hunt *h)
                                       .slots = jobs(h),
                                       .side = h->seeds.side,
                                       .listener = -1};
-    h->outside = iw_target_elsewhere(h->spec, IW_HUNT_INSIDE);
+    h->outside = iw_target_elsewhere(h->spec, IW_HUNT_KERNEL_VARIABLE);
     int status = run(h);
     bool ran = status <= IW_EXIT_FAILURE;
     if (h->o->try == NULL && (ran || h->over || h->findings != NULL)) {

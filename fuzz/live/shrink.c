@@ -37,7 +37,8 @@ static bool spent(const struct shrink *s)
            ((s->tries >= AT_LEAST || !s->h->outside) && iw_transport_now() - s->began > most);
 }
 
-static bool reproduce_once(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
+/* Plays the inputs to the peer. Returns whether the same happens, which the finding then has. */
+static bool try_inputs(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
 {
     struct iw_hunt_event e = iw_hunt_try(s->h, inputs, n, &s->f->event, NULL);
 
@@ -53,7 +54,7 @@ static bool reproduce(struct shrink *s, struct iw_hunt_input *const *inputs, siz
 {
     int i = 0;
     for (; i < TIMES_TO_TRY && !spent(s); i++)
-        if (reproduce_once(s, inputs, n) != s->sure)
+        if (try_inputs(s, inputs, n) != s->sure)
             return !s->sure;
     return s->sure && i == TIMES_TO_TRY;
 }
@@ -264,7 +265,7 @@ void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f)
     if (h->examining != NULL)
         h->examining->minimising = true;
     for (int i = 0; i < SURE && s->sure; i++)
-        s->sure = reproduce_once(s, f->inputs, f->n_inputs);
+        s->sure = try_inputs(s, f->inputs, f->n_inputs);
     fewer_inputs(s);
     for (; s->i < f->n_inputs; s->i++) {
         sooner(s);

@@ -254,7 +254,7 @@ static bool listen_for_it(struct iw_hunt_world *w)
     return good;
 }
 
-bool iw_hunt_world_ready(struct iw_hunt_world *w)
+bool iw_hunt_world_prepare_call(struct iw_hunt_world *w)
 {
     if (!iw_hunt_called(w->side))
         return true;
@@ -269,7 +269,7 @@ bool iw_hunt_world_ready(struct iw_hunt_world *w)
 
 void iw_hunt_world_settle(struct iw_hunt_world *w)
 {
-    while (!iw_hunt_world_ready(w))
+    while (!iw_hunt_world_prepare_call(w))
         poll(NULL, 0, STEP_MS);
 }
 

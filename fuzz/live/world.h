@@ -81,9 +81,10 @@ const char *iw_hunt_world_death(struct iw_hunt_world *w);
 /* Reads what its log has got since, into w->reports. Call it once the peer has ended, or has
  * answered after what may have led to a report. */
 void iw_hunt_world_read(struct iw_hunt_world *w);
-/* Returns true if the peer can be made to connect now. A peer that has connected before gets a
- * moment to end by itself after its connection: the way it ends shows whether it has crashed. */
-bool iw_hunt_world_ready(struct iw_hunt_world *w);
+/* Ends what made the peer connect before, and notes how the peer has ended, if it has. It gets a
+ * moment to end by itself after its connection: the way it ends shows whether it has crashed.
+ * Returns true if the peer can be made to connect now. */
+bool iw_hunt_world_prepare_call(struct iw_hunt_world *w);
 /* Waits until the peer can be made to connect. */
 void iw_hunt_world_settle(struct iw_hunt_world *w);
 /* Notes that a connection is over. */

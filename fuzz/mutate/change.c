@@ -442,7 +442,8 @@ static const change_fn changes_without_fpdus[] = {
     repeat,      repeat,          drop,          swap,         insert_step, insert_step,
     insert_step, change_settings, change_octets, change_local, change_local};
 
-static void change_once(struct iw_mutate_script *s, struct change *c)
+/* Makes a change of a kind that chance decides; of a long script it may drop parts as well. */
+static void apply_random_change(struct iw_mutate_script *s, struct change *c)
 {
     change_fn change = changes[iw_mutate_below(c->r, COUNT(changes))];
 
@@ -461,7 +462,7 @@ void iw_mutate_change(struct iw_mutate_script *s, struct iw_mutate_random *r,
     struct change c = {.r = r, .octets = octets};
 
     for (uint32_t n = 1 + (iw_mutate_chance(r, 2) ? 0 : iw_mutate_below(r, 4)); n > 0; n--)
-        change_once(s, &c);
+        apply_random_change(s, &c);
     repair(s, &c);
 }
 

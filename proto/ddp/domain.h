@@ -34,7 +34,9 @@ struct iw_domain {
     _Alignas(uint64_t) uint8_t scratch[IW_DOMAIN_SCRATCH];
 };
 
+/* Takes the lock of the domain, if its environment has one. */
 void iw_domain_lock(const struct iw_domain *d);
+/* Gives the lock back. */
 void iw_domain_unlock(const struct iw_domain *d);
 /* place.c: makes a check, unless one has failed already. Returns true if the access must not
  * happen.

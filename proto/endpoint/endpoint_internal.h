@@ -205,28 +205,40 @@ struct iw_endpoint {
 };
 
 /* setup.c */
+/* Takes received octets in the start-up, and after it those that are left. */
 void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces);
+/* Judges octets of the peer that have come before they may, from `first` on. Returns true if that
+ * was a fault. */
 bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first);
+/* Lists in ep->tx_startup what the start-up has to send. Returns the number of pieces. */
 size_t iw_ep_startup_output(struct iw_endpoint *ep);
+/* Notes that so many octets of these pieces were sent. */
 void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets);
 /* Returns the RTR form that opens a peer-to-peer connection, as an opcode. */
 unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep);
 
 /* rx.c */
+/* Receives an FPDU, for struct iw_deframer_sink. Returns 0 to go on, else the deframer stops. */
 int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
+/* Takes a check of the deframer that has failed, for struct iw_deframer_sink. Returns 0 to go on as
+ * if it had not, else the deframer stops. */
 int iw_ep_rx_check(void *context, const struct iw_fault *fault);
+/* Returns whether segments are received still: not after an error, unless that is switched off. */
 bool iw_ep_receiving(const struct iw_endpoint *ep);
 /* Asks the consumer for a receive if none is posted. Returns whether one is there for the next
  * message. */
 bool iw_ep_rx_ask_receive(struct iw_endpoint *ep);
-/* Returns false if the pool is empty. */
+/* Lends the deframer a buffer of the pool unless it has one. Returns false if the pool is empty. */
 bool iw_ep_rx_buffer(struct iw_endpoint *ep);
+/* Ends the stream by a reset, since octets have come after the peer's FIN; `first` is the first. */
 void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first);
 
 /* landing.c: takes octets of the FPDU that is landing. Returns how many. */
 size_t iw_ep_landing_input(struct iw_endpoint *ep, const uint8_t *octets, size_t length);
 
 /* early.c */
+/* Places the payload of an FPDU that has come after a gap, if it may, for struct iw_deframer_sink.
+ * Returns whether it has. The FPDU comes to iw_ep_rx_fpdu in its turn. */
 bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu);
 /* With fin_known: ends the stream if everything before the FIN has come. */
 void iw_ep_fin_reached(struct iw_endpoint *ep);

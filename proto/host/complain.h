@@ -2,7 +2,7 @@
 #ifndef IW_HOST_COMPLAIN_H
 #define IW_HOST_COMPLAIN_H
 
-/* How a program tells its user that something went wrong: one line, and an exit status. */
+/* What a program says when something went wrong: one line, and an exit status. */
 
 /* Exit statuses of all programs. */
 enum {
@@ -22,7 +22,7 @@ enum {
 void iw_complain_as(const char *program);
 /* Prints one line "PROGRAM: ..." on stderr. */
 void iw_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same. Returns `status`. */
+/* Prints such a line, too. Returns `status`. */
 int iw_complain_exit(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "PROGRAM: no memory" and ends the program with status 70. */
 void iw_complain_memory(void) __attribute__((noreturn));

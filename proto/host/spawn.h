@@ -22,7 +22,7 @@ struct iw_spawn {
  * by the caller; -1 with errno set, also if it cannot be executed. */
 pid_t iw_spawn(const char *path, char *const argv[], const struct iw_spawn *how);
 
-/* Starts a command line of the shell, as iw_spawn does. */
+/* Starts a command line of the shell. Returns what iw_spawn does. */
 pid_t iw_spawn_shell(const char *command, const struct iw_spawn *how);
 
 #endif

@@ -254,21 +254,22 @@ static void send_fin(struct iwk_conn *conn, u64 now)
 	iw_endpoint_fin_sent(conn->ep, now);
 }
 
-static bool nothing_left(struct iwk_conn *conn, u64 now)
+/* Has the endpoint make output, which stays there. Returns whether there is some. */
+static bool prepare_output(struct iwk_conn *conn, u64 now)
 {
 	const struct iw_iov *pieces;
 
 	if (!iw_endpoint_output(conn->ep, &pieces, now))
-		return true;
+		return false;
 	iw_endpoint_sent(conn->ep, 0, now);
-	return false;
+	return true;
 }
 
 /* Returns whether the connection is to go now, and how. */
 static bool is_over(struct iwk_conn *conn, u64 now, bool *reset)
 {
 	enum iw_want want = iw_endpoint_want(conn->ep);
-	const bool drained = want != IW_WANT_NOTHING && nothing_left(conn, now);
+	const bool drained = want != IW_WANT_NOTHING && !prepare_output(conn, now);
 
 	if (want == IW_WANT_FIN && drained && !conn->fin_sent && !conn->connecting &&
 	    !conn->write_broken) {

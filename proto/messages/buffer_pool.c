@@ -126,8 +126,8 @@ static unsigned size_class(size_t length, size_t *room)
             }
 }
 
-/* Frees memory until `need` more octets fit. */
-static bool fits(struct iw_pool *p, size_t need)
+/* Frees memory until `need` more octets fit. Returns false if they never do. */
+static bool make_room(struct iw_pool *p, size_t need)
 {
     for (unsigned size = IW_POOL_SIZES - 1; size > 0 && p->octets + need > p->most; size--)
         while (p->free[size] != NULL && p->octets + need > p->most) {
@@ -155,7 +155,7 @@ static bool add_slab(struct iw_pool *p)
     const size_t octets = (size_t)IW_POOL_SLAB * SLOT;
     if (p->lockable / 2 < p->slab_octets + octets)
         return false;
-    struct iw_slab *s = fits(p, octets) ? calloc(1, sizeof(*s)) : NULL;
+    struct iw_slab *s = make_room(p, octets) ? calloc(1, sizeof(*s)) : NULL;
     if (s == NULL)
         return false;
     s->memory = aligned_alloc(64, octets);
@@ -186,7 +186,7 @@ static bool add_large(struct iw_pool *p, unsigned size, size_t room)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t whole = (room + page - 1) / page * page;
-    struct iw_buffer *b = fits(p, whole) ? calloc(1, sizeof(*b)) : NULL;
+    struct iw_buffer *b = make_room(p, whole) ? calloc(1, sizeof(*b)) : NULL;
     if (b == NULL)
         return false;
     void *memory = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

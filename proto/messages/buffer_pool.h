@@ -74,7 +74,7 @@ struct iw_pool {
 int iw_pool_open(struct iw_pool *p, struct ibv_pd *pd, size_t most, size_t lockable);
 /* Returns the octets of the longest buffer that can be offered. */
 size_t iw_pool_longest(const struct iw_pool *p);
-/* Whether so many more octets may be offered for this. */
+/* Returns whether so many more octets may be offered for this. */
 bool iw_pool_has_share(struct iw_pool *p, enum iw_pool_use use, size_t length);
 /* Returns how many octets are offered for this. */
 size_t iw_pool_offered(struct iw_pool *p, enum iw_pool_use use);
@@ -92,7 +92,7 @@ struct iw_buffer *iw_pool_find(struct iw_pool *p, const void *data);
 int iw_pool_register(struct iw_pool *p, struct iw_buffer *b);
 /* Registers the first `length` octets of a large buffer for a peer. Returns 0, or -1 with errno. */
 int iw_pool_offer(struct iw_pool *p, struct iw_buffer *b, size_t length, enum iw_pool_use use);
-/* Ends that. */
+/* Ends what iw_pool_offer has begun: the peer has no access to the buffer afterwards. */
 void iw_pool_withdraw(struct iw_pool *p, struct iw_buffer *b);
 
 #endif

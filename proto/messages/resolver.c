@@ -34,7 +34,7 @@ struct iw_resolver {
     pthread_t thread;
     int wake; /* an eventfd: something is due earlier, a socket more, the end */
     bool ending;
-    unsigned inside; /* threads that wait */
+    unsigned waiting; /* threads in wait_change() */
     uint64_t sleeps_until;
     struct iw_resolver_core core;
     struct iw_resolver_net net;
@@ -289,7 +289,7 @@ void iw_resolver_close(struct iw_resolver *r)
     r->ending = true;
     pthread_cond_broadcast(&r->changed);
     wake_by(r, 0);
-    while (r->inside > 0) /* they leave at once */
+    while (r->waiting > 0) /* they leave at once */
         pthread_cond_wait(&r->changed, &r->lock);
     pthread_mutex_unlock(&r->lock);
     pthread_join(r->thread, NULL);
@@ -302,7 +302,7 @@ void iw_resolver_close(struct iw_resolver *r)
 static int wait_change(struct iw_resolver *r, uint64_t until)
 {
     int status = 0;
-    r->inside++;
+    r->waiting++;
     if (!r->ending && until == UINT64_MAX) {
         status = pthread_cond_wait(&r->changed, &r->lock);
     } else if (!r->ending) {
@@ -310,7 +310,7 @@ static int wait_change(struct iw_resolver *r, uint64_t until)
                                    .tv_nsec = (long)(until % (1000 * MS))};
         status = pthread_cond_timedwait(&r->changed, &r->lock, &t);
     }
-    r->inside--;
+    r->waiting--;
     if (!r->ending)
         return status;
     pthread_cond_broadcast(&r->changed);

@@ -40,20 +40,22 @@ struct iw_resolver_knowledge {
 
 /* Makes a table of `sets` times IW_RESOLVER_WAYS. Returns 0, or -1 without memory. */
 int iw_resolver_known_open(struct iw_resolver_knowledge *k, size_t sets);
+/* Frees the table. */
 void iw_resolver_known_close(struct iw_resolver_knowledge *k);
 /* Returns the entry of a number, NULL if there is none. */
 struct iw_resolver_known *iw_resolver_known_find(struct iw_resolver_knowledge *k, uint32_t number);
 /* Returns the entry of a number, a new one if there is none: in the place of the one that was asked
  * for longest ago. NULL if all that could make room are being asked for. */
 struct iw_resolver_known *iw_resolver_known_take(struct iw_resolver_knowledge *k, uint32_t number);
-/* Puts an entry among those that ask, or takes it away from there. */
+/* Puts an entry among those that ask, unless it is there. */
 void iw_resolver_known_ask(struct iw_resolver_knowledge *k, struct iw_resolver_known *e);
+/* Takes an entry away from those that ask, if it is there. */
 void iw_resolver_known_rest(struct iw_resolver_knowledge *k, struct iw_resolver_known *e);
 /* Returns the answerer to be used: the first one that is not shunned, else the first. The entry has
  * one. */
 const struct iw_resolver_answerer *iw_resolver_known_best(const struct iw_resolver_known *e,
                                                           uint64_t now);
-/* True if this instance is shunned. */
+/* Returns true if this instance is shunned now. */
 bool iw_resolver_known_shuns(const struct iw_resolver_known *e, uint64_t instance, uint64_t now);
 
 #endif

@@ -22,13 +22,15 @@ struct iw_resolver_place {
 bool iw_resolver_place_from(struct iw_resolver_place *place, const struct sockaddr *address);
 /* Writes a socket's address. Returns its length, 0 for nowhere. */
 socklen_t iw_resolver_place_to(const struct iw_resolver_place *place, struct sockaddr_storage *out);
-/* True for 0.0.0.0 and ::. */
+/* Returns true for 0.0.0.0 and ::. */
 bool iw_resolver_place_is_any(const struct iw_resolver_place *place);
+/* Returns true for 127.0.0.0/8 and ::1. */
 bool iw_resolver_place_is_loopback(const struct iw_resolver_place *place);
+/* Returns true for fe80::/10. */
 bool iw_resolver_place_is_link_local(const struct iw_resolver_place *place);
-/* True if one process can listen there: no multicast or broadcast address, a port. */
+/* Returns true if one process can listen there: no multicast or broadcast address, a port. */
 bool iw_resolver_place_is_one(const struct iw_resolver_place *place);
-/* True if both have the same address, whatever their ports. */
+/* Returns true if both have the same address, whatever their ports. */
 bool iw_resolver_place_same_host(const struct iw_resolver_place *a,
                                  const struct iw_resolver_place *b);
 

@@ -101,8 +101,8 @@ struct iw_shape {
     uint32_t lead;   /* octets of a Marker before ULPDU_Length */
     uint32_t length; /* ULPDU_Length */
     uint32_t pad;
-    uint32_t inside; /* Markers after ULPDU_Length */
-    uint32_t size;   /* on the stream */
+    uint32_t inner_markers; /* Markers after ULPDU_Length */
+    uint32_t size;          /* on the stream */
 };
 
 /* Returns the octets from `pos` to the next Marker position; 0 if one is here. */

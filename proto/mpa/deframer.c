@@ -104,7 +104,7 @@ static bool markers_right(const struct iw_deframer *d, const struct iw_cursor *c
 
     if (iw_cursor_run(c) < s->size - s->lead)
         return false;
-    for (uint32_t i = 0; i < s->inside; i++, offset += d->period)
+    for (uint32_t i = 0; i < s->inner_markers; i++, offset += d->period)
         wrong |= iw_get32(octets + offset) ^ (offset & 0xfffcu);
     return wrong == 0;
 }
@@ -119,7 +119,7 @@ static bool check_markers(struct iw_deframer *d, struct iw_cursor c, const struc
     iw_cursor_step(&c, s->lead);
     if (markers_right(d, &c, s))
         return false;
-    for (uint32_t i = 0; i < s->inside; i++) {
+    for (uint32_t i = 0; i < s->inner_markers; i++) {
         iw_cursor_step(&c, iw_to_marker(d, c.pos));
         if (check_marker(d, c, c.pos - header_pos))
             return true;

@@ -97,7 +97,7 @@ static bool markers_agree(const struct iw_deframer *d, struct iw_cursor c, const
         return true;
     if (s->lead && (iw_shape_marker(&c).fpduptr & 0xfffcu) != 0)
         return false;
-    for (uint32_t i = 0; i < s->inside; i++) {
+    for (uint32_t i = 0; i < s->inner_markers; i++) {
         iw_cursor_step(&c, iw_to_marker(d, c.pos));
         uint64_t pointer = c.pos - header_pos;
         if ((iw_shape_marker(&c).fpduptr & 0xfffcu) != pointer)
@@ -280,7 +280,7 @@ size_t iw_deframer_peek(const struct iw_deframer *d, uint64_t pos, const uint8_t
     fpdu->header_pos = pos + s.lead;
     fpdu->size = s.size;
     fpdu->length = (uint16_t)s.length;
-    fpdu->markers = (uint16_t)(s.inside + (s.lead ? 1u : 0u));
+    fpdu->markers = (uint16_t)(s.inner_markers + (s.lead ? 1u : 0u));
     fpdu->period = d->period;
     room = room < s.length ? room : s.length;
     iw_cursor_step(&c, s.lead + IW_MPA_LENGTH_FIELD);

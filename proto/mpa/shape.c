@@ -34,11 +34,11 @@ static void take_shape(const struct iw_deframer *d, uint64_t pos, uint32_t lengt
     s->lead = iw_shape_lead(d, pos);
     s->length = length;
     s->pad = iw_wire_pad(length);
-    s->inside = 0;
+    s->inner_markers = 0;
     if (d->markers)
-        s->inside =
+        s->inner_markers =
             (uint32_t)iw_markers_before(content - 1, iw_to_marker(d, pos + s->lead), d->period);
-    s->size = s->lead + content + s->inside * IW_MPA_MARKER;
+    s->size = s->lead + content + s->inner_markers * IW_MPA_MARKER;
 }
 
 static uint32_t ulpdu_length(const struct iw_deframer *d, const uint8_t *field)
@@ -122,7 +122,7 @@ struct iw_fpdu iw_shape_fpdu(const struct iw_deframer *d, struct iw_cursor c,
                             .header_pos = c.pos + s->lead,
                             .size = s->size,
                             .length = (uint16_t)s->length,
-                            .markers = (uint16_t)(s->inside + (s->lead ? 1u : 0u)),
+                            .markers = (uint16_t)(s->inner_markers + (s->lead ? 1u : 0u)),
                             .period = d->period,
                             .crc_checked = d->crc,
                             .ulpdu = r->ulpdu,

@@ -231,13 +231,14 @@ struct iw_iov iw_hold_peek(const struct iw_observed_side *s);
 uint64_t iw_hold_edge(const struct iw_observed_side *s);
 /* Returns the first octet held after a gap; UINT64_MAX if there is none. */
 uint64_t iw_hold_island(const struct iw_observed_side *s);
-/* Keeps octets; how many of them, the last ones, could not be kept. */
+/* Keeps octets. Returns how many of them, the last ones, could not be kept. */
 size_t iw_hold_put(struct iw_observed_side *s, uint64_t pos, const uint8_t *octets, size_t length);
-/* s->next has moved: octets before it are let go, and the block if none are left. */
+/* Lets octets go that are before s->next, which has moved, and the block if none are left. */
 void iw_hold_skip(struct iw_observed_side *s);
+/* Lets all octets go, and the block. */
 void iw_hold_drop(struct iw_observed_side *s);
 
-/* True if octets of this side are known to be missing: what the other side did may have a
+/* Returns true if octets of this side are known to be missing: what the other side did may have a
  * reason that was not seen. */
 static inline bool iw_observed_gap(const struct iw_observed_side *s)
 {
@@ -256,7 +257,7 @@ void iw_observer_judge_last(struct iw_observer *o, struct iw_observed_side *s);
  * was found after them. */
 size_t iw_observer_seek(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,
                         size_t length, bool last);
-/* True if the header has nothing wrong or strange. */
+/* Returns true if the header has nothing wrong or strange. */
 bool iw_observer_plausible(const struct iw_observer *o, const struct iw_ddp_header *h);
 /* Returns whether an FPDU could begin with these octets: length and DDP header. Sets its size. */
 enum iw_fpdu_probe iw_observer_probe_header(const struct iw_observer *o,

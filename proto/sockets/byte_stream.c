@@ -39,8 +39,9 @@ static int be_connected(struct iw_socket *s, int flags)
     }
 }
 
-/* At what looks like the end: whether the connection has failed. Reported once. */
-static bool is_lost(struct stream *st)
+/* At what looks like the end: takes the connection's error. Returns whether there is one; it is
+ * reported once. */
+static bool take_error(struct stream *st)
 {
     struct pollfd one = {.fd = st->rs, .events = POLLIN};
     return iw_wait(&one, 1, 0, NULL, true) > 0 && (one.revents & POLLERR) != 0 &&
@@ -81,7 +82,7 @@ static ssize_t receive_some(struct iw_socket *s, void *octets, size_t length, in
             return got;
         if (got == 0) {
             atomic_store(&st->ended, true);
-            return is_lost(st) ? fail(ECONNRESET) : 0;
+            return take_error(st) ? fail(ECONNRESET) : 0;
         }
         if (errno != EAGAIN || until == 0 || iw_stream_wait_for(st, POLLIN, until) != 0)
             return -1;

@@ -35,10 +35,10 @@ IW_INTERPOSED int epoll_ctl(int set, int operation, int fd, struct epoll_event *
     return result;
 }
 
-/* What the system's wait has returned, without what only ends it. Returns whether that is an
- * answer: else the wait begins anew, perhaps as ours. It had hardly run if a socket was added at
+/* Leaves out of what the system's wait has returned what only ends it. Returns whether the rest is
+ * an answer: else the wait begins anew, perhaps as ours. It had hardly run if a socket was added at
  * once, and nobody counts on the end of a wait to whose set sockets are added. */
-static bool is_answer(int set, struct epoll_event *events, int *count)
+static bool drop_nudge(int set, struct epoll_event *events, int *count)
 {
     if (*count <= 0 || !iw_epoll_has_state(set))
         return true;
@@ -50,7 +50,7 @@ IW_INTERPOSED int epoll_wait(int set, struct epoll_event *events, int most, int 
 {
     while (!iw_epoll_is_ours(set)) {
         int count = iw_libc()->epoll_wait(set, events, most, ms);
-        if (is_answer(set, events, &count))
+        if (drop_nudge(set, events, &count))
             return count;
     }
     return iw_epoll_wait_in(set, events, most, iw_wait_until_ms(ms), NULL);
@@ -61,7 +61,7 @@ IW_INTERPOSED int epoll_pwait(int set, struct epoll_event *events, int most, int
 {
     while (!iw_epoll_is_ours(set)) {
         int count = iw_libc()->epoll_pwait(set, events, most, ms, mask);
-        if (is_answer(set, events, &count))
+        if (drop_nudge(set, events, &count))
             return count;
     }
     return iw_epoll_wait_in(set, events, most, iw_wait_until_ms(ms), mask);
@@ -72,7 +72,7 @@ IW_INTERPOSED int epoll_pwait2(int set, struct epoll_event *events, int most,
 {
     while (!iw_epoll_is_ours(set)) {
         int count = iw_libc()->epoll_pwait2(set, events, most, t, mask);
-        if (is_answer(set, events, &count))
+        if (drop_nudge(set, events, &count))
             return count;
     }
     return iw_epoll_wait_in(set, events, most, iw_wait_until(t), mask);

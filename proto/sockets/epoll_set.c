@@ -464,10 +464,10 @@ static int plain_events(int number, const struct pollfd *poll, struct epoll_even
     return got > 0 ? iw_epoll_without_nudge(number, out, got) : 0;
 }
 
-/* One look at all. Returns how many events there are, or -1 with errno set; *over: a wait was at
- * its end, *futile: something was ready that concerns nobody. */
-static int look_once(struct iw_epoll_set *set, int number, struct epoll_event *out, int most,
-                     uint64_t until, const sigset_t *mask, bool *over, bool *futile)
+/* Waits for events and looks once at all. Returns how many there are, or -1 with errno set; *over:
+ * a wait was at its end, *futile: something was ready that concerns nobody. */
+static int wait_and_look(struct iw_epoll_set *set, int number, struct epoll_event *out, int most,
+                         uint64_t until, const sigset_t *mask, bool *over, bool *futile)
 {
     struct waiter self = {.fd = fd_of_thread()};
     bool at_once = false, rsockets = false;
@@ -522,7 +522,7 @@ static int wait_in(struct iw_epoll_set *set, int number, struct epoll_event *out
 {
     for (;;) {
         bool over, futile;
-        const int done = look_once(set, number, out, most, until, mask, &over, &futile);
+        const int done = wait_and_look(set, number, out, most, until, mask, &over, &futile);
         if (done != 0)
             return done;
         if ((over || futile) && iw_transport_now() >= until)

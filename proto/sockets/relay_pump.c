@@ -116,7 +116,7 @@ static ssize_t receive_now(struct pump *p, char *octets, size_t length, int flag
 /* Returns what a receive returns, having waited; 0 as well if the child has gone: what comes after
  * that is its parent's. So first there are octets, then the child is still there, and then they are
  * taken. */
-static ssize_t receive_once(struct pump *p, char *octets)
+static ssize_t receive_from_socket(struct pump *p, char *octets)
 {
     while (!has_gone(p)) {
         ssize_t got = receive_now(p, octets, 1, MSG_PEEK);
@@ -133,7 +133,7 @@ static ssize_t receive_once(struct pump *p, char *octets)
 
 static bool answer(struct pump *p, char *octets)
 {
-    const ssize_t got = receive_once(p, octets);
+    const ssize_t got = receive_from_socket(p, octets);
     if (got < 0)
         return iw_relay_say(p->fd, RELAY_ERROR, (uint32_t)errno);
     if (got == 0)

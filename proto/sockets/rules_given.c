@@ -60,24 +60,24 @@ bool iw_is_of_stack(const void *code)
 }
 
 static const struct iw_socket_rule *find(int fd, bool listens, const struct sockaddr *address,
-                                         const void *caller)
+                                         const void *return_address)
 {
     const int saved = errno;
     const struct iw_socket_rule *rule = iw_socket_rules_find(&rules, listens, address);
-    if (rule != NULL && (iw_is_of_stack(caller) || !is_tcp(fd, address->sa_family)))
+    if (rule != NULL && (iw_is_of_stack(return_address) || !is_tcp(fd, address->sa_family)))
         rule = NULL;
     errno = saved;
     return rule;
 }
 
 const struct iw_socket_rule *iw_rule_of_connect(int fd, const struct sockaddr *to, socklen_t length,
-                                                const void *caller)
+                                                const void *return_address)
 {
     if (given() == NULL || to == NULL || length < sizeof(struct sockaddr_in))
         return NULL;
     if (to->sa_family == AF_INET6 && length < sizeof(struct sockaddr_in6))
         return NULL;
-    return find(fd, false, to, caller);
+    return find(fd, false, to, return_address);
 }
 
 static bool has_no_port(const struct sockaddr_storage *at)
@@ -87,19 +87,21 @@ static bool has_no_port(const struct sockaddr_storage *at)
 }
 
 /* The system chooses the port of a listener that has none; a rule wants to know it. */
-static void choose_port(int fd, struct sockaddr_storage *at, socklen_t *length, const void *caller)
+static void choose_port(int fd, struct sockaddr_storage *at, socklen_t *length,
+                        const void *return_address)
 {
     bool listens = false;
     for (size_t i = 0; i < rules.count; i++)
         listens = listens || rules.rules[i].listens;
-    if (!listens || !has_no_port(at) || iw_is_of_stack(caller) || !is_tcp(fd, at->ss_family) ||
+    if (!listens || !has_no_port(at) || iw_is_of_stack(return_address) ||
+        !is_tcp(fd, at->ss_family) ||
         iw_libc()->bind(fd, (const struct sockaddr *)at, *length) != 0)
         return;
     *length = sizeof(*at);
     (void)iw_libc()->getsockname(fd, (struct sockaddr *)at, length);
 }
 
-const struct iw_socket_rule *iw_rule_of_listen(int fd, const void *caller)
+const struct iw_socket_rule *iw_rule_of_listen(int fd, const void *return_address)
 {
     struct sockaddr_storage at;
     socklen_t length = sizeof(at);
@@ -111,7 +113,7 @@ const struct iw_socket_rule *iw_rule_of_listen(int fd, const void *caller)
         errno = saved;
         return NULL;
     }
-    choose_port(fd, &at, &length, caller);
+    choose_port(fd, &at, &length, return_address);
     errno = saved;
-    return find(fd, true, (struct sockaddr *)&at, caller);
+    return find(fd, true, (struct sockaddr *)&at, return_address);
 }

@@ -356,7 +356,9 @@ static int take_done(struct iw_switched *s, struct iw_sockets_completion *out, i
     return count;
 }
 
-static int poll_once(struct iw_switched *s, struct iw_sockets_completion *out, int room)
+/* Takes what is done, if need be after a look at what has come. Returns how much that is, or -1
+ * with errno set if nothing can come any more. */
+static int poll_now(struct iw_switched *s, struct iw_sockets_completion *out, int room)
 {
     if (s->done_count == 0)
         iw_verbs_poll();
@@ -376,14 +378,14 @@ int iw_switched_poll(struct iw_switched *s, struct iw_sockets_completion *out, i
         return -1;
     }
     iw_verbs_lock();
-    int count = poll_once(s, out, room);
+    int count = poll_now(s, out, room);
     if (count == 0 && timeout_ms != 0 && room > 0) {
         const uint64_t end = timeout_ms < 0
                                  ? UINT64_MAX
                                  : iw_transport_now() + (uint64_t)timeout_ms * UINT64_C(1000000);
         count = iw_verbs_wait_until(s->work.fd, &s->work.waiters, has_work, s, end);
         if (count == 0)
-            count = poll_once(s, out, room);
+            count = poll_now(s, out, room);
         else if (errno == ETIMEDOUT)
             count = 0;
     }

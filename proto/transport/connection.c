@@ -246,8 +246,8 @@ static ssize_t receive_into(struct iw_connection *c, int flags, struct received 
     return n;
 }
 
-/* Returns false if there was nothing to read. */
-static bool receive_once(struct iw_connection *c, int flags)
+/* Gives the endpoint what has come, or the end. Returns false if there was nothing to read. */
+static bool receive_octets(struct iw_connection *c, int flags)
 {
     struct received got;
     ssize_t n = receive_into(c, flags, &got);
@@ -280,11 +280,11 @@ static bool receive(struct iw_connection *c, int flags)
     const bool exact = c->keep && iw_endpoint_startup_left(c->ep) > 0;
     if (c->held)
         return false;
-    if (!receive_once(c, flags))
+    if (!receive_octets(c, flags))
         return false;
     /* Octets that are here before the Reply are the peer's fault, whatever the Reply will be. */
     if (exact && !c->source.dead && !c->read_done && awaits_answer(c))
-        (void)receive_once(c, MSG_DONTWAIT);
+        (void)receive_octets(c, MSG_DONTWAIT);
     return true;
 }
 
@@ -416,14 +416,15 @@ static bool transmit(struct iw_connection *c)
     return total > 0;
 }
 
-static bool nothing_left(struct iw_connection *c)
+/* Has the endpoint make output, which stays there. Returns whether there is some. */
+static bool prepare_output(struct iw_connection *c)
 {
     const struct iw_iov *pieces;
     uint64_t now = iw_transport_now();
     if (iw_endpoint_output(c->ep, &pieces, now) == 0)
-        return true;
+        return false;
     iw_endpoint_sent(c->ep, 0, now); /* nothing can be sent now */
-    return false;
+    return true;
 }
 
 static void finish(struct iw_connection *c, bool reset)
@@ -443,7 +444,7 @@ void iw_connection_serve(struct iw_connection *c, bool tick)
         iw_endpoint_tick(c->ep, iw_transport_now());
     transmit(c);
     enum iw_want want = iw_endpoint_want(c->ep);
-    bool drained = want != IW_WANT_NOTHING && nothing_left(c);
+    bool drained = want != IW_WANT_NOTHING && !prepare_output(c);
     const bool left = c->keep && want == IW_WANT_FIN && drained && iw_endpoint_rejected(c->ep);
     if (left)
         want = IW_WANT_CLOSE;

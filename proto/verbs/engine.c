@@ -432,7 +432,7 @@ static int ms_until(uint64_t deadline)
 }
 
 /* Waits without the lock. Returns what poll returns. */
-static int wait_once(struct engine *e, int fd, struct waiting *w)
+static int poll_unlocked(struct engine *e, int fd, struct waiting *w)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
                             {.fd = iw_reactor_fd(e->reactor), .events = POLLIN}};
@@ -485,7 +485,7 @@ int iw_verbs_wait_until(int fd, unsigned *waiters, bool (*done)(const void *cont
         w.leads = !e->leader && !follow;
         iw_verbs_event_drive(&(struct pollfd){.fd = fd}, 1);
         e->leader = e->leader || w.leads;
-        if (wait_once(e, fd, &w) < 0 && errno == EINTR)
+        if (poll_unlocked(e, fd, &w) < 0 && errno == EINTR)
             result = -1;
         if (!w.leads)
             continue;
@@ -503,7 +503,7 @@ int iw_verbs_wait_until(int fd, unsigned *waiters, bool (*done)(const void *cont
 /* ---- poll() ---- */
 
 /* Waits once as the leader, for `ms` at most. Sets `others` if somebody else polled meanwhile. */
-static int lead_once(struct engine *e, struct pollfd *list, nfds_t count, int ms, bool *others)
+static int poll_and_step(struct engine *e, struct pollfd *list, nfds_t count, int ms, bool *others)
 {
     struct pollfd all[LIST + 1];
     struct waiting w = {
@@ -538,7 +538,7 @@ static int poll_as_leader(struct engine *e, struct pollfd *list, nfds_t count, i
         const int left = ms < 0 ? -1 : now < end ? (int)((end - now + 999999) / 1000000) : 0;
         iw_verbs_mutex_take();
         const bool follow = e->leader || left == 0 || others;
-        const int result = follow ? 0 : lead_once(e, list, count, left, &others);
+        const int result = follow ? 0 : poll_and_step(e, list, count, left, &others);
         const int error = errno;
         iw_verbs_unlock();
         if (follow)

@@ -209,7 +209,7 @@ int ibv_dereg_mr(struct ibv_mr *base)
 {
     struct iw_verbs_mr *mr = (struct iw_verbs_mr *)base;
     iw_verbs_lock();
-    const bool bound = iw_verbs_mr_has_windows(mr);
+    const bool bound = iw_verbs_mr_unbind_invalid(mr);
     if (!bound) {
         forget(mr);
         LIST_REMOVE(mr, entry);
@@ -237,7 +237,7 @@ int ibv_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr, 
         return IBV_REREG_MR_ERR_INPUT;
     }
     iw_verbs_lock();
-    int error = iw_verbs_mr_has_windows(mr) ? EBUSY : 0;
+    int error = iw_verbs_mr_unbind_invalid(mr) ? EBUSY : 0;
     if (error == 0)
         error = settle(&made, domain, moves ? addr : base->addr, moves ? length : base->length,
                        moves ? (uintptr_t)addr : mr->region.to, rights_now);

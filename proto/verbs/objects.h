@@ -193,7 +193,7 @@ int iw_verbs_dealloc_mw(struct ibv_mw *mw);
 int iw_verbs_take_binding(struct iw_verbs_request *r, const struct ibv_send_wr *wr,
                           const struct ibv_pd *pd);
 /* Unbinds windows that have been invalidated. Returns whether others are bound to the region. */
-bool iw_verbs_mr_has_windows(struct iw_verbs_mr *mr);
+bool iw_verbs_mr_unbind_invalid(struct iw_verbs_mr *mr);
 /* Carries it out in its turn. Returns false if it must not be. */
 bool iw_verbs_bind(struct iw_verbs_request *r, uint64_t stream);
 

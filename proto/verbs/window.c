@@ -62,7 +62,7 @@ static bool is_valid(const struct iw_verbs_mw *mw)
     return mw->stag != 0 && iw_domain_lookup(iw_verbs_domain(), mw->stag, &known) && known.valid;
 }
 
-bool iw_verbs_mr_has_windows(struct iw_verbs_mr *mr)
+bool iw_verbs_mr_unbind_invalid(struct iw_verbs_mr *mr)
 {
     struct iw_verbs_mw *mw = mr->windows > 0 ? LIST_FIRST(&windows) : NULL;
     for (; mw != NULL; mw = LIST_NEXT(mw, entry))

@@ -11,6 +11,6 @@ enum { MSG_NUMBERS_MOST = 65536 };
 
 /* Reads "7", "0x10", "1-1000", one after the other. Sets *numbers, which the caller frees, and
  * *count. Returns -1 to go on, else the exit status after one line. */
-int msg_numbers_read(char *const *words, size_t word_count, uint32_t **numbers, size_t *count);
+int msg_numbers_read(char *const *ranges, size_t range_count, uint32_t **numbers, size_t *count);
 
 #endif

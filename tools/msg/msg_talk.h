@@ -30,23 +30,28 @@ struct msg_talk {
     uint8_t echo[9];    /* its octets */
 };
 
-/* Functions return -1 to go on, else the exit status after one line; 130, without a line, after an
- * interrupt. */
+/* Opens a dialogue with a service. Returns -1 to go on, else the exit status after one line; 130,
+ * without a line, after an interrupt. So do the functions below. */
 int msg_talk_open(struct msg_settings *settings, uint32_t to, struct msg_talk *t);
+/* Ends it and frees what it holds. */
 void msg_talk_close(struct msg_talk *t);
 
-/* Sends octets; `flags` of iw_messages_send(). */
+/* Sends octets; `flags` of iw_messages_send(). Returns -1, or the exit status. */
 int msg_talk_send(struct msg_talk *t, void *octets, size_t length, unsigned flags);
-/* Takes the next message of the other end, which the caller frees or returns. */
+/* Takes the next message of the other end, which the caller frees or returns. Returns -1, or the
+ * exit status. */
 int msg_talk_await(struct msg_talk *t, struct iw_message *got);
-/* Sends what is in the buffer of t->tcp and receives the answer into it. */
+/* Sends what is in the buffer of t->tcp and receives the answer into it. Returns -1, or the exit
+ * status. */
 int msg_talk_by_tcp(struct msg_talk *t, size_t length, size_t most, const uint8_t **answer);
-/* Complain: the answer is none; t->tcp has failed with errno, or has ended (0). */
+/* Complains that the answer is none. Returns the exit status. */
 int msg_talk_wrong(const struct msg_talk *t);
+/* Complains that t->tcp has failed with errno, or has ended (0). Returns the exit status. */
 int msg_talk_tcp_failed(void);
 
-/* Ask for the processor time of the other end (struct msg_way). */
+/* Asks for the processor time of the other end (struct msg_way). Returns -1, or the exit status. */
 int msg_talk_cpu(struct msg_talk *t, uint64_t *ns);
+/* Asks for it over plain TCP. Returns likewise. */
 int msg_talk_cpu_by_tcp(struct msg_talk *t, uint64_t *ns);
 
 #endif

@@ -195,6 +195,7 @@ static inline bool perf_lane_active(const struct perf_lane *lane, const struct p
 {
     return lane->client || (run->both && !perf_is_latency(run->test));
 }
+/* Adds a sample while there is room. NULL is allowed. */
 void perf_sample(struct perf_samples *samples, double nanoseconds);
 
 /* Each returns a lane of its kind with its setup and operations, or NULL. */
@@ -203,15 +204,14 @@ struct perf_lane *perf_rdma_new(const struct perf_setup *setup);
 
 /* ---- perf_client.c, perf_server.c ---- */
 
-/* Each returns the exit status, after printing what went wrong. */
-
-/* Measures against the server at HOST:PORT and reports. */
+/* Measures against the server at HOST:PORT and reports. Returns the exit status, after printing
+ * what went wrong. */
 int perf_client(const struct perf_plan *plan, const char *host_port);
-/* Serves clients, one after another, on a listening socket. */
+/* Serves clients, one after another, on a listening socket. Returns likewise. */
 int perf_serve(int listener, bool one_client);
-/* Listens at plan->address, then serves. */
+/* Listens at plan->address, then serves. Returns likewise. */
 int perf_server(const struct perf_plan *plan);
-/* Starts a server in a process of its own, and measures against it. */
+/* Starts a server in a process of its own, and measures against it. Returns likewise. */
 int perf_local(const struct perf_plan *plan);
 
 /* ---- perf_stats.c ---- */

@@ -29,20 +29,20 @@ static void read_cpu(char *name, size_t room, const char *kind)
         fclose(f);
 }
 
-/* Writes the words of this process's command line, quoted as a shell wants them. */
+/* Writes the arguments of this process's command line, quoted as a shell wants them. */
 static void read_command(char *command, size_t room)
 {
-    char words[4096];
+    char arguments[4096];
     FILE *f = fopen("/proc/self/cmdline", "r");
-    size_t length = f != NULL ? fread(words, 1, sizeof(words) - 1, f) : 0, used = 0;
-    words[length] = '\0';
+    size_t length = f != NULL ? fread(arguments, 1, sizeof(arguments) - 1, f) : 0, used = 0;
+    arguments[length] = '\0';
     if (f != NULL)
         fclose(f);
     command[0] = '\0';
-    for (size_t at = 0; at < length && used < room; at += strlen(words + at) + 1) {
-        char *word = iw_text_shell(words + at);
-        used += (size_t)snprintf(command + used, room - used, "%s%s", at > 0 ? " " : "", word);
-        free(word);
+    for (size_t at = 0; at < length && used < room; at += strlen(arguments + at) + 1) {
+        char *argument = iw_text_shell(arguments + at);
+        used += (size_t)snprintf(command + used, room - used, "%s%s", at > 0 ? " " : "", argument);
+        free(argument);
     }
 }
 

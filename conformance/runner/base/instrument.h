@@ -24,7 +24,7 @@ enum iw_instrument {
 
 enum { IW_INSTRUMENT_COUNT = IW_INSTRUMENT_TERMINATE + 1 };
 
-/* Whether the target can do one, and what it does instead. */
+/* What a target does with an instrument. */
 enum iw_ability {
     IW_ABILITY_UNKNOWN,
     IW_ABILITY_WORKS,

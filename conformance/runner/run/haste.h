@@ -46,13 +46,15 @@ double iw_haste_patience(const struct iw_haste *h, const struct iw_run_options *
 enum iw_haste_verdict iw_haste_judge(struct iw_haste *h, const struct iw_run_options *options,
                                      double patience, const struct iw_result *r,
                                      iw_haste_trial *trial);
-/* Judges a case again that was to be judged later, as above. */
+/* Judges a case again that was to be judged later. Returns what becomes of it now, and *trial, as
+ * above. */
 enum iw_haste_verdict iw_haste_judge_later(struct iw_haste *h, const struct iw_result *r,
                                            iw_haste_trial *trial);
 /* Ends a trial. */
 void iw_haste_tried(struct iw_haste *h, iw_haste_trial trial);
 /* Returns whether a trial is under way. */
 bool iw_haste_trying(const struct iw_haste *h, iw_haste_trial trial);
+/* Frees what was noted. */
 void iw_haste_free(struct iw_haste *h);
 
 #endif

@@ -31,7 +31,8 @@ struct iw_journal *iw_journal_create(const char *dir, const struct iw_journal_he
 /* Opens the journal in `dir` and fills in *head, which borrows from the journal. A last line that
  * was cut off is dropped. Returns NULL after printing an error, with the exit status in *status. */
 struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *head, int *status);
-/* The same for a run that is over: the journal is only read. */
+/* Opens the journal of a run that is over, to be read only, and fills in *head, which borrows from
+ * the journal. Returns NULL after printing an error, with the exit status in *status. */
 struct iw_journal *iw_journal_read(const char *dir, struct iw_journal_head *head, int *status);
 /* Who takes what had been done. */
 struct iw_journal_reader {
@@ -50,12 +51,13 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
 bool iw_journal_begin(struct iw_journal *j, const struct iw_case *c);
 /* Adds that the survey of the target is over. Returns as above. */
 bool iw_journal_survey(struct iw_journal *j);
-/* Returns whether it was in the run that goes on. */
+/* Returns whether the survey was over in the run that goes on. */
 bool iw_journal_surveyed(const struct iw_journal *j);
 /* Adds a round of a case that ended. Returns as above. */
 bool iw_journal_add(struct iw_journal *j, const struct iw_result *result, unsigned round);
 /* Adds what is charged to a case that ended (iw_record_charge). Returns as above. */
 bool iw_journal_charge(struct iw_journal *j, const char *id, const struct iw_result *charge);
+/* Closes the journal and frees what belongs to it. NULL is allowed. */
 void iw_journal_close(struct iw_journal *j);
 
 /* From outside: returns the case under way as the last whole line has it, with its own deadline in

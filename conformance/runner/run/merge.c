@@ -160,8 +160,9 @@ static bool apart(const struct iw_merge *m)
     return good;
 }
 
-/* Takes the target's version. A run that has not reached it does not know. */
-static bool same_version(struct iw_merge *m, const struct iw_merged_run *run)
+/* Takes the target's version: a run that has not reached it does not know. Returns false, and says
+ * so, if it is not that of the other runs. */
+static bool take_version(struct iw_merge *m, const struct iw_merged_run *run)
 {
     const char *version = said(run, "target", "version");
     if (*version && m->version != NULL && strcmp(version, m->version) != 0) {
@@ -210,7 +211,7 @@ int iw_merge_read(struct iw_merge *m, char *const *dirs, size_t n_dirs)
         int status = read_run(&m->runs[m->count++], dirs[i]);
         if (status)
             return status;
-        if (!belongs(&m->runs[0], &m->runs[i]) || !same_version(m, &m->runs[i]))
+        if (!belongs(&m->runs[0], &m->runs[i]) || !take_version(m, &m->runs[i]))
             return IW_EXIT_USAGE;
     }
     if (!apart(m))

@@ -428,8 +428,8 @@ static void turn(struct parent *p)
                                        : iw_text_format("an answer of more than %d octets: the "
                                                         "worker was killed",
                                                         ANSWER));
-        else if (timed(w) && iw_pool_clock_overdue(&w->clock, iw_pool_still_seconds(pool),
-                                                   iw_transport_now(), processor_time(w)))
+        else if (timed(w) && !iw_pool_clock_prolong(&w->clock, iw_pool_still_seconds(pool),
+                                                    iw_transport_now(), processor_time(w)))
             lose(w, iw_text_format("no result after %.1f s: the worker was killed", seconds));
     }
 }

@@ -72,13 +72,13 @@ void iw_pool_clock_start(struct iw_pool_clock *clock, double seconds, uint64_t n
     clock->computed = clock->progress = used;
 }
 
-bool iw_pool_clock_overdue(struct iw_pool_clock *clock, double still, uint64_t now, uint64_t used)
+bool iw_pool_clock_prolong(struct iw_pool_clock *clock, double still, uint64_t now, uint64_t used)
 {
     if (now < clock->deadline)
-        return false;
-    if (now >= clock->latest || used == clock->progress || used - clock->computed >= clock->given)
         return true;
+    if (now >= clock->latest || used == clock->progress || used - clock->computed >= clock->given)
+        return false;
     clock->progress = used;
     clock->deadline = now + (uint64_t)(still * 1e9);
-    return false;
+    return true;
 }

@@ -29,10 +29,11 @@ struct iw_pool_clock {
     uint64_t progress; /* and when its deadline was last moved */
 };
 
+/* Starts the clock of a worker that has so many seconds from now on. */
 void iw_pool_clock_start(struct iw_pool_clock *clock, double seconds, uint64_t now, uint64_t used);
-/* Returns whether the worker is to be killed. After its deadline it may go on if the machine is
- * busy: as long as it has computed for less than the time given, and for some of the last `still`
- * seconds. */
-bool iw_pool_clock_overdue(struct iw_pool_clock *clock, double still, uint64_t now, uint64_t used);
+/* Moves the deadline of a worker that may go on after it, as the machine is busy: as long as it has
+ * computed for less than the time given, and for some of the last `still` seconds. Returns false if
+ * the worker is to be killed. */
+bool iw_pool_clock_prolong(struct iw_pool_clock *clock, double still, uint64_t now, uint64_t used);
 
 #endif

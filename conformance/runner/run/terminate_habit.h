@@ -23,11 +23,11 @@ struct iw_terminate_habit {
     bool closes;    /* there is none: the target ends the connection instead */
 };
 
-/* Finds it in the cases that are done. All false: there is none. */
+/* Finds the habit in the cases that are done. All of *out is false if there is none. */
 void iw_terminate_habit_find(struct iw_terminate_habit *out, const struct iw_record *record);
 /* Returns whether a deviation is that of the habit, and no other one. */
 bool iw_terminate_habit_is(const struct iw_terminate_habit *habit, const struct iw_deviation *d);
-/* The rule that it breaks. */
+/* Returns the rule that the habit breaks. */
 const struct iw_rule *iw_terminate_habit_rule(const struct iw_terminate_habit *habit);
 /* Returns a sentence about it; NULL: a deviation's own words say it. To be freed. */
 char *iw_terminate_habit_text(const struct iw_terminate_habit *habit);

@@ -160,7 +160,7 @@ static void end_with_case(struct iw_worker *w, struct iw_mishap *m)
     m->seen = iw_transport_now();
 }
 
-void iw_worker_play_once(struct iw_worker *w, const struct iw_order *order, bool thorough,
+void iw_worker_play_case(struct iw_worker *w, const struct iw_order *order, bool thorough,
                          struct iw_result *r, struct iw_mishap *m)
 {
     const struct iw_pool *pool = w->pool;
@@ -208,7 +208,7 @@ static void play(struct iw_worker *w, const struct iw_order *order, struct iw_re
 {
     const struct iw_target_spec *spec = w->pool->target;
     struct iw_mishap m;
-    iw_worker_play_once(w, order, false, r, &m);
+    iw_worker_play_case(w, order, false, r, &m);
     if (m.kind == IW_MISHAP_NONE && w->target != NULL && iw_target_of(w->target)->refused &&
         spec->start != NULL && spec->class != IW_TARGET_AGENT) {
         bool again = missed(w, r), back = w->settled;
@@ -217,7 +217,7 @@ static void play(struct iw_worker *w, const struct iw_order *order, struct iw_re
         if (again) {
             iw_result_free(r);
             iw_worker_more(w, order->c);
-            iw_worker_play_once(w, order, false, r, &m);
+            iw_worker_play_case(w, order, false, r, &m);
             iw_text_join(&r->notes, "\n",
                          back ? "the target accepted no connections for a moment: played again"
                               : "the target no longer accepted connections and was started again");

@@ -54,26 +54,27 @@ void iw_worker_more(const struct iw_worker *w, const struct iw_case *c);
 void iw_worker_close(struct iw_worker *w);
 /* The same, but a line about it goes to `trouble` (else ""). */
 void iw_worker_end_target(struct iw_worker *w, char trouble[static IW_WORKER_LINE]);
-/* Opens the target for the case unless it is open. False with the verdict in *r if it is not to be
- * had. */
+/* Opens the target for the case unless it is open. Returns false, with the verdict in *r, if it is
+ * not to be had. */
 bool iw_worker_open(struct iw_worker *w, const struct iw_order *order, struct iw_result *r);
 /* Opens the target if it is not open, plays the case, and looks after the target: *m is what has
  * become of it. `thorough`: a control exchange follows, however well the case has ended. */
-void iw_worker_play_once(struct iw_worker *w, const struct iw_order *order, bool thorough,
+void iw_worker_play_case(struct iw_worker *w, const struct iw_order *order, bool thorough,
                          struct iw_result *r, struct iw_mishap *m);
 
 /* ---- worker_mishap.c ---- */
 
-/* Whether cases are played again to find out whose doing a mishap is. */
+/* Returns whether cases are played again to find out whose doing a mishap is. */
 bool iw_worker_blames(const struct iw_worker *w);
-/* A control exchange with the target, which is open; a second one if that is not answered. */
+/* Makes a control exchange with the target, which is open; a second one if that is not answered.
+ * Returns what came of the last. */
 enum iw_alive iw_worker_ask(const struct iw_worker *w);
 /* After a case: sees what has become of the target. Ends one that has ended or hangs. */
 void iw_worker_look(struct iw_worker *w, const struct iw_case *c, bool thorough,
                     struct iw_result *r, struct iw_mishap *m);
 /* Waits until `deadline` for a late end of a target that has answered. */
 void iw_worker_linger(struct iw_worker *w, uint64_t deadline, struct iw_mishap *m);
-/* The mishap is a finding of this case, and what else the case saw is none. */
+/* Makes the mishap a finding of this case, in place of all else that the case saw. */
 void iw_worker_set(const struct iw_worker *w, struct iw_result *r, const struct iw_mishap *m);
 
 /* ---- worker_blame.c ---- */

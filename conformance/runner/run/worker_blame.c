@@ -39,7 +39,7 @@ static void play_quietly(struct iw_worker *w, const struct iw_order *order, bool
     quiet.options = &options;
     w->pool = &quiet;
     iw_worker_more(w, order->c);
-    iw_worker_play_once(w, order, thorough, r, m);
+    iw_worker_play_case(w, order, thorough, r, m);
     w->pool = pool;
 }
 
@@ -75,9 +75,9 @@ struct search {
     uint64_t until;      /* no more cases are played after this */
 };
 
-/* Whether *n is what is searched for, or an end of the target that explains it: not one that is
- * known to have a cause of its own. *n is freed. */
-static bool is_it(struct search *s, struct iw_mishap *n)
+/* Takes *n, which it frees. Returns whether that is what is searched for, or an end of the target
+ * that explains it and takes its place: not one that is known to have a cause of its own. */
+static bool take_if_sought(struct search *s, struct iw_mishap *n)
 {
     bool same = iw_mishap_again(&s->m, n);
     bool found =
@@ -91,17 +91,19 @@ static bool is_it(struct search *s, struct iw_mishap *n)
     return found;
 }
 
-static bool is_said_at_end(struct search *s)
+/* Ends the target. Returns whether it then shows what is searched for. */
+static bool end_and_take(struct search *s)
 {
     char trouble[IW_WORKER_LINE];
     struct iw_mishap n = {.kind = IW_MISHAP_NONE};
     iw_worker_end_target(s->w, trouble);
     if (trouble[0] != '\0')
         iw_mishap_report(&n, trouble, NULL);
-    return is_it(s, &n);
+    return take_if_sought(s, &n);
 }
 
-/* Whether these cases do it on a target that was just started, at once or after a time. */
+/* Plays these cases on a target just started. Returns whether they do it, at once or after a time.
+ */
 static bool do_it(struct search *s, size_t from, size_t to)
 {
     struct iw_worker *w = s->w;
@@ -116,10 +118,10 @@ static bool do_it(struct search *s, size_t from, size_t to)
         iw_result_free(&r);
         if (i + 1 == to && n.kind == IW_MISHAP_NONE && !s->at_end && s->m.kind != IW_MISHAP_HANG)
             iw_worker_linger(w, iw_transport_now() + late, &n);
-        if (is_it(s, &n))
+        if (take_if_sought(s, &n))
             return true;
     }
-    return s->at_end && is_said_at_end(s);
+    return s->at_end && end_and_take(s);
 }
 
 /* Halves the cases until one is left that does it alone; NULL: there is none, or no time. */
@@ -194,7 +196,7 @@ static void find_out(struct iw_worker *w, const struct iw_order *order, const st
     iw_result_free(r);
     end_target(w);
     iw_worker_more(w, order->c);
-    iw_worker_play_once(w, order, true, r, &n);
+    iw_worker_play_case(w, order, true, r, &n);
     bool same = iw_mishap_again(m, &n);
     if (same || n.kind != IW_MISHAP_NONE) {
         iw_mishaps_learn(&w->known, same ? m : &n);

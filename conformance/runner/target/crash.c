@@ -172,13 +172,14 @@ static bool assertion(const char *line, struct iw_crash *c)
 /* What the C library says before it aborts. */
 static bool library(const char *line, struct iw_crash *c)
 {
-    static const char *const words[] = {"stack smashing detected",   "buffer overflow detected",
-                                        "double free or corruption", "double free detected",
-                                        "free(): invalid",           "malloc(): ",
-                                        "realloc(): invalid",        "corrupted size vs. prev_size",
-                                        "munmap_chunk(): "};
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        const char *at = strstr(line, words[i]);
+    static const char *const messages[] = {
+        "stack smashing detected",   "buffer overflow detected",
+        "double free or corruption", "double free detected",
+        "free(): invalid",           "malloc(): ",
+        "realloc(): invalid",        "corrupted size vs. prev_size",
+        "munmap_chunk(): "};
+    for (size_t i = 0; i < sizeof(messages) / sizeof(*messages); i++) {
+        const char *at = strstr(line, messages[i]);
         if (at == NULL)
             continue;
         snprintf(c->by, sizeof(c->by), "C library");

@@ -75,7 +75,8 @@ void iw_process_abort(struct iw_process *p);
  * is still being written, waits for the rest: for the program's end, or until it writes no more,
  * 30 s at most. Writes it to `line` as iw_crash_text() does. Returns false if there is none. */
 bool iw_process_trouble(struct iw_process *p, char *line, size_t room);
-/* The same, with all that is known of the report. */
+/* Finds that report likewise. Returns false if there is none, else true with all that is known of
+ * it in *first. */
 bool iw_process_report(struct iw_process *p, struct iw_crash *first);
 
 /* Returns whether some line that the log has got since the start, or since the last call of

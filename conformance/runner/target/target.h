@@ -100,7 +100,7 @@ enum iw_alive {
 double iw_target_silence(const struct iw_target_spec *spec, double time_scale);
 /* Returns whether iw_target_ask can be asked of it: it has an agent, or listens more than once. */
 bool iw_target_askable(const struct iw_target_instance *t);
-/* Makes a control exchange with it: a call of its agent, or a Request. */
+/* Makes a control exchange with it: a call of its agent, or a Request. Returns what comes of it. */
 enum iw_alive iw_target_ask(struct iw_target_instance *t);
 /* Makes a connection with a target that was just started. Returns whether its program has ended
  * after that, other than by a fault. */

@@ -8,7 +8,8 @@
 /* From the end of a connection to that of its program, unless it is busy with something else. */
 static const double end_seconds = 2;
 
-static bool has_ended(struct iw_target_instance *t)
+/* Waits a moment for the end of the program. Returns whether it has ended. */
+static bool await_end(struct iw_target_instance *t)
 {
     double scale = t->scale > 1 ? t->scale : 1;
     return iw_process_ended(&t->process,
@@ -22,7 +23,7 @@ int iw_target_renew(struct iw_target *target, char *error, size_t room)
     t->used = true;
     if (!used)
         return 0;
-    if (has_ended(t) && t->process.crashed)
+    if (await_end(t) && t->process.crashed)
         return 0; /* nothing comes after that */
     iw_process_free(&t->process);
     return iw_target_start_peer(t, error, room) == IW_TARGET_OPENED ? 0 : -1;
@@ -31,11 +32,11 @@ int iw_target_renew(struct iw_target *target, char *error, size_t room)
 void iw_target_await_end(struct iw_target_instance *t)
 {
     if (t->spec->ends_connection && t->used)
-        has_ended(t);
+        await_end(t);
 }
 
 bool iw_target_ends(struct iw_target_instance *t)
 {
     return t->spec->start != NULL && t->spec->class != IW_TARGET_AGENT && t->target.port != 0 &&
-           iw_target_ask(t) != IW_ALIVE_SILENT && has_ended(t) && !t->process.crashed;
+           iw_target_ask(t) != IW_ALIVE_SILENT && await_end(t) && !t->process.crashed;
 }

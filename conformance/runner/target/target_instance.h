@@ -26,7 +26,8 @@ struct iw_target_instance {
     json_t *device;   /* likewise */
 };
 
-/* Starts the `start` command, and waits until the peer listens. */
+/* Starts the `start` command, and waits until the peer listens. Returns IW_TARGET_OPENED, or why
+ * not, with one line in `error`. */
 enum iw_target_opened iw_target_start_peer(struct iw_target_instance *t, char *error, size_t room);
 
 #endif

@@ -14,7 +14,7 @@
 #include "iwarp/nearest.h"
 #include "iwarp/transport.h"
 
-/* ---- words ---- */
+/* ---- what a spec says ---- */
 
 static const char *const class_names[] = {
     [IW_TARGET_BARE] = "bare", [IW_TARGET_RPING] = "rping", [IW_TARGET_AGENT] = "agent"};
@@ -40,8 +40,6 @@ void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability
     iw_texts_add(&spec->can, iw_text_format("%s%s", can ? "" : "!", capability));
 }
 
-/* A peer that wants CRCs has them on every connection; one that does not has them where the station
- * asks (RFC 5044 §7.1.1: one side is enough). */
 bool iw_target_add_quirk(struct iw_target_spec *spec, const char *name, char *error, size_t room)
 {
     enum iw_quirk quirk;
@@ -56,6 +54,8 @@ bool iw_target_add_quirk(struct iw_target_spec *spec, const char *name, char *er
     return false;
 }
 
+/* A peer that wants CRCs has them on every connection; one that does not has them where the station
+ * asks (RFC 5044 §7.1.1: one side is enough). */
 bool iw_target_add_crc(struct iw_target_spec *spec, const char *value)
 {
     bool off = strcmp(value, "off") == 0;
@@ -66,7 +66,7 @@ bool iw_target_add_crc(struct iw_target_spec *spec, const char *value)
     return true;
 }
 
-/* Returns whether the peer wants Markers is its own choice; each direction has its own. */
+/* Whether the peer wants Markers is its own choice; each direction has its own. */
 bool iw_target_add_markers(struct iw_target_spec *spec, const char *value)
 {
     bool on = strcmp(value, "on") == 0;
@@ -140,9 +140,9 @@ void iw_target_free(struct iw_target_spec *spec)
 }
 
 /* One "key=value" of a tcp spec. Returns what was expected (it may stand in
- * `words`), or NULL if it is good. */
+ * `wanted`), or NULL if it is good. */
 static const char *take_pair(struct iw_target_spec *spec, const char *key, const char *value,
-                             char *words, size_t room)
+                             char *wanted, size_t room)
 {
     if (strcmp(key, "class") == 0)
         return iw_target_class_find(value, &spec->class) ? NULL : "bare, rping or agent";
@@ -159,11 +159,11 @@ static const char *take_pair(struct iw_target_spec *spec, const char *key, const
         return NULL;
     }
     if (strcmp(key, "quirk") == 0)
-        return iw_target_add_quirk(spec, value, words, room) ? NULL : words;
+        return iw_target_add_quirk(spec, value, wanted, room) ? NULL : wanted;
     if (strcmp(key, "can") != 0 && strcmp(key, "cannot") != 0)
         return "one of class, crc, markers, rev, can, cannot, quirk, token_file";
-    if (!iw_capability_known(value, words, room))
-        return words;
+    if (!iw_capability_known(value, wanted, room))
+        return wanted;
     iw_target_add(spec, strcmp(key, "can") == 0, value);
     return NULL;
 }
@@ -175,12 +175,12 @@ static bool parse_pairs(struct iw_target_spec *spec, char *list, char *error, si
     while (((pair = strsep(&rest, ",")) != NULL)) {
         char *value = strchr(pair, '=');
         const char *expected = "key=value";
-        char words[IW_CAPABILITY_ERROR];
+        char wanted[IW_CAPABILITY_ERROR];
 
         if (value != NULL) {
             *value++ = 0;
             expected = spec->embedded ? iw_target_take_embedded(spec, pair, value)
-                                      : take_pair(spec, pair, value, words, sizeof(words));
+                                      : take_pair(spec, pair, value, wanted, sizeof(wanted));
         }
         if (expected != NULL) {
             snprintf(error, room, "--target %s: '%s%s%s': expected %s", spec->text, pair,

@@ -117,16 +117,16 @@ static void a_worker_that_computes_may_go_on(void **state)
 
     (void)state;
     iw_pool_clock_start(&clock, 2, 100 * second, 5 * second);
-    assert_false(iw_pool_clock_overdue(&clock, 0.5, 102 * second - 1, 5 * second));
+    assert_true(iw_pool_clock_prolong(&clock, 0.5, 102 * second - 1, 5 * second));
     assert_int_equal(clock.deadline, 102 * second);
-    assert_false(iw_pool_clock_overdue(&clock, 0.5, 102 * second, 5 * second + 1));
+    assert_true(iw_pool_clock_prolong(&clock, 0.5, 102 * second, 5 * second + 1));
     assert_int_equal(clock.deadline, 102 * second + second / 2);
     assert_int_equal(clock.progress, 5 * second + 1);
-    assert_false(iw_pool_clock_overdue(&clock, 0.5, 103 * second, 7 * second - 1));
+    assert_true(iw_pool_clock_prolong(&clock, 0.5, 103 * second, 7 * second - 1));
     /* It did nothing since then. */
-    assert_true(iw_pool_clock_overdue(&clock, 0.5, 104 * second, 7 * second - 1));
+    assert_false(iw_pool_clock_prolong(&clock, 0.5, 104 * second, 7 * second - 1));
     /* It has had what it was given. */
-    assert_true(iw_pool_clock_overdue(&clock, 0.5, 104 * second, 7 * second));
+    assert_false(iw_pool_clock_prolong(&clock, 0.5, 104 * second, 7 * second));
 }
 
 static void ten_minutes_are_the_end(void **state)
@@ -135,11 +135,11 @@ static void ten_minutes_are_the_end(void **state)
 
     (void)state;
     iw_pool_clock_start(&clock, 2, 100 * second, 0);
-    assert_false(iw_pool_clock_overdue(&clock, 0.5, 702 * second - 1, 1));
+    assert_true(iw_pool_clock_prolong(&clock, 0.5, 702 * second - 1, 1));
     assert_int_equal(clock.latest, 702 * second);
-    assert_true(iw_pool_clock_overdue(&clock, 0.5, 703 * second, 2));
+    assert_false(iw_pool_clock_prolong(&clock, 0.5, 703 * second, 2));
     iw_pool_clock_start(&clock, 2, 100 * second, 0);
-    assert_true(iw_pool_clock_overdue(&clock, 0.5, 702 * second, 1));
+    assert_false(iw_pool_clock_prolong(&clock, 0.5, 702 * second, 1));
 }
 
 int main(void)

@@ -44,7 +44,7 @@ int __wrap_epoll_create1(int flags);
 int __wrap_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *e);
 int __wrap_epoll_wait(int epoll, struct epoll_event *list, int room, int ms);
 uint64_t __wrap_iw_transport_now(void);
-bool __wrap_iw_hunt_world_ready(struct iw_hunt_world *w);
+bool __wrap_iw_hunt_world_prepare_call(struct iw_hunt_world *w);
 bool __wrap_iw_hunt_world_call(struct iw_hunt_world *w);
 void __wrap_iw_hunt_world_left(struct iw_hunt_world *w);
 int __wrap_iw_hunt_world_fd(const struct iw_hunt_world *w);
@@ -185,7 +185,7 @@ uint64_t __wrap_iw_transport_now(void)
     return net.now;
 }
 
-bool __wrap_iw_hunt_world_ready(struct iw_hunt_world *w)
+bool __wrap_iw_hunt_world_prepare_call(struct iw_hunt_world *w)
 {
     assert_ptr_equal(w, &world);
     net_note(" ready");

@@ -203,15 +203,19 @@ void __wrap_iw_hunt_close(struct iw_hunt *h)
 /* ---- */
 
 static char target[] = "the target", again[] = "again";
-static char *words[] = {"--target", "the target", "--blind"};
+static char *arguments[] = {"--target", "the target", "--blind"};
 
 int shell_begin(void **state)
 {
     (void)state;
     const char *dir = support_folder();
     shell = (struct shell){.now = 1000000000, .folder = realpath(dir, NULL)};
-    options = (struct iw_hunt_options){
-        .target = target, .seed = 100, .time_scale = 2, .count = 10, .words = words, .n_words = 3};
+    options = (struct iw_hunt_options){.target = target,
+                                       .seed = 100,
+                                       .time_scale = 2,
+                                       .count = 10,
+                                       .arguments = arguments,
+                                       .n_arguments = 3};
     spec = (struct iw_target_spec){.text = target, .restart = again};
     hunt = (struct iw_hunt){.o = &options, .dir = dir, .spec = &spec, .stop = &shell.stop};
     hunt.outside = true;

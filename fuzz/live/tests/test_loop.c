@@ -20,7 +20,7 @@ enum { MS = 1000000, REQUEST_SIZE = 24, REPLY_SIZE = 20 };
 static uint64_t now;
 
 uint64_t __wrap_iw_transport_now(void);
-bool __wrap_iw_hunt_world_ready(struct iw_hunt_world *w);
+bool __wrap_iw_hunt_world_prepare_call(struct iw_hunt_world *w);
 bool __wrap_iw_hunt_world_call(struct iw_hunt_world *w);
 
 uint64_t __wrap_iw_transport_now(void)
@@ -28,7 +28,7 @@ uint64_t __wrap_iw_transport_now(void)
     return now;
 }
 
-bool __wrap_iw_hunt_world_ready(struct iw_hunt_world *w)
+bool __wrap_iw_hunt_world_prepare_call(struct iw_hunt_world *w)
 {
     (void)w;
     return true;

@@ -357,19 +357,19 @@ static void a_moment_for_its_end(void **state)
     opens_well();
     calling = true;
     world.grace = now + 1;
-    assert_true(iw_hunt_world_ready(&world)); /* it does not connect */
+    assert_true(iw_hunt_world_prepare_call(&world)); /* it does not connect */
     assert_int_equal(looks, 0);
     iw_hunt_world_close(&world);
     world.side = IW_SIDE_RESPONDER;
     opens_well();
     iw_hunt_world_left(&world);
     assert_int_equal(world.grace, now + (uint64_t)200 * MS);
-    assert_false(iw_hunt_world_ready(&world));
+    assert_false(iw_hunt_world_prepare_call(&world));
     now += 200 * MS - 1;
-    assert_false(iw_hunt_world_ready(&world));
+    assert_false(iw_hunt_world_prepare_call(&world));
     assert_int_equal(looks, 0);
     now++;
-    assert_true(iw_hunt_world_ready(&world));
+    assert_true(iw_hunt_world_prepare_call(&world));
     assert_int_equal(looks, 1);
     iw_hunt_world_left(&world);
     uint64_t before = now;
@@ -377,7 +377,7 @@ static void a_moment_for_its_end(void **state)
     assert_int_equal(now - before, (uint64_t)200 * MS);
     iw_hunt_world_left(&world);
     calling = false;
-    assert_true(iw_hunt_world_ready(&world));
+    assert_true(iw_hunt_world_prepare_call(&world));
     assert_string_equal(world.dead, "");
 }
 
@@ -387,22 +387,22 @@ static void how_it_has_ended(void **state)
     world.side = IW_SIDE_RESPONDER;
     opens_well();
     trouble = "a report";
-    assert_true(iw_hunt_world_ready(&world));
+    assert_true(iw_hunt_world_prepare_call(&world));
     assert_string_equal(world.dead, "a sanitizer stopped it");
     assert_string_equal(world.trouble, "a report");
     assert_string_equal(iw_hunt_world_death(&world), "a sanitizer stopped it");
     checked = "signal 11";
     trouble = "";
-    assert_true(iw_hunt_world_ready(&world));
+    assert_true(iw_hunt_world_prepare_call(&world));
     assert_string_equal(world.dead, "a sanitizer stopped it"); /* that was first */
     *world.dead = 0;
-    assert_true(iw_hunt_world_ready(&world));
+    assert_true(iw_hunt_world_prepare_call(&world));
     assert_string_equal(world.dead, "signal 11");
     *world.dead = 0;
     calling = true; /* a death is no reason to wait */
     iw_hunt_world_left(&world);
     death = "gone";
-    assert_true(iw_hunt_world_ready(&world));
+    assert_true(iw_hunt_world_prepare_call(&world));
     assert_string_equal(world.dead, "signal 11");
 }
 

@@ -87,7 +87,7 @@ done
 grep -q '^1 PASS, 0 NOTE, 0 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR' report || fail "$(cat report)"
 [ -s results/mpa-startup-no-c.pcapng ] || fail "the capture has come out"
 
-"$bin/iwarp-siw" exec bash "$tests/siw_rping_inside.sh" "$bin" >report 2>&1 || fail "$(cat report)"
+"$bin/iwarp-siw" exec bash "$tests/siw_rping_both_ends.sh" "$bin" >report 2>&1 || fail "$(cat report)"
 [ "$(grep -c "^ok - " report)" -eq 51 ] || fail "51 exchanges with the stock rping: $(cat report)"
 if ! "$bin/iwarp-agent" --backend verbs --device none 2>&1 | grep -q 'not built in'; then
     "$bin/iwarp-conform" run --target siw-agent --results agent mpa-startup-no-c mpa-close-by-target >report 2>&1 ||

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run inside something that ends, or hangs, under a case: that case has failed, and the run goes on.
 
-usage: check_inside.py IWARP-CONFORM IWARP-PEER
+usage: check_other_kernel.py IWARP-CONFORM IWARP-PEER
 """
 import os
 import sys

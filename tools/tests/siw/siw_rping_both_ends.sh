@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# usage: siw_rping_inside.sh FOLDER-OF-PROGRAMS [brief]
+# usage: siw_rping_both_ends.sh FOLDER-OF-PROGRAMS [brief]
 # The stock rping on siw at either end against iwarp-peer at the other; to be run inside the kernel of tools/siw.
 # Both ends look at the data, and both must end well. brief: one size of each kind. CRC in the environment: what
 # iwarp-peer's --crc is tried with, "on off" unless it says otherwise.
