@@ -16,12 +16,10 @@ import sys
 import tempfile
 import time
 
+import harness
 from bench_common import REAL_TIME, Bars
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(HERE, "tests", "verbs"))
-import matrix  # noqa: E402
 
 LIMIT = 120  # s, of one run: a guard
 TRIES = 3
@@ -47,13 +45,13 @@ class Bench:
     def pair(self, how, server, client):
         """Runs a server and a client, which get a port for {p}; what the client printed."""
         for left in reversed(range(TRIES)):
-            port = matrix.free_port()
+            port = harness.free_port()
             ends = [[*REAL_TIME, *self.prefix(how, side, port), *(word.replace("{p}", str(port)) for word in words)]
                     for side, words in (("server", server), ("client", client))]
             with subprocess.Popen(ends[0], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
                 try:
                     end = time.monotonic() + LIMIT
-                    while not matrix.listens(port) and process.poll() is None and time.monotonic() < end:
+                    while not harness.listens(port) and process.poll() is None and time.monotonic() < end:
                         time.sleep(0.01)
                     ran = subprocess.run(ends[1], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT, check=False)
                     process.wait(LIMIT)

@@ -13,12 +13,8 @@ import subprocess
 import sys
 import time
 
+import harness
 from bench_common import REAL_TIME, Bars, perf_rows
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(HERE, "tests", "verbs"))
-import matrix  # noqa: E402
 
 NEEDED = ("ib_write_bw", "ib_send_bw", "ib_send_lat", "rstream")
 LIMIT = 120  # s, of one run: a guard
@@ -34,12 +30,12 @@ class Bench:
     def pair(self, words, client_words, options=()):
         """Runs a server and a client of a program; what the client printed."""
         for left in reversed(range(TRIES)):
-            port = str(matrix.free_port())
+            port = str(harness.free_port())
             program = [*REAL_TIME, self.run, *options, *words, "-p", port]
             with subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
                 try:
                     end = time.monotonic() + LIMIT
-                    while not matrix.listens(int(port)) and server.poll() is None and time.monotonic() < end:
+                    while not harness.listens(int(port)) and server.poll() is None and time.monotonic() < end:
                         time.sleep(0.01)
                     ran = subprocess.run([*program, *client_words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT,
                                          check=False)

@@ -201,21 +201,24 @@ LISTENING = r"\w+ on (?P<host>\S+):(?P<port>\d+)"
 
 
 def end(process, number=signal.SIGTERM, status=0):
-    """Ends a program by a signal. Ends the test unless its exit status is `status`; None: any. Returns what it wrote on standard error,
-    if that is a pipe."""
-    process.send_signal(number)
+    """Ends a program by a signal; None: waits until it has ended by itself. Ends the test unless its exit status is `status`; None: any.
+    Returns what it wrote on standard error, if that is a pipe."""
+    if number is not None:
+        process.send_signal(number)
     said = process.communicate(timeout=GUARD)[1]
     if status is not None and process.returncode != status:
-        sys.exit(f"{' '.join(map(str, process.args))[:1000]}: ended by {number.name} with {process.returncode}, expected {status}\n{said or ''}")
+        by = number.name if number is not None else "itself"
+        sys.exit(f"{' '.join(map(str, process.args))[:1000]}: ended by {by} with {process.returncode}, expected {status}\n{said or ''}")
     return said
 
 
 class Peer:
     """A program that first prints where it can be reached; `says` matches what it prints, without the last line's end, and names
-    the parts `host` and `port` that there are. Ends on leaving, and has to end well, unless `strict` is false."""
+    the parts `host` and `port` that there are. Leaving ends it, or waits for its end if it is one that `ends` by itself; it has to end
+    well, unless `strict` is false."""
 
-    def __init__(self, *command, says=LISTENING, strict=True, **more):
-        self.strict = strict
+    def __init__(self, *command, says=LISTENING, strict=True, ends=False, **more):
+        self.strict, self.ends = strict, ends
         self.process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE,
                                         **{"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **more})
         text = "".join(self.process.stdout.readline() for _ in says.splitlines())
@@ -236,7 +239,7 @@ class Peer:
 
     def __exit__(self, kind, *_):
         if not self.process.stdout.closed:
-            self.end(status=0 if self.strict and kind is None else None)
+            self.end(None if self.ends and kind is None else signal.SIGTERM, 0 if self.strict and kind is None else None)
 
 
 def listening(program, *options, host="127.0.0.1", **more):
@@ -244,20 +247,25 @@ def listening(program, *options, host="127.0.0.1", **more):
     return Peer(program, "listen", f"{host}:0", *options, **more)
 
 
+# ---- TCP sockets ----
+
+TCP_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+TIME_WAIT, LISTEN = "06", "0A"  # states there
+
+
+def tcp_states(*ports, tables=None):
+    """The states of the TCP sockets that have one of these ports at either end: those of this host, or of the text of other tables."""
+    text = tables if tables is not None else "".join(map(read, TCP_TABLES))
+    rows = [row for row in map(str.split, text.splitlines()) if len(row) > 3 and row[0] != "sl"]
+    return [row[3] for row in rows if {int(end.rsplit(":", 1)[1], 16) for end in row[1:3]} & set(ports)]
+
+
+def listens(port, tables=None):
+    """Whether somebody listens on a TCP port, on this host or by the text of other tables."""
+    return LISTEN in tcp_states(port, tables=tables)
+
+
 # ---- what killed programs may leave ----
-
-TIME_WAIT = "06"  # a state of /proc/net/tcp
-
-
-def tcp_states(*ports):
-    """The states of this host's TCP sockets that have one of these ports at either end."""
-    states = []
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with open(table, encoding="ascii") as file:
-            rows = [line.split() for line in file.readlines()[1:]]
-        states += [row[3] for row in rows if {int(end.rsplit(":", 1)[1], 16) for end in row[1:3]} & set(ports)]
-    return states
-
 
 def end_groups(processes):
     """Ends process groups by SIGKILL. Returns the command lines of those that were still there."""

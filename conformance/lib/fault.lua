@@ -17,6 +17,8 @@ local sets = {
   marker = { "2/0/03" },
   too_little_ird = { "2/0/06" },
   no_common_rtr = { "2/0/07" },
+  malformed_startup = { "2/0/05", "2/0/04" }, -- an initiator may report it before it closes (OP-32)
+  no_room_for_fpdu = { "2/0/05" }, -- there are too many connections with the beginning of an FPDU
   first_is_no_rtr = { "2/0/07", "2/0/05" }, -- RFC 6581 does not say what a responder does then
 
   -- DDP, tagged segments
@@ -47,6 +49,7 @@ local sets = {
   -- RDMAP: Read Requests, and the requests of RFC 7306 (OP-82)
   rdmap_invalid_stag = { "0/1/00", "0/1/03" }, -- as invalid_stag (OP-50)
   rdmap_foreign_stag = { "0/1/03", "0/1/00" }, -- as foreign_stag (OP-50)
+  rdmap_revoked_stag = { "0/1/00" }, -- it was valid when the Read began: no other code fits
   rdmap_no_access = { "0/1/02", "0/1/00" }, -- a design may keep no STag for what is not open (OP-50)
   rdmap_out_of_bounds = { "0/1/01" },
   rdmap_to_wraps = { "0/1/04", "0/1/01" }, -- as to_wraps (OP-47)
@@ -82,8 +85,25 @@ local sets = {
   atomic_response_of_rfc7306 = { "0/2/06", rdmap.operation, "1/2/01" }, -- nor does it know queue 3
 }
 
+local set = {}
+
+-- Returns whether a set names this code, "1/1/00"; a Terminate of any code names none.
+function set:has(code)
+  for _, one in ipairs(self) do
+    if code and message.code_of(one.fields) == code then return true end
+  end
+  return false
+end
+
+-- Returns the codes that a set names, for a report: "1/1/00 or 1/1/02".
+function set:codes()
+  local codes = {}
+  for _, one in ipairs(self) do codes[#codes + 1] = message.code_of(one.fields) end
+  return table.concat(codes, " or ")
+end
+
 -- Cases share them.
-local FIXED = { __newindex = function() error("a set of fault.* stays as it is: put it into a list of your own", 0) end }
-for name, set in pairs(sets) do sets[name] = setmetatable(message.flat(set), FIXED) end
+local FIXED = { __index = set, __newindex = function() error("a set of fault.* stays as it is: put it into a list of your own", 0) end }
+for name, list in pairs(sets) do sets[name] = setmetatable(message.flat(list), FIXED) end
 
 return strict.seal("fault", sets)

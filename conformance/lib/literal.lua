@@ -16,6 +16,12 @@ local literal = {}
 literal.REQUEST = "4d5041204944205265712046 72616d65"
 literal.REPLY = "4d5041204944205265702046 72616d65"
 
+-- Describes a case in literal octets, with a responder as the target and level "must" unless `fields` has others.
+function literal.case(fields)
+  fields.role, fields.level = fields.role or "responder", fields.level or "must"
+  return iw.load("init").env.case(fields) -- here, since the vocabulary loads this file
+end
+
 local R = 0x20 -- of their flags
 
 -- ---- numbers as hexadecimal digits, the most significant octet first ----

@@ -102,7 +102,7 @@ end
 function mpa.ends_after(conn, asked, options)
   options = strict.check("mpa.ends_after", options or {}, strict.set("rule at_once quiet"))
   local ends, octets = { rule = options.rule, at_once = options.at_once }, 20 + asked.pd_length
-  local reports = asked.enhanced and not options.quiet and { message.terminate "2/0/05", message.terminate "2/0/04" } or {}
+  local reports = asked.enhanced and not options.quiet and fault.malformed_startup or {}
   conn.t.negative = true
   local item = conn:expect(message.closed(), reports, ends)
   if item.op == "terminate" then return conn:expect_close { rule = options.rule } end

@@ -250,4 +250,10 @@ local function begin(t, options)
   return r:advance(options.stage or PARTS[t.case.role].order[1])
 end
 
-return { begin = begin, pattern = pattern }
+-- One of each layer, for a target that gets it at some stage.
+local TERMINATES = {
+  { name = "llp", terminate = message.terminate "2/0/05" }, { name = "rdmap", terminate = message.terminate "0/0/00" },
+  { name = "protection", terminate = message.terminate "0/1/01" }, { name = "ddp", terminate = message.terminate "1/1/00" },
+}
+
+return { begin = begin, pattern = pattern, TERMINATES = TERMINATES }

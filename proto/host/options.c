@@ -205,6 +205,14 @@ static int unknown(const struct iw_command_line *line, const char *word)
     return iw_complain_exit(IW_EXIT_USAGE, "%.*s: unknown option; see --help", (int)length, word);
 }
 
+bool iw_options_suggest_command(const struct iw_nearest *search)
+{
+    if (search->best == NULL)
+        return false;
+    iw_complain("unknown command '%s' (did you mean '%s'?)", search->word, search->best);
+    return true;
+}
+
 /* What getopt_long could not read. */
 static int unreadable(const struct iw_command_line *line, int got, char **argv)
 {

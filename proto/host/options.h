@@ -22,6 +22,7 @@ enum iw_option_kind {
     IW_OPTION_CALL    /* set() does it */
 };
 
+struct iw_nearest;
 struct iw_offers;
 
 union iw_option_limit {
@@ -100,6 +101,10 @@ struct iw_command_line {
  * and sets *first to the index of the first one. Returns -1 to go on, else the program's exit
  * status after printing the help, the version, or one line that says what is wrong. */
 int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *first);
+
+/* Complains of a word that is no command if a name of the program's commands is near, which the
+ * caller has offered to `search`. Returns whether one is. */
+bool iw_options_suggest_command(const struct iw_nearest *search);
 
 /* Returns true if a shell wants to complete the last word, so that nothing is to be carried out. */
 bool iw_options_completing(void);

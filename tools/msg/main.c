@@ -5,6 +5,7 @@
 #include "host/complain.h"
 #include "host/offers.h"
 #include "host/options.h"
+#include "iwarp/nearest.h"
 #include "standard.h"
 
 #include <stdint.h>
@@ -70,6 +71,16 @@ static int complain_command(const char *given)
     return iw_complain_exit(IW_EXIT_USAGE, "%s: expected %s (see --help)", given, names);
 }
 
+/* Names the nearest one, or all of them. */
+static int unknown_command(const char *word)
+{
+    struct iw_nearest search;
+    iw_nearest_begin(&search, word);
+    for (size_t i = 0; i < COMMANDS; i++)
+        iw_nearest_offer(&search, commands[i].name);
+    return iw_options_suggest_command(&search) ? IW_EXIT_USAGE : complain_command(word);
+}
+
 static int run(int argc, char **argv)
 {
     static struct msg_settings settings = {.exchange = {.size = 50, .count = 1000, .warm_up = 100}};
@@ -86,7 +97,7 @@ static int run(int argc, char **argv)
     if (iw_options_completing() && (argc <= 1 || (argc == 2 && named) || (named && !command)))
         return offer_commands(argc <= 1 ? "" : argv[1]);
     if (named && command == NULL)
-        return complain_command(argv[1]);
+        return unknown_command(argv[1]);
     const struct iw_command_line line = {.program = "iwarp-msg",
                                          .usage = usage,
                                          .tables = tables,

@@ -4,12 +4,8 @@
 -- its frame, or loses the rest. Neither end may send FPDUs that early (RFC 5044 §7.1.2), so the
 -- stream may end as well; private data that PD_Length does not cover is never right.
 
+local known_bug = use "known_bug"
 local mpa = use "mpa"
-
-local function known_bug(fields)
-  fields.tags = { "known-bug", "field" }
-  return case(fields)
-end
 
 return family {
   each({ 0, 1, 8, 508 }, function(length)

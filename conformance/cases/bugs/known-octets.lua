@@ -3,12 +3,8 @@
 -- Octets of FPDUs that real stacks got wrong: the CRC field, Markers, the Read Request, MSNs. What the
 -- target sends is checked against RFC 5044 §4 by the observer in every case.
 
+local known_bug = use "known_bug"
 local mpa = use "mpa"
-
-local function known_bug(fields)
-  fields.tags = { "known-bug", "field" }
-  return fields.role and case(fields) or both_roles(fields)
-end
 
 -- A session with these M and C of the target; skips if the target cannot have them.
 local function session(t, crc, to_target, to_station)

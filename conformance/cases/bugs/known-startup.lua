@@ -2,12 +2,8 @@
 
 -- Mistakes of real stacks in start-up frames.
 
+local known_bug = use "known_bug"
 local mpa = use "mpa"
-
-local function known_bug(fields)
-  fields.tags = { "known-bug", "field" }
-  return fields.role and case(fields) or both_roles(fields)
-end
 
 local FORMS = { "send", "write", "read" }
 local FLAG = { send = "b", write = "c", read = "d" }

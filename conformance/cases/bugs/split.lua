@@ -5,12 +5,8 @@
 -- here are three parts, the other messages, and single octets.
 
 local atomics = use "atomics"
+local known_bug = use "known_bug"
 local mpa = use "mpa"
-
-local function known_bug(fields)
-  fields.tags = { "known-bug", "field" }
-  return fields.role and case(fields) or both_roles(fields)
-end
 
 local RULES = { "MPA-5.1-05", "MPA-A.4-01", "DDP-3-08" }
 

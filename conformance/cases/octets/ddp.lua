@@ -5,11 +5,6 @@
 local literal = use "literal"
 local x32, x64 = literal.x32, literal.x64
 
-local function in_octets(fields)
-  fields.role, fields.level = "responder", "must"
-  return case(fields)
-end
-
 -- Checks the target's own segments of one message: header(last, at) returns the octets before each one's payload.
 local function segments(t, conn, payload, header)
   local at, count = 0, 0
@@ -29,7 +24,7 @@ end
 local LONG = bytes(70000)
 
 return family {
-  in_octets {
+  literal.case {
     id = "octets-tagged-received",
     purpose = "Two segments of a Write, the second with L set, are placed at their STag and TO",
     rules = { "DDP-4.2-01", "DDP-4.2-05", "DDP-4.2-10", "DDP-4.1-01", "DDP-4.1-04" },
@@ -46,7 +41,7 @@ return family {
     end,
   },
 
-  in_octets {
+  literal.case {
     id = "octets-ddp-reserved",
     purpose = "The target ignores the four reserved bits of the DDP control octet, each and all, in a Write and in a Send",
     rules = { "DDP-4.1-10" },
@@ -68,7 +63,7 @@ return family {
     end,
   },
 
-  in_octets {
+  literal.case {
     id = "octets-tagged-sent",
     purpose = "The segments of the target's Write have its STag, the TO of their first octet, and L in the last one only",
     rules = { "DDP-4.2-01", "DDP-4.2-06", "DDP-4.2-08", "DDP-4.1-03", "DDP-4.1-04", "RDMAP-4.1-01", "RDMAP-4.1-02" },
@@ -83,7 +78,7 @@ return family {
     end,
   },
 
-  in_octets {
+  literal.case {
     id = "octets-untagged-received",
     purpose = "The target joins the segments of a second Send by MSN 00000002 and MO 00000000, 00000102 and 00000203",
     rules = { "DDP-4.3-01", "DDP-4.3-11", "DDP-4.3-12", "DDP-4.3-08", "DDP-4.1-02", "DDP-4.1-07" },
@@ -102,7 +97,7 @@ return family {
     end,
   },
 
-  in_octets {
+  literal.case {
     id = "octets-untagged-sent",
     purpose = "The segments of the target's second Send have QN 0, MSN 00000002, the MO of their first octet, and L in the last one only",
     rules = { "DDP-4.3-01", "DDP-4.3-06", "DDP-4.3-08", "DDP-4.3-09", "DDP-4.3-11", "DDP-4.3-12", "DDP-4.1-03", "DDP-4.1-06" },
@@ -119,7 +114,7 @@ return family {
     end,
   },
 
-  in_octets {
+  literal.case {
     id = "octets-msn",
     purpose = "The 258th Send has MSN 00000102, from the station and from the target",
     rules = { "DDP-4.3-08", "DDP-4.3-09" },

@@ -5,11 +5,6 @@
 local literal = use "literal"
 local x32, x64 = literal.x32, literal.x64
 
-local function in_octets(fields)
-  fields.role, fields.level = "responder", fields.level or "must"
-  return case(fields)
-end
-
 -- Returns an Atomic Request; after its first header words: id, STag, TO, data, mask, compare data, compare mask. `code` has
 -- AOpCode in its lowest four bits; the others are reserved.
 local function request(msn, code, id, stag, to, data, mask, compare, compare_mask)
@@ -35,7 +30,7 @@ return family {
   each({
     { op = "immediate", opcode = "8", solicited = false }, { op = "immediate-se", opcode = "9", solicited = true },
   }, function(one)
-    return in_octets {
+    return literal.case {
       id = "octets-" .. one.op,
       purpose = ("%s is opcode %s on queue 0 with its 8 octets, from the station and from the target"):format(one.op, one.opcode),
       rules = { "EXT-4.1-02", "EXT-4.1-01", "EXT-4.1-05", "EXT-6.3-06", "EXT-6.3-05" },
@@ -52,7 +47,7 @@ return family {
   end),
 
   -- The 64 bits lie in the order of the target's processor, which the wire does not show: the last request reads them.
-  in_octets {
+  literal.case {
     id = "octets-atomics-received",
     purpose = "The target reads each field of Atomic Requests, and answers with Request Identifier and value at their places",
     rules = { "EXT-5.2.1-04", "EXT-4.1-05", "EXT-5.1.1-06", "EXT-5.1.1-07", "EXT-5.1.2-01", "EXT-5.2-02", "EXT-5.2.2-03" },
@@ -84,7 +79,7 @@ return family {
   },
 
   -- RFC 7306 §5.2.1: "ignored on receive", which is no MUST.
-  in_octets {
+  literal.case {
     id = "octets-atomics-reserved",
     purpose = "The target ignores the 28 reserved bits before AOpCode in an Atomic Request",
     rules = { "EXT-5.2.1-02", "EXT-5.2.2-03" },
@@ -106,7 +101,7 @@ return family {
   },
 
   each(posts, function(one)
-    return in_octets {
+    return literal.case {
       id = ("octets-%s-sent"):format(one.op),
       purpose = ("The target's own %s has its fields at their places, and takes the value of an Atomic Response"):format(one.op),
       rules = { "EXT-5.2.1-01", "EXT-5.2.1-07", "EXT-5.2.1-15", "EXT-4.1-02", "EXT-4.1-05", "EXT-5.1.1-08", "EXT-5-06" },

@@ -4,11 +4,6 @@
 
 local literal = use "literal"
 
-local function in_octets(fields)
-  fields.role, fields.level = "responder", "must"
-  return case(fields)
-end
-
 -- Sends with MSN 1 of 0 to 3 octets, with their CRC.
 local SENDS = {
   { size = 0, pad = 0, octets = "0012 4143 00000000 00000000 00000001 00000000", crc = "587be8c4" },
@@ -34,7 +29,7 @@ end
 return family {
   each(SENDS, function(one)
     local payload, frame = hex("a1b2c3"):sub(1, one.size), one.octets .. one.crc
-    return in_octets {
+    return literal.case {
       id = ("octets-pad-%d"):format(one.pad),
       purpose = ("An FPDU of %d octets of payload has %d octets of pad and the CRC %s, from the station and from the target"):format(
         one.size, one.pad, one.crc),
@@ -53,7 +48,7 @@ return family {
     }
   end),
 
-  in_octets {
+  literal.case {
     id = "octets-crc-wrong",
     purpose = "The target refuses or drops an FPDU whose CRC field has the right octets in the wrong order",
     rules = { "MPA-4.4-17", "MPA-4.4-11", "MPA-8-02" },
@@ -68,7 +63,7 @@ return family {
     end,
   },
 
-  in_octets {
+  literal.case {
     id = "octets-length",
     purpose = "ULPDU_Length 0123 is 291 octets, from the station and from the target",
     rules = { "MPA-4.1-01", "MPA-3-08", "MPA-4.1-05" },
@@ -93,7 +88,7 @@ return family {
     { name = "-long", payload = LONG, marked = LONG_MARKED, pointers = "01fc, 03fc, ... 4dfc" },
   }, function(one)
     return {
-      in_octets {
+      literal.case {
         id = "octets-markers-sent" .. one.name,
         purpose = ("The target's Markers have FPDUPTR 0000 between FPDUs, %s in one, and are covered by its CRC"):format(one.pointers),
         rules = { "MPA-4.2-01", "MPA-4.3-03", "MPA-4.3-08", "MPA-4.3-09", "MPA-4.3-11", "MPA-4.4-14", "MPA-4.2-02", "MPA-4.2-04", "MPA-7.1.1-06" },
@@ -107,7 +102,7 @@ return family {
           literal.expect(conn, show((one.marked .. literal.crc(one.marked)):sub(7)))
         end,
       },
-      in_octets {
+      literal.case {
         id = "octets-markers-received" .. one.name,
         purpose = ("The target finds Markers where they are, with FPDUPTR 0000 and %s"):format(one.pointers),
         rules = { "MPA-4.2-01", "MPA-4.3-14", "MPA-4.3-06", "MPA-4.4-16", "MPA-7.1.1-06" },
@@ -124,7 +119,7 @@ return family {
   end),
 
   -- A stack that compares whole Markers with the expected octets has to look at the halves here.
-  in_octets {
+  literal.case {
     id = "octets-markers-reserved",
     purpose = "The target takes FPDUPTR from octets 2 and 3 of Markers with reserved bits, without its two lowest bits",
     rules = { "MPA-4.2-03", "MPA-4.2-05", "MPA-4.3-07", "MPA-4.2-01" },

@@ -5,11 +5,6 @@
 local literal = use "literal"
 local x32, x64 = literal.x32, literal.x64
 
-local function in_octets(fields)
-  fields.role, fields.level = "responder", "must"
-  return case(fields)
-end
-
 local SENDS = {
   { op = "send", opcode = "3" }, { op = "send-invalidate", opcode = "4", invalidate = true }, { op = "send-se", opcode = "5",
     solicited = true }, { op = "send-se-invalidate", opcode = "6", invalidate = true, solicited = true },
@@ -19,7 +14,7 @@ return family {
   -- ---- the four Sends ----
 
   each(SENDS, function(one)
-    return in_octets {
+    return literal.case {
       id = "octets-" .. one.op,
       purpose = ("%s is opcode %s%s, from the station and from the target"):format(one.op, one.opcode,
         one.invalidate and " with the Invalidate STag in octets 2 to 5" or ""),
@@ -40,7 +35,7 @@ return family {
     }
   end),
 
-  in_octets {
+  literal.case {
     id = "octets-rdmap-reserved",
     purpose = "The target ignores the two reserved bits of the RDMAP control octet in a Write and in a Send",
     rules = { "RDMAP-4.1-10" },
@@ -64,7 +59,7 @@ return family {
 
   -- ---- RDMA Read ----
 
-  in_octets {
+  literal.case {
     id = "octets-read-received",
     purpose = "The target reads sink STag, sink TO, size 00000102, source STag and source TO of two Read Requests at their places",
     rules = { "RDMAP-4.4-01", "RDMAP-4.4-02", "RDMAP-4.4-03", "RDMAP-4.1-06", "RDMAP-4.1-04" },
@@ -81,7 +76,7 @@ return family {
     end,
   },
 
-  in_octets {
+  literal.case {
     id = "octets-read-sent",
     purpose = "The target's own Read Requests have their fields at their places, on queue 00000001, and take a Read Response",
     rules = { "RDMAP-4.4-01", "RDMAP-4.1-06", "RDMAP-4.1-04", "RDMAP-4.2-01", "DDP-4.3-08" },

@@ -4,11 +4,6 @@
 
 local literal, mpa = use "literal", use "mpa"
 
-local function in_octets(fields)
-  fields.level = "must"
-  return case(fields)
-end
-
 local REQUEST, REPLY = literal.REQUEST, literal.REPLY
 
 -- M, C and both: the first octet after the key.
@@ -109,7 +104,7 @@ return family {
     local name, flags = one.name, one.octet
     local markers, crc = wants(flags)
     return {
-      in_octets {
+      literal.case {
         id = "octets-request-flags-" .. name,
         purpose = ("The target reads flags %s of a Request as M=%d C=%d"):format(flags, markers and 1 or 0, crc and 1 or 0),
         rules = { "EMPA-6-01", "MPA-7.1.1-08", "MPA-7.1.1-06", "MPA-7.1.1-02" },
@@ -127,7 +122,7 @@ return family {
           agreed(t, conn, flags, answer)
         end,
       },
-      in_octets {
+      literal.case {
         id = "octets-reply-flags-" .. name,
         purpose = ("The target reads flags %s of a Reply as M=%d C=%d"):format(flags, markers and 1 or 0, crc and 1 or 0),
         rules = { "EMPA-6-01", "MPA-7.1.1-08", "MPA-7.1.1-06", "MPA-7.1.1-04" },
@@ -140,7 +135,7 @@ return family {
           agreed(t, conn, flags, "00")
         end,
       },
-      in_octets {
+      literal.case {
         id = "octets-target-reply-flags-" .. name,
         purpose = ("The Reply of a target with M=%d C=%d has flags %s"):format(markers and 1 or 0, crc and 1 or 0, flags),
         rules = { "EMPA-6-01", "MPA-7.1.1-03", "MPA-7.1.1-14" },
@@ -153,7 +148,7 @@ return family {
           agreed(t, conn, "00", flags)
         end,
       },
-      in_octets {
+      literal.case {
         id = "octets-target-request-flags-" .. name,
         purpose = ("The Request of a target with M=%d C=%d has flags %s"):format(markers and 1 or 0, crc and 1 or 0, flags),
         rules = { "EMPA-6-01", "MPA-7.1.1-01", "MPA-7.1.1-11", "MPA-7.1.1-14" },
@@ -169,7 +164,7 @@ return family {
     }
   end),
 
-  in_octets {
+  literal.case {
     id = "octets-request-reserved",
     purpose = "The target ignores the reserved bits of a Request, and sets none in its Reply",
     rules = { "MPA-7.1.1-15", "MPA-7.1.1-14" },
@@ -185,7 +180,7 @@ return family {
     end,
   },
 
-  in_octets {
+  literal.case {
     id = "octets-reply-reserved",
     purpose = "The target ignores the reserved bits of a Reply",
     rules = { "MPA-7.1.1-15" },
@@ -201,7 +196,7 @@ return family {
     end,
   },
 
-  in_octets {
+  literal.case {
     id = "octets-target-refuses",
     purpose = "A Reply that refuses has R set, and the ULP's octets as its private data",
     rules = { "MPA-7.1.1-13", "MPA-7.1.1-20" },
@@ -217,7 +212,7 @@ return family {
     end,
   },
 
-  in_octets {
+  literal.case {
     id = "octets-target-refused",
     purpose = "The target takes a Reply with R set for a refusal",
     rules = { "MPA-7.1.2-13", "MPA-7.1.1-13" },
@@ -234,7 +229,7 @@ return family {
 
   -- ---- PD_Length ----
 
-  in_octets {
+  literal.case {
     id = "octets-private-length-responder",
     purpose = "PD_Length 0102 means 258 octets in a Request and in the target's Reply",
     rules = { "MPA-7.1.1-20", "MPA-7.1.1-24" },
@@ -250,7 +245,7 @@ return family {
     end,
   },
 
-  in_octets {
+  literal.case {
     id = "octets-private-length-initiator",
     purpose = "PD_Length 0102 means 258 octets of private data in the target's Request and in a Reply",
     rules = { "MPA-7.1.1-20", "MPA-7.1.1-24" },
@@ -272,7 +267,7 @@ return family {
     local target = { revision = 2, enhanced = true, peer_to_peer = true, rtr = { one.form }, ird = 0x0567, ord = 0x089a,
       crc = true, markers = false }
     return {
-      in_octets {
+      literal.case {
         id = "octets-enhanced-responder-" .. one.form,
         purpose = ("The target reads S, A, the bit of %s, IRD and ORD of a Request at their places, and replies with them there"):format(one.form),
         rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-04", "EMPA-9.2-05", "EMPA-6-05" },
@@ -291,7 +286,7 @@ return family {
           literal.expect_fpdu(conn, "0010 c140 0a0b0c0d 1112131415161718 676f 0000")
         end,
       },
-      in_octets {
+      literal.case {
         id = "octets-enhanced-initiator-" .. one.form,
         purpose = ("The target's Request has S, A, the bit of %s, IRD and ORD at their places, and it reads a Reply's there"):format(one.form),
         rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-01", "EMPA-9.2-02", "EMPA-9.2-10", "EMPA-6-05" },
@@ -316,7 +311,7 @@ return family {
     }
   end),
 
-  in_octets {
+  literal.case {
     id = "octets-enhanced-client-server",
     purpose = "The target answers a Request with S=1 and A=0 with A, B, C and D 0, and both depths at their places",
     rules = { "EMPA-9-01", "EMPA-9.2-14", "EMPA-9.2-15", "EMPA-6-02" },

@@ -5,11 +5,6 @@
 
 local literal = use "literal"
 
-local function in_octets(fields)
-  fields.role, fields.level = "responder", "must"
-  return case(fields)
-end
-
 -- codes: layer, type and code of the Terminates, the preferred one first. They are octets on purpose: the sets of fault.*
 -- name the same Terminates, and why there are several, but are compared with what the shared codec reads.
 local sent = {
@@ -47,7 +42,7 @@ local received = {
 
 return family {
   each(sent, function(one)
-    return in_octets {
+    return literal.case {
       id = "octets-terminate-" .. one.name,
       purpose = ("The target's Terminate for %s has its fields and the returned headers at their places"):format(one.text),
       rules = RULES,
@@ -63,7 +58,7 @@ return family {
   end),
 
   -- A target whose ULP grants no Read answers the first one with 1/2/2, and rightly so (OP-70).
-  in_octets {
+  literal.case {
     id = "octets-terminate-read-source",
     purpose = "The target's Terminate for a Read Request for an unknown STag has its fields and returned headers at their places",
     rules = RULES,
@@ -79,7 +74,7 @@ return family {
     end,
   },
 
-  in_octets {
+  literal.case {
     id = "octets-terminate-received-reserved",
     purpose = "The target ignores the reserved bits of a Terminate: it reads the other fields as if they were 0",
     rules = { "RDMAP-4.8-08", "RDMAP-5.4-06", "RDMAP-5.4-05" },
@@ -95,7 +90,7 @@ return family {
 
   each(received, function(one)
     local pad = ("00"):rep((2 - tonumber(one.length, 16)) % 4)
-    return in_octets {
+    return literal.case {
       id = "octets-terminate-received-" .. one.name,
       purpose = ("The target reads layer, type, code and flags of a Terminate %s at their places"):format(one.octets:sub(1, 9)),
       rules = { "RDMAP-4.8-02", "RDMAP-5.4-06", "RDMAP-5.4-05" },

@@ -4,6 +4,7 @@
 
 -- The target does not only answer a wrong message, but reports it to its user.
 local seen = use "seen"
+local code_of = use("message").code_of
 
 local faults = {
   { name = "write", rule = "RDMAP-5.1-09", text = "Write", fault = fault.invalid_stag, stimulus = function(conn)
@@ -188,7 +189,7 @@ return family {
       t:agent("invalidate", { mem = source.mem })
       local item = conn:next()
       t:check(item and item.kind == "message", "the target sent neither the rest of the response nor a Terminate",
-        { rule = "RDMAP-7.2-09", expected = "terminate 0/1/00", actual = item and item.text or "nothing", item = item })
+        { rule = "RDMAP-7.2-09", expected = "terminate " .. fault.rdmap_revoked_stag:codes(), actual = item and item.text or "nothing", item = item })
       local sent = 0
       if item.op == "read-response" then
         sent = #item.payload
@@ -199,9 +200,9 @@ return family {
         item = conn:next()
       end
       t:check(item and item.op == "terminate", "the target ended the response early, but not with a Terminate",
-        { rule = "RDMAP-7.2-09", expected = "terminate 0/1/00", actual = item and item.text or "nothing", item = item })
-      t:check(item.layer == 0 and item.etype == 1 and item.code == 0, "the target sent another Terminate than expected",
-        { expected = "0/1/00", actual = show(item.payload, 4), item = item })
+        { rule = "RDMAP-7.2-09", expected = "terminate " .. fault.rdmap_revoked_stag:codes(), actual = item and item.text or "nothing", item = item })
+      t:check(fault.rdmap_revoked_stag:has(code_of(item)), "the target sent another Terminate than expected",
+        { expected = fault.rdmap_revoked_stag:codes(), actual = show(item.payload, 4), item = item })
       t:check(item.m and item.d and item.r and #item.payload >= 52, "the target's Terminate lacks headers of the Read Request",
         { rule = "RDMAP-4.8-05", how = "headers", expected = "M, D, R and 52 octets", actual = item.text, item = item })
       local _, _, _, sink_stag, sink_to, left, source_stag, source_to = unpack(">I4I2c18I4I8I4I4I8", item.payload)

@@ -2,6 +2,7 @@
 
 -- A target that is rping's client, and wrong uses of the memory that it advertises. rping opens both of its buffers to
 -- Reads and Writes, so these cases cannot test a buffer open to only one of them.
+local rping = use "rping"
 local seen = use "seen"
 
 local function client(fields)
@@ -30,11 +31,6 @@ local function broken(name, text, rules, set, send_it)
     }
   end)
 end
-
-local TERMINATES = {
-  { name = "llp", terminate = terminate "2/0/05" }, { name = "rdmap", terminate = terminate "0/0/00" },
-  { name = "protection", terminate = terminate "0/1/01" }, { name = "ddp", terminate = terminate "1/1/00" },
-}
 
 return family {
   -- ---- places: how many octets from the buffer's first one (n: its size), length; one that wraps begins at TO 2^64-8 ----
@@ -174,7 +170,7 @@ return family {
 
   each({ "source", "read", "sink" }, function(stage)
     return {
-      each(TERMINATES, function(one)
+      each(rping.TERMINATES, function(one)
         return client {
           id = ("rping-client-%s-terminate-%s"):format(stage, one.name),
           purpose = ("A Terminate (%s) at the stage '%s' of the exchange ends the stream and gets no answer"):format(one.name, stage),

@@ -3,6 +3,7 @@
 -- A target that is rping's server, with its RDMA Read open, and wrong messages instead of the Read Response. The server's
 -- buffer may be larger than its Read (rping allots it once), so a response that runs past the Read may still be in bounds:
 -- to compare a response with its request is only a MAY (OP-66).
+local rping = use "rping"
 local seen = use "seen"
 
 local function server(fields)
@@ -32,11 +33,6 @@ local function broken(name, text, rules, set, send_it)
     end,
   }
 end
-
-local TERMINATES = {
-  { name = "llp", terminate = terminate "2/0/05" }, { name = "rdmap", terminate = terminate "0/0/00" },
-  { name = "protection", terminate = terminate "0/1/01" }, { name = "ddp", terminate = terminate "1/1/00" },
-}
 
 return family {
   -- ---- places outside of every buffer of the server ----
@@ -198,7 +194,7 @@ return family {
 
   each({ "reading", "read", "writing", "done" }, function(stage)
     return {
-      each(TERMINATES, function(one)
+      each(rping.TERMINATES, function(one)
         return server {
           id = ("rping-server-%s-terminate-%s"):format(stage, one.name),
           purpose = ("A Terminate (%s) at the stage '%s' of the exchange ends the stream and gets no answer"):format(one.name, stage),

@@ -294,9 +294,7 @@ static void unknown_command(const char *word)
     iw_nearest_begin(&n, word);
     for (size_t i = 0; i < N_COMMANDS; i++)
         iw_nearest_offer(&n, commands[i].name);
-    if (n.best != NULL)
-        iw_complain("unknown command '%s' (did you mean '%s'?)", word, n.best);
-    else
+    if (!iw_options_suggest_command(&n))
         iw_complain("unknown command '%s'; see --help. A case is run by `iwarp-conform run %s`",
                     word, word);
 }

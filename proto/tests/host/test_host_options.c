@@ -13,6 +13,8 @@
 
 #include "host/complain.h"
 #include "host/options.h"
+#include "iwarp/nearest.h"
+#include "spoken.h"
 
 static struct values {
     bool flag, on;
@@ -318,6 +320,22 @@ static void help(void **state)
     assert_non_null(strstr(printed, "      --text               a flag of the same name\n"));
 }
 
+static void the_nearest_command_is_suggested(void **state)
+{
+    struct iw_nearest search;
+    (void)state;
+    iw_complain_as("prog");
+    iw_nearest_begin(&search, "pign");
+    iw_nearest_offer(&search, "serve");
+    begin_listening();
+    assert_false(iw_options_suggest_command(&search));
+    assert_string_equal(heard(), "");
+    iw_nearest_offer(&search, "ping");
+    begin_listening();
+    assert_true(iw_options_suggest_command(&search));
+    assert_string_equal(heard(), "prog: unknown command 'pign' (did you mean 'ping'?)\n");
+}
+
 static void octets(void **state)
 {
     uint8_t out[4] = {0};
@@ -350,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_value_may_be_left_out),
         cmocka_unit_test(ends),
         cmocka_unit_test(help),
+        cmocka_unit_test(the_nearest_command_is_suggested),
         cmocka_unit_test(octets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@ from harness import equal, expect
 
 PROGRAMS = harness.installed_programs()
 STATUSES = {"0", "1", "2", "3", "64", "69", "70", "73", "130"}
+REFERS = {"iwarp-agent": "iwarp-peer"}  # pages that refer to another one for some of the options
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bad_inputs.csv")
 
 
@@ -172,12 +173,41 @@ def pages(programs, man):
         expect(f"{row['program']}: status {row['status']} is in its page", row["status"] in statuses_of(harness.read(man, row["program"] + ".1")))
 
 
+def without_others(text, program):
+    """The lines of a text up to the name of another program, whose options come after it."""
+    other = r"iwarp\\?-(?!%s\b)" % program.removeprefix("iwarp-")
+    return "\n".join(re.split(other, line)[0] for line in text.splitlines())
+
+
+def options_in_help(programs, program):
+    """The long options that --help names, that of the program or that of one of its commands (those that it offers to a shell)."""
+    offered = programs.run(program, "", env={**os.environ, "IWARP_COMPLETE": "1"}).stdout
+    texts = [programs.run(program, *command, "--help").stdout for command in [(), *zip(re.findall(r"^(\S+)\t", offered, re.M))]]
+    return set(re.findall(r"(?<![\w-])--([a-z][a-z-]*)", without_others("".join(texts), program)))
+
+
+def options_in_page(man, program):
+    """The long options that a man page names."""
+    page = without_others(harness.read(man, program + ".1"), program)
+    return {option.replace("\\", "") for option in re.findall(r"\\-\\-([a-z](?:[a-z]|\\-)*)", page)}
+
+
+def options_are_explained(programs, man):
+    """The page of each program names the long options of its --help, and no others."""
+    for program in programs.present:
+        known, named = options_in_help(programs, program), options_in_page(man, program)
+        elsewhere = options_in_page(man, REFERS[program]) - {"help", "version"} if program in REFERS else set()
+        equal(f"options of {program} --help that {program}(1) does not name", sorted(known - named - elsewhere), [])
+        equal(f"options that {program}(1) names and {program} --help does not", sorted(named - known), [])
+
+
 def main(folder, man):
     programs = Programs(folder)
     asked(programs)
     bad_inputs(programs)
     interrupts(programs)
     pages(programs, man)
+    options_are_explained(programs, man)
     harness.conclude("%d programs" % len(programs.present))
 
 

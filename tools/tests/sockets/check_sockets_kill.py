@@ -15,10 +15,9 @@ import sys
 import tempfile
 import time
 
+import harness
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "verbs"))
-import harness  # noqa: E402
-import matrix  # noqa: E402
 
 LIMIT = 120  # s; a guard
 WAYS = ("blocking", "poll", "select", "epoll", "edge", "quiet", "switched")
@@ -65,7 +64,7 @@ class Pair:
     def kill_one(self, side, from_start, delay, seconds):
         """Returns how the other end ended, and how long that took."""
         server = self.begin("serve")
-        await_true("the server listens", lambda: matrix.listens(self.port) or server.poll() is not None)
+        await_true("the server listens", lambda: harness.listens(self.port) or server.poll() is not None)
         client = self.begin("ask")
         if not from_start:
             self.await_connected(client)
@@ -73,7 +72,7 @@ class Pair:
         killed, other = (server, client) if side == "serve" else (client, server)
         killed.kill()
         killed.wait()
-        if side == "ask" and matrix.listens(self.port):  # it has not connected, and the server waits for another client
+        if side == "ask" and harness.listens(self.port):  # it has not connected, and the server waits for another client
             client = self.begin("ask")
             self.await_connected(client)
             client.kill()

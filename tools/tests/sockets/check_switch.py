@@ -23,11 +23,6 @@ def preloaded(library):
     return dict(os.environ, LD_PRELOAD=os.path.abspath(library))
 
 
-def listens(port):
-    with open("/proc/net/tcp", encoding="ascii") as file:
-        return any(line.split()[3] == "0A" and int(line.split()[1].split(":")[1], 16) == port for line in file.readlines()[1:])
-
-
 def put(words, put_file, folder, sent):
     """Sends a file's octets; returns what came, and the captures of both ends."""
     port = str(harness.free_port("127.0.0.1"))
@@ -39,7 +34,7 @@ def put(words, put_file, folder, sent):
     with subprocess.Popen([*words_of(captures[0]), put_file, "-l", "127.0.0.1", port, target], stdin=subprocess.DEVNULL) as server:
         try:
             end = time.monotonic() + LIMIT
-            while not listens(int(port)):
+            while not harness.listens(int(port)):
                 check(time.monotonic() < end and server.poll() is None, "the server listens")
                 time.sleep(0.01)
             harness.run(*words_of(captures[1]), put_file, "127.0.0.1", port, source, timeout=LIMIT)

@@ -195,7 +195,7 @@ class Try:
             text = "serve " + shlex.join(socket_services.SERVICES[text[1:]](self.place))
         self.row.make_files(self.place)
         self.server = self.begin("server", text)
-        while not matrix.listens(self.place.port):
+        while not harness.listens(self.place.port):
             if self.server.poll() is not None:
                 return f"server ended with {self.server.returncode} before it listened: {self.said('server')}"
             if time.monotonic() > self.until:
@@ -225,7 +225,7 @@ class Try:
             wrong = self.transfer() or self.row.differing(self.place)
             if not wrong and not await_none(lambda: marked(self.mark), self.ending):
                 wrong = "processes are left"
-            if not wrong and not await_none(lambda: matrix.listens(self.place.port), self.ending):
+            if not wrong and not await_none(lambda: harness.listens(self.place.port), self.ending):
                 wrong = "the port still listens"
             return wrong or self.library.judge(self.place.folder)
         finally:

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 
 import harness
-import matrix
 from check_kill import await_true
 
 LEAST = 24  # octets: malloc's smallest block
@@ -36,12 +35,12 @@ def run_client(words):
 def main(run, rounds="10", clients="1000"):
     if shutil.which("rping") is None:
         harness.skip("rping is not installed")
-    rounds, clients, port = int(rounds), int(clients), matrix.free_port()
+    rounds, clients, port = int(rounds), int(clients), harness.free_port()
     where = ["-a", "127.0.0.1", "-p", str(port)]
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     server = subprocess.Popen([run, "rping", "-s", "-P", *where], **quiet)
     try:
-        await_true("the server listens", lambda: matrix.listens(port) or server.poll() is not None)
+        await_true("the server listens", lambda: harness.listens(port) or server.poll() is not None)
         seen, failed = [], []
         for n in range(rounds):
             for _ in range(clients):

@@ -14,7 +14,6 @@ import tempfile
 import time
 
 import harness
-import matrix
 
 LIMIT = 60  # s; a guard
 OF_RPING = re.compile("(server|client) DISCONNECT|wait for |cq completion|cma event|rdma_")
@@ -38,10 +37,10 @@ class Bench(harness.Bench):
 
     def listening(self, *words):
         """A server, once it listens, and its port."""
-        port = str(matrix.free_port())
+        port = str(harness.free_port())
         server = self.begin(*words, "-a", "127.0.0.1", "-p", port)
         end = time.monotonic() + LIMIT
-        while not matrix.listens(int(port)):
+        while not harness.listens(int(port)):
             guard("the server listens", time.monotonic() < end and server.poll() is None)
             time.sleep(0.01)
         return server, port

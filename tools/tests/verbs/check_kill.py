@@ -16,10 +16,8 @@ import tempfile
 import time
 
 import harness
-import matrix
 
 LIMIT = 60  # s; a guard
-LISTEN = "0A"
 
 
 def await_true(what, holds):
@@ -33,7 +31,7 @@ def await_true(what, holds):
 class Ends:
     def __init__(self, run, environment):
         self.run, self.environment = run, environment
-        self.port = matrix.free_port()
+        self.port = harness.free_port()
         self.begun = []
 
     def begin(self, side, count):
@@ -45,14 +43,14 @@ class Ends:
     def serve_next(self, server):
         """After its client was killed: the server ends, or waits for a client still and serves it."""
         await_true("the server closes the connection",
-                   lambda: server.poll() is not None or not set(harness.tcp_states(self.port)) - {LISTEN, harness.TIME_WAIT})
+                   lambda: server.poll() is not None or not set(harness.tcp_states(self.port)) - {harness.LISTEN, harness.TIME_WAIT})
         if server.poll() is None and self.begin("-c", 3).wait(LIMIT) == 0:
             harness.equal("the server of the next client", server.wait(LIMIT), 0)
         await_true("the server ends", lambda: server.poll() is not None)
 
     def kill_one(self, side, delay):
         server = self.begin("-s", 1000000)
-        await_true("the server listens", lambda: matrix.listens(self.port))
+        await_true("the server listens", lambda: harness.listens(self.port))
         client = self.begin("-c", 1000000)
         time.sleep(delay)  # where it is then is left to chance
         (server if side == "server" else client).send_signal(signal.SIGKILL)

@@ -29,9 +29,11 @@ import sys
 import tempfile
 import unittest
 
-import matrix
-
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", ".."))
+import harness  # noqa: E402
+import matrix  # noqa: E402
+
 LIMIT = 120  # s, for one test; only one that hangs takes as long
 PASS, SKIP, FAIL = "pass", "skip", "fail"
 ALLOWED = {"skip": {SKIP}, "fail": {FAIL}, "either": {PASS, FAIL}}  # by a row's outcome
@@ -92,7 +94,7 @@ def prepare(source):
     connected = base.RDMACMBaseTest.two_nodes_rdmacm_traffic
 
     def on_a_free_port(self, *words, **more):
-        return connected(self, *words, **{"port": str(matrix.free_port()), **more})
+        return connected(self, *words, **{"port": str(harness.free_port()), **more})
 
     base.RDMACMBaseTest.two_nodes_rdmacm_traffic = on_a_free_port
     base.RCResources.to_rts = connect_all
@@ -134,7 +136,7 @@ def connect(active, passive):
     device, cq = importlib.import_module("pyverbs.device"), importlib.import_module("pyverbs.cq")
     Connections.idle = Connections.idle or cq.CQ(device.Context(name=DEVICE), 1, None, None, 0)
     cmid, cm = importlib.import_module("pyverbs.cmid"), importlib.import_module("pyverbs.cm_enums")
-    channel, port = cmid.CMEventChannel(), str(matrix.free_port())
+    channel, port = cmid.CMEventChannel(), str(harness.free_port())
     listener, connector = cmid.CMID(creator=channel), cmid.CMID(creator=channel)
 
     def event(kind):
@@ -301,7 +303,7 @@ def main():
             source = os.path.abspath(words.source) if words.source else fetch(folder)
         except Missing as missing:
             print(f"skipped: {missing}")
-            return matrix.SKIPPED
+            return harness.SKIPPED
         return 1 if check(Tests(os.path.abspath(words.run), source), table, words) else 0
 
 

@@ -12,7 +12,6 @@ import tempfile
 import time
 
 import harness
-import matrix
 
 LIMIT = 300  # s; a guard
 NOTE = "hello, remote memory"
@@ -30,7 +29,7 @@ def job(run, program, folder, client_options):
         return subprocess.Popen([run, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
 
     server = begin("--judge=fail", program, "127.0.0.1", str(port))
-    while not matrix.listens(port) and server.poll() is None:
+    while not harness.listens(port) and server.poll() is None:
         time.sleep(0.01)
     client = begin(*client_options, program, "127.0.0.1", str(port), NOTE)
     texts = [process.communicate(timeout=LIMIT)[0] for process in (client, server)]

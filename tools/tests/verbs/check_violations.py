@@ -95,19 +95,18 @@ class Pair:
 
     def client(self, switch):
         began = time.monotonic()
-        listener = self.start(self.peer, "listen", "127.0.0.1:0", *PEER)
-        port = re.search(r":(\d+)", listener.stdout.readline())[1]
-        own = self.end(self.rping(switch, "-c", "-a", self.address, "-p", port, "-C", "3"), f"{switch} of a client")
-        harness.expect(f"{switch}: the peer is there still", listener.poll() is None)
-        listener.send_signal(signal.SIGTERM)
-        out, err = listener.communicate(timeout=LIMIT)
+        with harness.listening(self.peer, *PEER, stderr=subprocess.PIPE, env=self.environment) as listener:
+            own = self.end(self.rping(switch, "-c", "-a", self.address, "-p", str(listener.port), "-C", "3"), f"{switch} of a client")
+            harness.expect(f"{switch}: the peer is there still", listener.process.poll() is None)
+            listener.process.send_signal(signal.SIGTERM)
+            out, err = listener.process.communicate(timeout=LIMIT)
         self.report(switch, "client", began, own, reaction(out + err))
 
     def server(self, switch):
         began = time.monotonic()
         port = harness.free_port()
         rping = self.rping(switch, "-s", "-a", self.address, "-p", str(port))
-        while not matrix.listens(port) and rping.poll() is None:
+        while not harness.listens(port) and rping.poll() is None:
             time.sleep(0.01)
         peer = self.start(self.peer, "connect", f"127.0.0.1:{port}", *PEER, "--count", "3", "--startup-timeout", "3000")
         theirs = self.end(peer, f"{switch}: the peer of a server")

@@ -18,52 +18,23 @@ import csv
 import filecmp
 import fnmatch
 import os
-import random
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", ".."))
+import harness  # noqa: E402
+
 LIMIT = 120  # s, for one row; only a failing one takes as long
-SKIPPED = 77
-LEAST_PORT = 10000
 SIW = os.path.realpath(os.path.join(HERE, "..", "..", "siw"))
 HOSTS = os.path.realpath(os.path.join(HERE, "..", "..", "siw.d", "hosts.sh"))
-TCP_LISTEN = "0A"
 FLAGS = ("--sockets",)  # options of iwarp-run without a value
-
-
-def free_port():
-    """A port that nobody has, if possible not of the range that the system gives to connections: one may be taken at any moment."""
-    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
-        range_begins = int(f.read().split()[0])
-    while True:
-        with socket.socket() as s:
-            try:
-                s.bind(("", random.randrange(LEAST_PORT, range_begins) if range_begins > LEAST_PORT + 1000 else 0))
-            except OSError:
-                continue
-            return s.getsockname()[1]
-
-
-def sockets():
-    """The lines of this host's tables of TCP sockets."""
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with open(table, encoding="ascii") as f:
-            yield from f.readlines()[1:]
-
-
-def listens(port, lines=None):
-    """Whether somebody listens on a TCP port, on this host or by other lines of such tables."""
-    for fields in map(str.split, sockets() if lines is None else lines):
-        if len(fields) > 3 and fields[3] == TCP_LISTEN and int(fields[1].rsplit(":", 1)[1], 16) == port:
-            return True
-    return False
 
 
 def split_options(words):
@@ -90,7 +61,7 @@ class Here:
         return [self.run, *words]
 
     def listens(self, port):
-        return listens(port)
+        return harness.listens(port)
 
 
 class BesideSiw:
@@ -105,9 +76,9 @@ class BesideSiw:
         return [*inside, *split_options(words)[1]] if side == self.siw_side else [*inside, self.run, *words]
 
     def listens(self, port):
-        shown = subprocess.run([SIW, "exec", "cat", "/proc/net/tcp", "/proc/net/tcp6"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        shown = subprocess.run([SIW, "exec", "cat", *harness.TCP_TABLES], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True, check=False).stdout
-        return listens(port, shown.splitlines())
+        return harness.listens(port, shown)
 
 
 class BetweenDrivers:
@@ -124,9 +95,9 @@ class BetweenDrivers:
         return [SIW, "exec", "-w", folder, HOSTS, "run", side, *split_options(words)[1]]
 
     def listens(self, port):
-        shown = subprocess.run([SIW, "exec", HOSTS, "run", "server", "cat", "/proc/net/tcp", "/proc/net/tcp6"], stdin=subprocess.DEVNULL,
+        shown = subprocess.run([SIW, "exec", HOSTS, "run", "server", "cat", *harness.TCP_TABLES], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
-        return listens(port, shown.splitlines())
+        return harness.listens(port, shown)
 
 
 class Row:
@@ -135,7 +106,7 @@ class Row:
         self.name = fields["id"]
         self.quick = "quick" in fields["kind"].split()
         self.stays = "stays" in fields["kind"].split()
-        self.port = free_port()
+        self.port = harness.free_port()
         self.source = os.path.join(folder, "source")
         self.copy = os.path.join(folder, "copy")
         known = dict(where.addresses, p=self.port, file=self.source, copy=self.copy, sockets=where.sockets)
@@ -257,7 +228,7 @@ def main():
     print(", ".join(f"{n} {what}" for what, n in counts.items()))
     if counts["FAIL"]:
         return 1
-    return 0 if counts["pass"] else SKIPPED
+    return 0 if counts["pass"] else harness.SKIPPED
 
 
 if __name__ == "__main__":
