@@ -45,6 +45,12 @@ uint64_t __wrap_iw_clock_now(void)
     ahead += hurry;
     return __real_iw_clock_now() + ahead;
 }
+int __real_iw_clock_left(uint64_t deadline);
+int __wrap_iw_clock_left(uint64_t deadline);
+int __wrap_iw_clock_left(uint64_t deadline) /* the real one does not see that clock */
+{
+    return __real_iw_clock_left(deadline > ahead ? deadline - ahead : 0);
+}
 
 static int before;
 
