@@ -2,26 +2,19 @@
 #include "perf.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "host/clock.h"
 #include "host/number.h"
-
-static double clock_seconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 double perf_seconds(void)
 {
-    return clock_seconds(CLOCK_MONOTONIC);
+    return (double)iw_clock_now() * 1e-9;
 }
 
 double perf_cpu_seconds(void)
 {
-    return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+    return (double)iw_clock_cpu() * 1e-9;
 }
 
 uint64_t perf_resident(void)
