@@ -125,6 +125,20 @@ char *iw_path_relative(const char *path)
     return relative;
 }
 
+ssize_t iw_file_read_at_most(const char *path, void *into, size_t most)
+{
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return IW_FILE_UNOPENED;
+    setbuf(f, NULL);
+    const size_t length = fread(into, 1, most, f);
+    const bool failed = ferror(f) != 0;
+    const int why = errno;
+    fclose(f);
+    errno = why;
+    return failed ? IW_FILE_UNREAD : (ssize_t)length;
+}
+
 FILE *iw_open_output(const char *path)
 {
     FILE *f = fopen(path, "we");

@@ -109,6 +109,29 @@ static void new_folders_have_names_of_their_own(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+static void the_first_octets_of_a_file(void **state)
+{
+    char octets[8] = "........";
+    const char *path = scratch_path("small");
+    (void)state;
+    FILE *f = iw_open_output(path);
+    assert_non_null(f);
+    assert_int_equal(fwrite("ab\0de", 1, 5, f), 5);
+    assert_true(iw_close_output(f, path));
+    assert_int_equal(iw_file_read_at_most(path, octets, 8), 5);
+    assert_memory_equal(octets, "ab\0de...", 8);
+    assert_int_equal(iw_file_read_at_most(path, octets, 5), 5);
+    memset(octets, '.', sizeof(octets));
+    assert_int_equal(iw_file_read_at_most(path, octets, 4), 4);
+    assert_memory_equal(octets, "ab\0d....", 8);
+    assert_int_equal(iw_file_read_at_most("/dev/null", octets, 8), 0);
+    errno = 0;
+    assert_int_equal(iw_file_read_at_most("/nonexistent/x", octets, 8), IW_FILE_UNOPENED);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(iw_file_read_at_most("/", octets, 8), IW_FILE_UNREAD);
+    assert_int_equal(errno, EISDIR);
+}
+
 static void files_are_written(void **state)
 {
     const char *path = scratch_path("out");
@@ -206,6 +229,7 @@ int main(void)
         cmocka_unit_test(a_folder_and_those_above_it),
         cmocka_unit_test(what_is_in_the_way_of_a_folder),
         cmocka_unit_test(new_folders_have_names_of_their_own),
+        cmocka_unit_test(the_first_octets_of_a_file),
         cmocka_unit_test(files_are_written),
         cmocka_unit_test(what_cannot_be_written_is_said),
         cmocka_unit_test(paths_from_the_folder_of_work),
