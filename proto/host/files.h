@@ -5,6 +5,7 @@
 /* Folders and files that the program writes, and small ones that it reads. */
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -29,5 +30,8 @@ FILE *iw_open_output(const char *path);
 bool iw_close_output(FILE *f, const char *path);
 /* Returns the number of CPUs that this process may use. */
 unsigned iw_cpus(void);
+/* Raises the limit of this process's descriptors to `wanted`, or as far as the system allows.
+ * Returns the limit that there is then; UINT64_MAX if the system does not say or change it. */
+uint64_t iw_descriptors_raise(uint64_t wanted);
 
 #endif

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static void assert_folder(const char *path)
@@ -107,6 +108,23 @@ static void new_folders_have_names_of_their_own(void **state)
     errno = 0;
     assert_null(iw_folder_new(parent, "x")); /* its parent is gone */
     assert_int_equal(errno, ENOENT);
+}
+
+static void descriptors_are_raised(void **state)
+{
+    struct rlimit before, now;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(before.rlim_max >= 100);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){60, before.rlim_max}), 0);
+    assert_int_equal(iw_descriptors_raise(50), 60);
+    assert_int_equal(iw_descriptors_raise(100), 100);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
+    assert_int_equal(now.rlim_cur, 100);
+    assert_int_equal(now.rlim_max, before.rlim_max);
+    assert_int_equal(iw_descriptors_raise(UINT64_MAX), before.rlim_max);
+    assert_int_equal(iw_descriptors_raise(UINT64_MAX), before.rlim_max);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 static void the_first_octets_of_a_file(void **state)
@@ -230,6 +248,7 @@ int main(void)
         cmocka_unit_test(what_is_in_the_way_of_a_folder),
         cmocka_unit_test(new_folders_have_names_of_their_own),
         cmocka_unit_test(the_first_octets_of_a_file),
+        cmocka_unit_test(descriptors_are_raised),
         cmocka_unit_test(files_are_written),
         cmocka_unit_test(what_cannot_be_written_is_said),
         cmocka_unit_test(paths_from_the_folder_of_work),
