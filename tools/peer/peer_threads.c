@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "host/files.h"
+#include "host/proc_tables.h"
 #include "peer_program.h"
 #include "standard.h"
 
@@ -34,12 +35,8 @@ struct crew {
 /* Returns the octets of this process that are in memory, without files. */
 static size_t resident(void)
 {
-    unsigned long long pages = 0, shared = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    bool known = f != NULL && fscanf(f, "%*u %llu %llu", &pages, &shared) == 2;
-    if (f != NULL)
-        fclose(f);
-    return known ? (size_t)(pages - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
+    const struct iw_proc_memory memory = iw_proc_memory(0);
+    return (size_t)(memory.resident - memory.shared);
 }
 
 static void print_memory(const struct crew *crew)

@@ -2,10 +2,10 @@
 #include "perf.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "host/clock.h"
 #include "host/number.h"
+#include "host/proc_tables.h"
 
 double perf_seconds(void)
 {
@@ -19,12 +19,8 @@ double perf_cpu_seconds(void)
 
 uint64_t perf_resident(void)
 {
-    unsigned long long pages = 0, files = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    bool known = f != NULL && fscanf(f, "%*u %llu %llu", &pages, &files) == 2;
-    if (f != NULL)
-        fclose(f);
-    return known ? (pages - files) * (uint64_t)sysconf(_SC_PAGESIZE) / 1024 : 0;
+    const struct iw_proc_memory memory = iw_proc_memory(0);
+    return (memory.resident - memory.shared) / 1024;
 }
 
 static int ascending(const void *a, const void *b)
