@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The file of known findings, one line each:   GLOB "reason"   with a glob for the finding's key.
  */
-#include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 
 #include "host/complain.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 #include "hunt.h"
 
 /* Cuts a line in two. Returns false if it is malformed. Blank lines and comments give empty texts.
@@ -36,32 +35,40 @@ static bool cut(char *line, char **glob, char **reason)
     return true;
 }
 
+struct look {
+    const char *key;
+    char *found;
+    bool malformed;
+};
+
+static const char *take(void *context, char *line, int number)
+{
+    struct look *l = context;
+    char *glob, *reason;
+
+    (void)number;
+    l->malformed = !cut(line, &glob, &reason);
+    if (l->malformed)
+        return "expected GLOB \"reason\"";
+    if (*glob && l->found == NULL && !fnmatch(glob, l->key, 0))
+        l->found = iw_text_copy(reason);
+    return NULL;
+}
+
 char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad)
 {
-    FILE *f = h->o->suppress != NULL ? fopen(h->o->suppress, "re") : NULL;
-    char *line = NULL, *glob, *reason, *found = NULL;
-    size_t room = 0;
-    bool wrong = h->o->suppress != NULL && f == NULL;
+    static const char unread[] = "cannot read ";
+    const char *path = h->o->suppress;
+    char error[PATH_MAX + 100];
+    struct look l = {.key = key};
+    const bool wrong =
+        path != NULL && iw_text_read_lines(path, take, &l, error, sizeof(error)) != 0;
 
-    if (wrong)
-        iw_complain("--suppress %s: %s", h->o->suppress, strerror(errno));
-    for (unsigned n = 1; f != NULL && getline(&line, &room, f) >= 0; n++) {
-        if (!cut(line, &glob, &reason)) {
-            iw_complain("%s:%u: expected GLOB \"reason\"", h->o->suppress, n);
-            wrong = true;
-            break;
-        }
-        if (*glob && found == NULL && !fnmatch(glob, key, 0))
-            found = iw_text_copy(reason);
-    }
-    if (f != NULL && ferror(f)) {
-        iw_complain("--suppress %s: %s", h->o->suppress, strerror(errno));
-        wrong = true;
-    }
+    if (wrong && l.malformed)
+        iw_complain("%s", error);
+    else if (wrong)
+        iw_complain("--suppress %s", error + strlen(unread));
     if (bad != NULL)
         *bad = wrong;
-    free(line);
-    if (f != NULL)
-        fclose(f);
-    return found;
+    return l.found;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/proc_tables.h"
 #include "host/text.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
@@ -362,13 +363,5 @@ size_t iw_hunt_world_resident(const struct iw_hunt_world *w)
 
     if (pid <= 0)
         return 0;
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%ld/statm", (long)pid);
-    FILE *f = fopen(path, "re");
-    unsigned long total = 0, resident = 0;
-    if (f == NULL || fscanf(f, "%lu %lu", &total, &resident) != 2)
-        resident = 0;
-    if (f != NULL)
-        fclose(f);
-    return resident * (size_t)sysconf(_SC_PAGESIZE) / 1024;
+    return (size_t)(iw_proc_memory(pid).resident / 1024);
 }

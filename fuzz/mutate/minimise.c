@@ -4,6 +4,7 @@
  * the same exit status or signal, and, numbers aside, the same line of an oracle ("fuzz: ...") or a
  * sanitizer ("SUMMARY: ...").
  */
+#include "host/files.h"
 #include "host/spawn.h"
 #include "mutate/trim.h"
 
@@ -143,11 +144,10 @@ int main(int argc, char **argv)
         return 64;
     }
     argv += argc - 4;
-    FILE *f = fopen(argv[2], "rb");
-    if (f == NULL)
+    const ssize_t got = iw_file_read_at_most(argv[2], input, sizeof(input));
+    if (got == IW_FILE_UNOPENED)
         die(argv[2]);
-    size_t size = fread(input, 1, sizeof(input), f);
-    fclose(f);
+    size_t size = got > 0 ? (size_t)got : 0;
     size_t before = size;
     int fd = mkstemp(scratch);
     if (fd < 0)

@@ -2,6 +2,8 @@
 /* The secret that an agent and its clients share. */
 #include "iwarp/control.h"
 
+#include "host/files.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,15 +35,13 @@ int iw_control_token_set(struct iw_control_token *t, const char *text, size_t le
 int iw_control_token_read(struct iw_control_token *t, const char *path, char *error, size_t room)
 {
     char text[IW_CONTROL_TOKEN_MAX + 3], why[120];
-    FILE *f = fopen(path, "re");
-    if (f == NULL) {
+    const ssize_t got = iw_file_read_at_most(path, text, sizeof(text));
+    if (got == IW_FILE_UNOPENED) {
         snprintf(error, room, "token file %s: %s", path, strerror(errno));
         return -1;
     }
-    setbuf(f, NULL); /* leave no copy of the secret */
-    size_t length = fread(text, 1, sizeof(text), f);
-    bool failed = ferror(f);
-    fclose(f);
+    const bool failed = got < 0;
+    size_t length = failed ? 0 : (size_t)got;
     if (length > 0 && text[length - 1] == '\n')
         length--;
     if (length > 0 && text[length - 1] == '\r')

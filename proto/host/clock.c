@@ -22,6 +22,11 @@ uint64_t iw_clock_wall(void)
     return read_clock(CLOCK_REALTIME);
 }
 
+uint64_t iw_clock_cpu(void)
+{
+    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 int iw_clock_left(uint64_t deadline)
 {
     const uint64_t now = iw_clock_now(), left = deadline > now ? deadline - now : 0;

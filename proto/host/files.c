@@ -6,12 +6,14 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "complain.h"
 #include "text.h"
+#include "text_tools.h"
 
 enum { RESULTS_A_SECOND = 1000 };
 
@@ -50,11 +52,8 @@ int iw_folder_create(const char *path)
 
 char *iw_folder_new(const char *parent, const char *name)
 {
-    time_t now = time(NULL);
-    struct tm utc;
-    char stamp[32] = "";
-    if (gmtime_r(&now, &utc) != NULL)
-        strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
+    char stamp[32];
+    iw_text_time(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", time(NULL));
     char *safe = iw_text_file_name(name);
     char *path = NULL;
     for (int i = 1; i <= RESULTS_A_SECOND; i++) {
@@ -125,6 +124,20 @@ char *iw_path_relative(const char *path)
     return relative;
 }
 
+ssize_t iw_file_read_at_most(const char *path, void *into, size_t most)
+{
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return IW_FILE_UNOPENED;
+    setbuf(f, NULL);
+    const size_t length = fread(into, 1, most, f);
+    const bool failed = ferror(f) != 0;
+    const int why = errno;
+    fclose(f);
+    errno = why;
+    return failed ? IW_FILE_UNREAD : (ssize_t)length;
+}
+
 FILE *iw_open_output(const char *path)
 {
     FILE *f = fopen(path, "we");
@@ -149,4 +162,17 @@ unsigned iw_cpus(void)
     cpu_set_t set;
     bool known = sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0;
     return known ? (unsigned)CPU_COUNT(&set) : 1;
+}
+
+uint64_t iw_descriptors_raise(uint64_t wanted)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return UINT64_MAX;
+    if (limit.rlim_cur < wanted && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+        if (setrlimit(RLIMIT_NOFILE, &limit))
+            return UINT64_MAX;
+    }
+    return limit.rlim_cur;
 }

@@ -4,6 +4,7 @@
 
 #include "host/address.h"
 #include "host/complain.h"
+#include "host/proc_tables.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -88,21 +89,7 @@ static struct rdma_cm_id *listen_at(struct rdma_agent *a, const struct iw_host_p
 /* Returns true if TCP of this host has a listening socket on the port, as a software device's. */
 static bool on_tcp(uint16_t port)
 {
-    static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
-    bool found = false;
-    for (size_t i = 0; i < 2 && !found; i++) {
-        FILE *table = fopen(tables[i], "r");
-        char line[512];
-        while (table != NULL && !found && fgets(line, sizeof(line), table) != NULL) {
-            unsigned local, state;
-            found =
-                sscanf(line, " %*u: %*32[0-9A-F]:%x %*32[0-9A-F]:%*x %x", &local, &state) == 2 &&
-                local == port && state == 0x0a;
-        }
-        if (table != NULL)
-            fclose(table);
-    }
-    return found;
+    return iw_proc_listener(0, port) != 0;
 }
 
 static void park(struct rdma_listener *l)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint_options.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/files.h"
 #include "switch_options.h"
 
 /* ---- values ---- */
@@ -58,18 +58,14 @@ static int set_startup_timeout(void *context, const char *value, char *error, si
 static int read_private(struct iw_endpoint_options *o, const char *path, char *error, size_t room)
 {
     uint8_t octets[IW_MPA_PRIVATE_MAX + 1];
-    FILE *f = fopen(path, "rb");
-    size_t length = f != NULL ? fread(octets, 1, sizeof(octets), f) : 0;
-    bool failed = f == NULL || ferror(f);
-    if (f != NULL)
-        fclose(f);
-    if (failed)
+    const ssize_t length = iw_file_read_at_most(path, octets, sizeof(octets));
+    if (length < 0)
         return iw_option_wrong(error, room, "cannot read \"%.200s\"", path);
     if (length > IW_MPA_PRIVATE_MAX)
         return iw_option_wrong(error, room, "\"%.200s\" holds more than %u octets", path,
                                IW_MPA_PRIVATE_MAX);
-    memcpy(o->private_data, octets, length);
-    o->private_length = length;
+    memcpy(o->private_data, octets, (size_t)length);
+    o->private_length = (size_t)length;
     return 0;
 }
 

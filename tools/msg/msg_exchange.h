@@ -32,9 +32,6 @@ enum { MSG_EXCHANGE_OPTIONS = 8 };
 
 extern const struct iw_option msg_exchange_options[MSG_EXCHANGE_OPTIONS];
 
-/* Returns the processor time of this process, in ns. */
-uint64_t msg_cpu(void);
-
 struct msg_settings;
 
 /* Commands (msg_command.h). */

@@ -2,6 +2,7 @@
 #include "msg_measure.h"
 #include "msg_exchange.h"
 
+#include "host/clock.h"
 #include "host/complain.h"
 #include "host/json_values.h"
 #include "host/number.h"
@@ -17,24 +18,12 @@ enum { BLOCKS = 20 };
 
 #define SETTLE_NS UINT64_C(3000000) /* until whoever serves the other way has gone to sleep */
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-uint64_t msg_cpu(void)
-{
-    return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
-
 static int go(struct msg_way *w, unsigned round, double interval, bool counts)
 {
-    const uint64_t begun = clock_ns(CLOCK_MONOTONIC);
+    const uint64_t begun = iw_clock_now();
     const int status = w->go(w->of, round);
     if (status < 0 && counts)
-        w->ns[w->done++] = clock_ns(CLOCK_MONOTONIC) - begun;
+        w->ns[w->done++] = iw_clock_now() - begun;
     if (interval > 0)
         nanosleep(&(struct timespec){(time_t)interval,
                                      (long)((interval - (double)(time_t)interval) * 1e9)},
@@ -47,11 +36,11 @@ static int read_clocks(struct msg_way *w, bool begins, uint64_t *near, uint64_t 
 {
     int status = -1;
     if (!begins)
-        *near = msg_cpu();
+        *near = iw_clock_cpu();
     if (w->far != NULL)
         status = w->far(w->talk, far);
     if (begins)
-        *near = msg_cpu();
+        *near = iw_clock_cpu();
     return status;
 }
 
@@ -60,8 +49,8 @@ static int run_block(const struct msg_exchange *e, struct msg_way *w, unsigned r
     uint64_t near[2], far[2] = {0, 0};
     unsigned round = 0;
     int status = -1;
-    const uint64_t until = clock_ns(CLOCK_MONOTONIC) + SETTLE_NS;
-    while (settles && status < 0 && (round == 0 || clock_ns(CLOCK_MONOTONIC) < until))
+    const uint64_t until = iw_clock_now() + SETTLE_NS;
+    while (settles && status < 0 && (round == 0 || iw_clock_now() < until))
         status = go(w, round++, 0, false);
     if (status < 0)
         status = read_clocks(w, true, &near[0], &far[0]);

@@ -3,6 +3,7 @@
 #include "msg_command.h"
 
 #include "host/complain.h"
+#include "host/files.h"
 #include "host/offers.h"
 
 #include <errno.h>
@@ -48,15 +49,13 @@ const struct iw_option msg_net_options[MSG_NET_OPTIONS] = {
 /* Reads the key: what is in the file but for a line feed at its end. */
 static int read_key(struct msg_net *net)
 {
-    FILE *file = fopen(net->key_file, "re");
-    if (file == NULL)
+    const ssize_t got = iw_file_read_at_most(net->key_file, net->key, sizeof(net->key));
+    if (got == IW_FILE_UNOPENED)
         return iw_complain_exit(IW_EXIT_USAGE, "--key-file: cannot read \"%s\": %s", net->key_file,
                                 strerror(errno));
-    size_t length = fread(net->key, 1, sizeof(net->key), file);
-    const bool bad = ferror(file) != 0;
-    fclose(file);
-    if (bad)
+    if (got < 0)
         return iw_complain_exit(IW_EXIT_USAGE, "--key-file: cannot read \"%s\"", net->key_file);
+    size_t length = (size_t)got;
     if (length > 0 && net->key[length - 1] == '\n')
         length--;
     if (length < IW_RESOLVER_KEY_LEAST || length > IW_RESOLVER_KEY_MOST)

@@ -7,6 +7,7 @@
 #include "msg_transfer.h"
 
 #include "host/address.h"
+#include "host/clock.h"
 #include "host/complain.h"
 #include "iwarp/octets.h"
 #include "iwarp/transport.h"
@@ -87,7 +88,7 @@ static void answer(struct server *v, const struct iw_message *got)
         path[got->length - 1] = '\0';
         send_file(v, got->number, path);
     } else if (kind == MSG_CPU) {
-        iw_put64(cpu, msg_cpu());
+        iw_put64(cpu, iw_clock_cpu());
         say(v, got->number, MSG_CPU, cpu, sizeof(cpu));
     }
     iw_messages_free(v->m, got->data);

@@ -4,6 +4,7 @@
 #include "msg_folder.h"
 #include "msg_tcp.h"
 
+#include "host/clock.h"
 #include "host/complain.h"
 #include "host/text.h"
 #include "iwarp/octets.h"
@@ -83,7 +84,7 @@ static bool answer(struct msg_serve_tcp *t, const uint8_t *octets, size_t length
     case MSG_PING:
         return msg_tcp_send(&t->line, length);
     case MSG_CPU:
-        iw_put64(cpu, msg_cpu());
+        iw_put64(cpu, iw_clock_cpu());
         return say(&t->line, MSG_CPU, cpu, sizeof(cpu));
     case MSG_GET:
         if (length > sizeof(path))

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "host/files.h"
+#include "host/proc_tables.h"
 #include "peer_program.h"
 #include "standard.h"
 
@@ -34,12 +35,8 @@ struct crew {
 /* Returns the octets of this process that are in memory, without files. */
 static size_t resident(void)
 {
-    unsigned long long pages = 0, shared = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    bool known = f != NULL && fscanf(f, "%*u %llu %llu", &pages, &shared) == 2;
-    if (f != NULL)
-        fclose(f);
-    return known ? (size_t)(pages - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
+    const struct iw_proc_memory memory = iw_proc_memory(0);
+    return (size_t)(memory.resident - memory.shared);
 }
 
 static void print_memory(const struct crew *crew)
@@ -56,17 +53,13 @@ static void print_memory(const struct crew *crew)
 /* Raises the limit of descriptors, one for each connection, as far as the system allows. */
 static void raise_descriptors(struct peer *p)
 {
-    struct rlimit limit;
-    rlim_t each = p->listens && !p->once ? (rlim_t)p->limit + OTHER_DESCRIPTORS : 1;
-    rlim_t wanted = each * p->threads;
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
-        return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted)
+    const uint64_t each = p->listens && !p->once ? p->limit + OTHER_DESCRIPTORS : 1;
+    const uint64_t wanted = each * p->threads, have = iw_descriptors_raise(wanted);
+    if (have < wanted)
         iw_complain("--limit %llu: expected %llu descriptors (ulimit -n), there are %llu; more "
                     "connections wait",
                     (unsigned long long)p->limit, (unsigned long long)wanted,
-                    (unsigned long long)limit.rlim_cur);
+                    (unsigned long long)have);
 }
 
 /* ---- signals ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/complain.h"
+#include "host/files.h"
 #include "host/offers.h"
 #include "host/options.h"
 #include "iwarp/mpa.h"
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* The two uses of `loop`. */
 enum { MEASURE = 1, RECORD = 2 };
@@ -128,16 +128,6 @@ static int loop(int argc, char **argv)
     return o.path != NULL ? iw_record_run(&o) : iw_loop_run(&o);
 }
 
-/* A descriptor for each connection: as many as the system lets us have. */
-static void raise_descriptors(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 static int offer_commands(const char *typed)
 {
     const struct iw_offers to = {.typed = typed, .before = ""};
@@ -153,7 +143,7 @@ static int run(int argc, char **argv)
     static struct perf_plan plan;
     const char *command = argc < 2 ? "no command" : argv[1];
     int r;
-    raise_descriptors();
+    (void)iw_descriptors_raise(UINT64_MAX); /* one for each connection */
     iw_complain_as("iwarp-perf");
     if (iw_options_completing() && argc <= 2 && command[0] != '-')
         return offer_commands(argc < 2 ? "" : command);

@@ -11,6 +11,7 @@
 
 #include "host/files.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 
 /* Writes the processor's name as Linux has it, or what kind it is. */
 static void read_cpu(char *name, size_t room, const char *kind)
@@ -49,8 +50,6 @@ static void read_command(char *command, size_t room)
 void perf_context_read(struct perf_context *c)
 {
     struct utsname name;
-    struct tm utc;
-    time_t now = time(NULL);
     memset(c, 0, sizeof(*c));
     if (uname(&name) == 0) {
         snprintf(c->host, sizeof(c->host), "%s", name.nodename);
@@ -59,7 +58,6 @@ void perf_context_read(struct perf_context *c)
         read_cpu(c->cpu, sizeof(c->cpu), name.machine);
     }
     c->cpus = iw_cpus();
-    if (gmtime_r(&now, &utc) != NULL)
-        strftime(c->began, sizeof(c->began), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    iw_text_time(c->began, sizeof(c->began), "%Y-%m-%dT%H:%M:%SZ", time(NULL));
     read_command(c->command, sizeof(c->command));
 }

@@ -2,6 +2,7 @@
 #include "perf_control.h"
 
 #include "host/address.h"
+#include "host/clock.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -12,6 +13,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+enum { NS_PER_SECOND = 1000000000 };
 
 void perf_control_init(struct perf_control *c, int fd)
 {
@@ -80,7 +83,7 @@ static json_t *take_line(struct perf_control *c, const char *end)
 
 json_t *perf_control_receive(struct perf_control *c)
 {
-    double until = perf_seconds() + c->patience;
+    const uint64_t until = iw_clock_now() + (uint64_t)c->patience * NS_PER_SECOND;
     for (;;) {
         const char *end = memchr(c->line, '\n', c->have);
         if (end != NULL)
@@ -90,12 +93,14 @@ json_t *perf_control_receive(struct perf_control *c)
             return NULL;
         }
         struct pollfd p = {.fd = c->fd, .events = POLLIN};
-        double left = until - perf_seconds();
-        if (left <= 0 || poll(&p, 1, (int)(left * 1000) + 1) == 0) {
+        const int left = iw_clock_left(until);
+        if (left == 0) {
             snprintf(c->error, sizeof(c->error), "control connection: nothing came for %d seconds",
                      c->patience);
             return NULL;
         }
+        if (poll(&p, 1, left) == 0)
+            continue;
         ssize_t n = recv(c->fd, c->line + c->have, sizeof(c->line) - c->have, 0);
         if (n < 0 && errno == EINTR)
             continue;

@@ -2,6 +2,8 @@
 /* A page with plots over the sizes: one file, no scripts, nothing fetched. */
 #include "plot.h"
 
+#include "host/text_tools.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -124,17 +126,8 @@ static void one_test(struct plot *p)
 
 static void put(FILE *out, const char *text)
 {
-    for (; *text != '\0'; text++)
-        switch (*text) {
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '&':
-            fputs("&amp;", out);
-            break;
-        default:
-            putc(*text, out);
-        }
+    static const char *const pairs[] = {"<", "&lt;", "&", "&amp;", NULL};
+    iw_text_put(out, text, pairs);
 }
 
 static void describe(FILE *out, const char *name, const char *text)

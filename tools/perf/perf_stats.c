@@ -2,36 +2,25 @@
 #include "perf.h"
 
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "host/clock.h"
 #include "host/number.h"
-
-static double clock_seconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+#include "host/proc_tables.h"
 
 double perf_seconds(void)
 {
-    return clock_seconds(CLOCK_MONOTONIC);
+    return (double)iw_clock_now() * 1e-9;
 }
 
 double perf_cpu_seconds(void)
 {
-    return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+    return (double)iw_clock_cpu() * 1e-9;
 }
 
 uint64_t perf_resident(void)
 {
-    unsigned long long pages = 0, files = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    bool known = f != NULL && fscanf(f, "%*u %llu %llu", &pages, &files) == 2;
-    if (f != NULL)
-        fclose(f);
-    return known ? (pages - files) * (uint64_t)sysconf(_SC_PAGESIZE) / 1024 : 0;
+    const struct iw_proc_memory memory = iw_proc_memory(0);
+    return (memory.resident - memory.shared) / 1024;
 }
 
 static int ascending(const void *a, const void *b)

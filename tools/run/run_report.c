@@ -5,6 +5,7 @@
 #include "host/files.h"
 #include "host/json_values.h"
 #include "host/text.h"
+#include "host/text_tools.h"
 
 #include <gnu/libc-version.h>
 #include <inttypes.h>
@@ -96,9 +97,8 @@ void run_report_print(const struct run_judge *judge, const struct run_findings *
 static void write_head(const struct run_outcome *o, FILE *out)
 {
     char when[40], host[256] = "";
-    struct tm utc;
     struct utsname system;
-    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&o->began, &utc));
+    iw_text_time(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", o->began);
     fprintf(out, "Program   %s\nCommand  ", o->path);
     for (char **word = o->argv; *word != NULL; word++) {
         char *quoted = iw_text_shell(*word);

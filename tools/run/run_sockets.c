@@ -2,6 +2,7 @@
 #include "run_sockets.h"
 
 #include "host/complain.h"
+#include "host/files.h"
 #include "host/text.h"
 
 #include <errno.h>
@@ -50,16 +51,10 @@ static int set_listen_port(void *context, const char *value, char *error, size_t
 static int set_rules(void *context, const char *value, char *error, size_t room)
 {
     static char text[FILE_MOST];
-    FILE *f = fopen(value, "re");
-    if (f == NULL)
+    const ssize_t length = iw_file_read_at_most(value, text, sizeof(text));
+    if (length < 0)
         return iw_option_wrong(error, room, "cannot read it: %s", strerror(errno));
-    const size_t length = fread(text, 1, sizeof(text), f);
-    const bool failed = ferror(f) != 0;
-    const int saved = errno;
-    fclose(f);
-    if (failed)
-        return iw_option_wrong(error, room, "cannot read it: %s", strerror(saved));
-    if (length == sizeof(text) || memchr(text, '\0', length) != NULL)
+    if (length == sizeof(text) || memchr(text, '\0', (size_t)length) != NULL)
         return iw_option_wrong(error, room, "expected a text of less than 64 KiB");
     text[length] = '\0';
     return add(context, value, text, error, room);

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "host/clock.h"
 #include "iwarp/transport.h"
 #include "script_error.h"
 #include "script_memory.h"
@@ -87,18 +87,11 @@ double iw_script_scale(const struct iw_script *s)
     return s->options->time_scale > 0 ? s->options->time_scale : 1;
 }
 
-uint64_t iw_script_computed(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * SECOND + (uint64_t)used.tv_nsec;
-}
-
 static void allow(struct iw_script *s, double seconds, double scale)
 {
     s->allowed = seconds;
     s->began = iw_transport_now();
-    s->computed = iw_script_computed();
+    s->computed = iw_clock_cpu();
     s->given = (uint64_t)(seconds * scale * 1e9);
     s->deadline = s->began + s->given;
     s->waiting = s->waited = s->left = 0;
@@ -189,7 +182,7 @@ uint64_t iw_script_until(lua_State *L, int argument, double standard_seconds)
  * it may; false if it has. */
 static bool moved(struct iw_script *s, uint64_t now)
 {
-    uint64_t used = iw_script_computed() - s->computed;
+    uint64_t used = iw_clock_cpu() - s->computed;
 
     if (used >= s->given || now >= s->began + s->given + BUSY_SECONDS * (uint64_t)SECOND)
         return false;

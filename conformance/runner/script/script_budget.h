@@ -34,8 +34,6 @@ void iw_script_allow_playing(struct iw_script *s, double seconds);
  * count: reading a recording is not the faster for less patience with the peer. */
 void iw_script_pause(struct iw_script *s);
 void iw_script_resume(struct iw_script *s);
-/* Returns the processor time of this process, in ns. */
-uint64_t iw_script_computed(void);
 /* Ends the case if its time is over: by an error, or INCONCLUSIVE if the target has taken a good
  * part of that time. On a busy machine a script has that time of the processor, within ten minutes.
  */

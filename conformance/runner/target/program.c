@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TEXT = 512, PATH = 64, LISTENS = 0x0a /* TCP_LISTEN in /proc/net/tcp */ };
+#include "host/proc_tables.h"
+
+enum { TEXT = 512, PATH = 64 };
 
 /* ---- processes ---- */
 
@@ -68,37 +70,6 @@ static void each(pid_t group, bool (*take)(void *context, const struct process *
 
 /* ---- listeners ---- */
 
-/* The inode of the socket that listens at the port, of the table in this file; 0: none. */
-static unsigned long listener_in(const char *path, uint16_t port)
-{
-    char line[TEXT];
-    unsigned long inode = 0;
-    FILE *f = fopen(path, "re");
-    while (f != NULL && inode == 0 && fgets(line, sizeof(line), f) != NULL) {
-        unsigned own, state;
-        unsigned long number;
-        if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*s %*s %lu",
-                   &own, &state, &number) == 3 &&
-            own == port && state == LISTENS)
-            inode = number;
-    }
-    if (f != NULL)
-        fclose(f);
-    return inode;
-}
-
-static unsigned long listener_of(pid_t pid, uint16_t port)
-{
-    static const char *const tables[] = {"tcp", "tcp6"};
-    unsigned long inode = 0;
-    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && inode == 0; i++) {
-        char path[PATH];
-        snprintf(path, sizeof(path), "/proc/%ld/net/%s", (long)pid, tables[i]);
-        inode = listener_in(path, port);
-    }
-    return inode;
-}
-
 /* Whether the process holds the socket. */
 static bool holds(pid_t pid, unsigned long inode)
 {
@@ -120,7 +91,7 @@ static bool holds(pid_t pid, unsigned long inode)
 
 bool iw_program_listens(pid_t pid, uint16_t port)
 {
-    return listener_of(pid, port) != 0;
+    return iw_proc_listener(pid, port) != 0;
 }
 
 /* ---- the program of a command ---- */
@@ -137,7 +108,7 @@ struct search {
 static bool rate(void *context, const struct process *p)
 {
     struct search *s = context;
-    unsigned long inode = s->port != 0 ? listener_of(p->pid, s->port) : 0;
+    unsigned long inode = s->port != 0 ? iw_proc_listener(p->pid, s->port) : 0;
     int rank = inode != 0 && holds(p->pid, inode) ? HAS_PORT : p->pid != s->group ? 2 : 1;
     if (rank > s->rank) {
         s->best = *p;

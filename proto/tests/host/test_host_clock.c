@@ -14,16 +14,20 @@
 
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
-    assert_true(clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC);
-    *t = clock == CLOCK_REALTIME ? (struct timespec){1700000000, 5} : (struct timespec){20, 7};
+    assert_true(clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC ||
+                clock == CLOCK_PROCESS_CPUTIME_ID);
+    *t = clock == CLOCK_REALTIME    ? (struct timespec){1700000000, 5}
+         : clock == CLOCK_MONOTONIC ? (struct timespec){20, 7}
+                                    : (struct timespec){3, 9};
     return 0;
 }
 
-static void both_are_in_nanoseconds(void **state)
+static void all_are_in_nanoseconds(void **state)
 {
     (void)state;
     assert_int_equal(iw_clock_wall(), 1700000000000000005);
     assert_int_equal(iw_clock_now(), NOW);
+    assert_int_equal(iw_clock_cpu(), 3000000009);
 }
 
 static void milliseconds_are_rounded_up_and_bounded(void **state)
@@ -42,7 +46,7 @@ static void milliseconds_are_rounded_up_and_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_are_in_nanoseconds),
+        cmocka_unit_test(all_are_in_nanoseconds),
         cmocka_unit_test(milliseconds_are_rounded_up_and_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

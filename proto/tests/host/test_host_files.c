@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static void assert_folder(const char *path)
@@ -109,6 +110,46 @@ static void new_folders_have_names_of_their_own(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+static void descriptors_are_raised(void **state)
+{
+    struct rlimit before, now;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(before.rlim_max >= 100);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){60, before.rlim_max}), 0);
+    assert_int_equal(iw_descriptors_raise(50), 60);
+    assert_int_equal(iw_descriptors_raise(100), 100);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
+    assert_int_equal(now.rlim_cur, 100);
+    assert_int_equal(now.rlim_max, before.rlim_max);
+    assert_int_equal(iw_descriptors_raise(UINT64_MAX), before.rlim_max);
+    assert_int_equal(iw_descriptors_raise(UINT64_MAX), before.rlim_max);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+static void the_first_octets_of_a_file(void **state)
+{
+    char octets[8] = "........";
+    const char *path = scratch_path("small");
+    (void)state;
+    FILE *f = iw_open_output(path);
+    assert_non_null(f);
+    assert_int_equal(fwrite("ab\0de", 1, 5, f), 5);
+    assert_true(iw_close_output(f, path));
+    assert_int_equal(iw_file_read_at_most(path, octets, 8), 5);
+    assert_memory_equal(octets, "ab\0de...", 8);
+    assert_int_equal(iw_file_read_at_most(path, octets, 5), 5);
+    memset(octets, '.', sizeof(octets));
+    assert_int_equal(iw_file_read_at_most(path, octets, 4), 4);
+    assert_memory_equal(octets, "ab\0d....", 8);
+    assert_int_equal(iw_file_read_at_most("/dev/null", octets, 8), 0);
+    errno = 0;
+    assert_int_equal(iw_file_read_at_most("/nonexistent/x", octets, 8), IW_FILE_UNOPENED);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(iw_file_read_at_most("/", octets, 8), IW_FILE_UNREAD);
+    assert_int_equal(errno, EISDIR);
+}
+
 static void files_are_written(void **state)
 {
     const char *path = scratch_path("out");
@@ -206,6 +247,8 @@ int main(void)
         cmocka_unit_test(a_folder_and_those_above_it),
         cmocka_unit_test(what_is_in_the_way_of_a_folder),
         cmocka_unit_test(new_folders_have_names_of_their_own),
+        cmocka_unit_test(the_first_octets_of_a_file),
+        cmocka_unit_test(descriptors_are_raised),
         cmocka_unit_test(files_are_written),
         cmocka_unit_test(what_cannot_be_written_is_said),
         cmocka_unit_test(paths_from_the_folder_of_work),

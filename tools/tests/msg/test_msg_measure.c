@@ -267,14 +267,6 @@ static void an_interrupt(void **state)
     assert_int_equal(measure(1, false), 0);
 }
 
-static void processor_clock(void **state)
-{
-    (void)state;
-    wall = 1;
-    cpu = 3000000007;
-    assert_int_equal(msg_cpu(), 3000000007);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,7 +279,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(blocks, begin, end),
         cmocka_unit_test_setup_teardown(failures, begin, end),
         cmocka_unit_test_setup_teardown(an_interrupt, begin, end),
-        cmocka_unit_test_setup_teardown(processor_clock, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

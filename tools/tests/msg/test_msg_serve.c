@@ -29,7 +29,7 @@ int __wrap_msg_serve_tcp_open(const char *where, int folder, struct msg_serve_tc
                               struct sockaddr_storage *at);
 bool __wrap_msg_serve_tcp_busy(const struct msg_serve_tcp *t);
 void __wrap_msg_serve_tcp_close(struct msg_serve_tcp *t);
-uint64_t __wrap_msg_cpu(void);
+uint64_t __wrap_iw_clock_cpu(void);
 int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left);
 
 static struct msg_serve_tcp *const the_tcp = (struct msg_serve_tcp *)&busy;
@@ -60,7 +60,7 @@ void __wrap_msg_serve_tcp_close(struct msg_serve_tcp *t)
     tcp_closed += t == the_tcp;
 }
 
-uint64_t __wrap_msg_cpu(void)
+uint64_t __wrap_iw_clock_cpu(void)
 {
     return 0x0102030405060708;
 }

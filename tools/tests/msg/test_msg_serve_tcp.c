@@ -19,7 +19,7 @@ static atomic_uint looks; /* of the server */
 static pthread_t tester;
 
 uint64_t __wrap_iw_transport_now(void);
-uint64_t __wrap_msg_cpu(void);
+uint64_t __wrap_iw_clock_cpu(void);
 
 uint64_t __wrap_iw_transport_now(void)
 {
@@ -28,7 +28,7 @@ uint64_t __wrap_iw_transport_now(void)
     return seen;
 }
 
-uint64_t __wrap_msg_cpu(void)
+uint64_t __wrap_iw_clock_cpu(void)
 {
     return 0x0102030405060708;
 }

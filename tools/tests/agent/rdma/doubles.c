@@ -268,8 +268,8 @@ FILE *__real_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-    bool v4 = strcmp(path, "/proc/net/tcp") == 0;
-    if (!v4 && strcmp(path, "/proc/net/tcp6") != 0)
+    bool v4 = strcmp(path, "/proc/self/net/tcp") == 0;
+    if (!v4 && strcmp(path, "/proc/self/net/tcp6") != 0)
         return __real_fopen(path, mode);
     const char *text = v4 ? doubles.tcp : doubles.tcp6;
     return text == NULL ? NULL : fmemopen((void *)(uintptr_t)text, strlen(text), "r");

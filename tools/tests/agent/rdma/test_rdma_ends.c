@@ -360,8 +360,9 @@ static void parks_by_family_address_and_port(void **state)
     doubles_begin();
     doubles.port = 4711;
     doubles.tcp = "  sl  local_address rem_address   st tx_queue rx_queue\n";
-    doubles.tcp6 = "   0: 00000000000000000000000001000000:1267 "
-                   "00000000000000000000000000000000:0000 0A 00000000:00000000\n";
+    doubles.tcp6 =
+        "   0: 00000000000000000000000001000000:1267 "
+        "00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 7 1\n";
     struct host *h = host_start();
     assert_true(makes_one(h, "0.0.0.0", 0));
     assert_true(makes_one(h, "::", 0));

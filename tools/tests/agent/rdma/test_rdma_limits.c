@@ -141,7 +141,8 @@ static void listeners_beyond_those_that_are_parked(void **state)
     (void)state;
     doubles_begin();
     doubles.port = 4711;
-    doubles.tcp = "   0: 0100007F:1267 00000000:0000 0A 00000000:00000000\n";
+    doubles.tcp =
+        "   0: 0100007F:1267 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 7 1\n";
     struct host *h = host_start();
     for (int i = 0; i <= RDMA_PARKED; i++) {
         int l = (int)ask(h, "listen", "{'do':'listen','host':'127.0.%d.%d'}", i / 256, i % 256);
@@ -179,24 +180,38 @@ static bool kept(const char *tcp, const char *tcp6)
 static void listeners_among_those_of_tcp(void **state)
 {
     static const char head[] = "  sl  local_address rem_address   st tx_queue rx_queue tr\n";
-    static const char yes[] = "   0: 0100007F:1267 00000000:0000 0A 00000000:00000000 00:0\n";
-    static const char yes6[] = "  11: 00000000000000000000000001000000:1267 "
-                               "00000000000000000000000000000000:0000 0A 00000000:00000000\n";
+    static const char yes[] =
+        "   0: 0100007F:1267 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 7 1\n";
+    static const char yes6[] =
+        "  11: 00000000000000000000000001000000:1267 "
+        "00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 7 1\n";
     (void)state;
     assert_false(kept(NULL, NULL));
     assert_false(kept(head, head));
     assert_true(kept(yes, NULL));
     assert_true(kept(NULL, yes6));
     assert_true(kept(head, yes6));
-    assert_true(kept("  sl  local\n   0: 0100007F:1266 00000000:0000 0A 0\n"
-                     "   1: 0100007F:1267 00000000:0000 0A 0\n",
-                     NULL));
+    assert_true(kept(
+        "  sl  local\n   0: 0100007F:1266 00000000:0000 0A 00000000:00000000 00:00000000 00000000 "
+        "0 0 7 1\n"
+        "   1: 0100007F:1267 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 7 1\n",
+        NULL));
     /* Another port, a connection, a port of the other side. */
-    assert_false(kept("   0: 0100007F:1266 00000000:0000 0A 00000000:00000000\n", NULL));
-    assert_false(kept("   0: 0100007F:1268 00000000:0000 0A 00000000:00000000\n", NULL));
-    assert_false(kept("   0: 0100007F:1267 0100007F:0016 01 00000000:00000000\n", NULL));
-    assert_false(kept("   0: 0100007F:1267 0100007F:0016 0B 00000000:00000000\n", NULL));
-    assert_false(kept("   0: 0100007F:0016 0100007F:1267 0A 00000000:00000000\n", NULL));
+    assert_false(kept(
+        "   0: 0100007F:1266 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 7 1\n",
+        NULL));
+    assert_false(kept(
+        "   0: 0100007F:1268 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 7 1\n",
+        NULL));
+    assert_false(kept(
+        "   0: 0100007F:1267 0100007F:0016 01 00000000:00000000 00:00000000 00000000 0 0 7 1\n",
+        NULL));
+    assert_false(kept(
+        "   0: 0100007F:1267 0100007F:0016 0B 00000000:00000000 00:00000000 00000000 0 0 7 1\n",
+        NULL));
+    assert_false(kept(
+        "   0: 0100007F:0016 0100007F:1267 0A 00000000:00000000 00:00000000 00000000 0 0 7 1\n",
+        NULL));
     assert_false(kept("   0: 0100007F:1267 0100007F:0016\n", NULL));
 }
 

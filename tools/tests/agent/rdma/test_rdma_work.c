@@ -478,7 +478,8 @@ static void parks_listeners_of_software_devices(void **state)
     (void)state;
     doubles_begin();
     doubles.port = 4711;
-    doubles.tcp = "   0: 0100007F:1267 00000000:0000 0A 00000000:00000000\n";
+    doubles.tcp =
+        "   0: 0100007F:1267 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 7 1\n";
     struct host *h = host_start();
     int first = (int)ask(h, "listen", "{'do':'listen','host':'127.0.0.1'}");
     struct rdma_cm_id *id = doubles.id, *peer = doubles_new_id();

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/proc_tables.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { LINE = 512, PATH = 64, LISTENS = 0x0a /* TCP_LISTEN in /proc/net/tcp */ };
+
+/* Returns NULL if there is no such process or table. */
+static FILE *open_table(pid_t pid, const char *name)
+{
+    char path[PATH];
+    if (pid == 0)
+        snprintf(path, sizeof(path), "/proc/self/%s", name);
+    else
+        snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
+    return fopen(path, "re");
+}
+
+struct iw_proc_memory iw_proc_memory(pid_t pid)
+{
+    unsigned long long resident = 0, shared = 0; /* pages */
+    FILE *f = open_table(pid, "statm");
+    const bool known = f != NULL && fscanf(f, "%*u %llu %llu", &resident, &shared) == 2;
+    if (f != NULL)
+        fclose(f);
+    if (!known)
+        return (struct iw_proc_memory){0, 0};
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return (struct iw_proc_memory){resident * page, shared * page};
+}
+
+static unsigned long listener_in(FILE *table, uint16_t port)
+{
+    char line[LINE];
+    unsigned long inode = 0;
+    while (inode == 0 && fgets(line, sizeof(line), table) != NULL) {
+        unsigned own, state;
+        unsigned long number;
+        if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*s %*s %lu",
+                   &own, &state, &number) == 3 &&
+            own == port && state == LISTENS)
+            inode = number;
+    }
+    return inode;
+}
+
+unsigned long iw_proc_listener(pid_t pid, uint16_t port)
+{
+    static const char *const tables[] = {"net/tcp", "net/tcp6"};
+    unsigned long inode = 0;
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && inode == 0; i++) {
+        FILE *table = open_table(pid, tables[i]);
+        if (table == NULL)
+            continue;
+        inode = listener_in(table, port);
+        fclose(table);
+    }
+    return inode;
+}
