@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/proc_tables.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -31,31 +30,37 @@ struct iw_proc_memory iw_proc_memory(pid_t pid)
     return (struct iw_proc_memory){resident * page, shared * page};
 }
 
-static unsigned long listener_in(FILE *table, uint16_t port)
+/* Goes on to the next row while the inode is 0. */
+static bool listens_in(FILE *table, uint16_t port, unsigned long *inode)
 {
     char line[LINE];
-    unsigned long inode = 0;
-    while (inode == 0 && fgets(line, sizeof(line), table) != NULL) {
+    bool found = false;
+    while (*inode == 0 && fgets(line, sizeof(line), table) != NULL) {
         unsigned own, state;
-        unsigned long number;
+        unsigned long number = 0;
         if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*s %*s %lu",
-                   &own, &state, &number) == 3 &&
-            own == port && state == LISTENS)
-            inode = number;
+                   &own, &state, &number) < 2 ||
+            own != port || state != LISTENS)
+            continue;
+        found = true;
+        *inode = number;
     }
-    return inode;
+    return found;
 }
 
-unsigned long iw_proc_listener(pid_t pid, uint16_t port)
+bool iw_proc_listens(pid_t pid, uint16_t port, unsigned long *inode)
 {
     static const char *const tables[] = {"net/tcp", "net/tcp6"};
-    unsigned long inode = 0;
-    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && inode == 0; i++) {
+    unsigned long number = 0;
+    bool found = false;
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && number == 0; i++) {
         FILE *table = open_table(pid, tables[i]);
         if (table == NULL)
             continue;
-        inode = listener_in(table, port);
+        found = listens_in(table, port, &number) || found;
         fclose(table);
     }
-    return inode;
+    if (inode != NULL)
+        *inode = number;
+    return found;
 }

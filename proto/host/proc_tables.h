@@ -4,6 +4,7 @@
 
 /* What Linux says of processes in /proc. A pid of 0 stands for this process. */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -13,8 +14,8 @@ struct iw_proc_memory {
 
 /* Returns the memory of a process; zeros if the system does not say. */
 struct iw_proc_memory iw_proc_memory(pid_t pid);
-/* Finds the TCP socket that listens at the port, among those of the process's network. Returns its
- * inode; 0 if there is none. */
-unsigned long iw_proc_listener(pid_t pid, uint16_t port);
+/* Returns whether a TCP socket listens at the port, among those of the process's network. Sets
+ * *inode (may be NULL) to the socket's; 0 if there is none: the kernel's own may have none. */
+bool iw_proc_listens(pid_t pid, uint16_t port, unsigned long *inode);
 
 #endif

@@ -89,7 +89,7 @@ static struct rdma_cm_id *listen_at(struct rdma_agent *a, const struct iw_host_p
 /* Returns true if TCP of this host has a listening socket on the port, as a software device's. */
 static bool on_tcp(uint16_t port)
 {
-    return iw_proc_listener(0, port) != 0;
+    return iw_proc_listens(0, port, NULL);
 }
 
 static void park(struct rdma_listener *l)

@@ -70,6 +70,14 @@ static void each(pid_t group, bool (*take)(void *context, const struct process *
 
 /* ---- listeners ---- */
 
+/* Returns the inode of the socket that listens at the port; 0 if there is none. */
+static unsigned long listener_of(pid_t pid, uint16_t port)
+{
+    unsigned long inode;
+    (void)iw_proc_listens(pid, port, &inode);
+    return inode;
+}
+
 /* Whether the process holds the socket. */
 static bool holds(pid_t pid, unsigned long inode)
 {
@@ -91,7 +99,7 @@ static bool holds(pid_t pid, unsigned long inode)
 
 bool iw_program_listens(pid_t pid, uint16_t port)
 {
-    return iw_proc_listener(pid, port) != 0;
+    return listener_of(pid, port) != 0;
 }
 
 /* ---- the program of a command ---- */
@@ -108,7 +116,7 @@ struct search {
 static bool rate(void *context, const struct process *p)
 {
     struct search *s = context;
-    unsigned long inode = s->port != 0 ? iw_proc_listener(p->pid, s->port) : 0;
+    unsigned long inode = s->port != 0 ? listener_of(p->pid, s->port) : 0;
     int rank = inode != 0 && holds(p->pid, inode) ? HAS_PORT : p->pid != s->group ? 2 : 1;
     if (rank > s->rank) {
         s->best = *p;

@@ -85,21 +85,43 @@ static void memory_is_counted_in_octets(void **state)
     "  11: 00000000000000000000000001000000:1267 00000000000000000000000000000000:0000 0A "        \
     "00000000:00000000 00:00000000 00000000     0        0 9876543210 1\n"
 
+static unsigned long listener(pid_t pid, uint16_t port)
+{
+    unsigned long inode = 1;
+    const bool found = iw_proc_listens(pid, port, &inode);
+    assert_int_equal(iw_proc_listens(pid, port, NULL), found);
+    assert_int_equal(inode != 0, found);
+    return inode;
+}
+
 static void a_listener_of_either_table(void **state)
 {
     (void)state;
-    assert_int_equal(iw_proc_listener(0, 0x1267), 0);
+    assert_int_equal(listener(0, 0x1267), 0);
     tcp = HEAD;
-    assert_int_equal(iw_proc_listener(0, 0x1267), 0);
+    assert_int_equal(listener(0, 0x1267), 0);
     tcp6 = HEAD ROW6;
-    assert_int_equal(iw_proc_listener(0, 0x1267), 9876543210);
+    assert_int_equal(listener(0, 0x1267), 9876543210);
     tcp = NULL;
-    assert_int_equal(iw_proc_listener(0, 0x1267), 9876543210);
+    assert_int_equal(listener(0, 0x1267), 9876543210);
     tcp = HEAD ROW("1266", "0000", "0A", "41") ROW("1267", "0000", "0A", "42");
-    assert_int_equal(iw_proc_listener(0, 0x1267), 42);
-    assert_int_equal(iw_proc_listener(0, 0x1266), 41);
+    assert_int_equal(listener(0, 0x1267), 42);
+    assert_int_equal(listener(0, 0x1266), 41);
     folder = "/proc/77/";
-    assert_int_equal(iw_proc_listener(77, 0x1267), 42);
+    assert_int_equal(listener(77, 0x1267), 42);
+}
+
+/* As the kernel's own may be. */
+static void a_listener_without_an_inode(void **state)
+{
+    unsigned long inode = 1;
+    (void)state;
+    tcp = ROW("1267", "0000", "0A", "0");
+    assert_true(iw_proc_listens(0, 0x1267, &inode));
+    assert_int_equal(inode, 0);
+    tcp6 = ROW6;
+    assert_true(iw_proc_listens(0, 0x1267, &inode));
+    assert_int_equal(inode, 9876543210);
 }
 
 static void sockets_that_do_not_listen_there(void **state)
@@ -107,12 +129,12 @@ static void sockets_that_do_not_listen_there(void **state)
     static const char *const tables[] = {
         ROW("1266", "0000", "0A", "41"), ROW("1268", "0000", "0A", "41"),
         ROW("1267", "0016", "01", "41"), ROW("1267", "0016", "0B", "41"),
-        ROW("0016", "1267", "0A", "41"), "   0: 0100007F:1267 00000000:0000 0A\n",
+        ROW("0016", "1267", "0A", "41"), "   0: 0100007F:1267 00000000:0000\n",
     };
     (void)state;
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
         tcp = tables[i];
-        assert_int_equal(iw_proc_listener(0, 0x1267), 0);
+        assert_int_equal(listener(0, 0x1267), 0);
     }
 }
 
@@ -121,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(memory_is_counted_in_octets, begin),
         cmocka_unit_test_setup(a_listener_of_either_table, begin),
+        cmocka_unit_test_setup(a_listener_without_an_inode, begin),
         cmocka_unit_test_setup(sockets_that_do_not_listen_there, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
