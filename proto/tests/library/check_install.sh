@@ -81,7 +81,7 @@ fi
 # Where the machine has what libiwarp-messages needs.
 if pkg-config --exists iwarp-messages; then
     wrong="connections, timeout_ms or spin_us: Invalid argument"
-    read -ra others < <(pkg-config --libs nettle libibverbs librdmacm)
+    read -ra others < <(pkg-config --libs nettle jansson libibverbs librdmacm)
     built messages "$here/consumer_messages.c" -L"$libraries" -l:libiwarp-messages.a "${others[@]}"
     uses_shared no "$work/pkg-config/messages"
     "$work/pkg-config/messages" | grep -Fx "$wrong"
