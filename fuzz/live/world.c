@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/number.h"
 #include "host/proc_tables.h"
 #include "host/text.h"
 #include "iwarp/control.h"
@@ -60,10 +61,12 @@ static void submit(struct iw_hunt_world *w, json_t *request)
 static json_int_t number(const json_t *object, const char *name)
 {
     json_t *value = json_object_get(object, name);
+    uint64_t wide = 0;
 
-    if (json_is_string(value))
-        return (json_int_t)strtoull(json_string_value(value), NULL, 0);
-    return json_integer_value(value);
+    if (!json_is_string(value))
+        return json_integer_value(value);
+    (void)iw_number(json_string_value(value), 0, UINT64_MAX, &wide);
+    return (json_int_t)wide;
 }
 
 /* Returns the octets of a memory with its guards, in hexadecimal. The caller frees it. */

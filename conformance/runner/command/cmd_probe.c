@@ -84,7 +84,7 @@ static bool ends(const struct iw_command *c, const struct iw_target_spec *spec, 
               IW_TARGET_OPENED;
         if (instance == NULL)
             break;
-        all = iw_target_ends(instance);
+        all = iw_target_probe_end(instance);
         iw_target_close(instance, text, sizeof(text));
     }
     return all;

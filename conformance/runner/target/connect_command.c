@@ -52,7 +52,7 @@ const char *iw_connect_ended(struct iw_connect *c, bool *failed)
 {
     struct iw_process *latest = c->count ? &c->running[c->count - 1] : NULL;
     *failed = false;
-    if (latest == NULL || !iw_process_ended(latest, IW_PROCESS_AT_ONCE))
+    if (latest == NULL || !iw_process_await_end(latest, IW_PROCESS_AT_ONCE))
         return NULL;
     *failed = latest->failed;
     return latest->ended;
@@ -61,7 +61,7 @@ const char *iw_connect_ended(struct iw_connect *c, bool *failed)
 const char *iw_connect_crashed(struct iw_connect *c, uint64_t deadline)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (iw_process_ended(&c->running[i], deadline) && c->running[i].crashed)
+        if (iw_process_await_end(&c->running[i], deadline) && c->running[i].crashed)
             return c->running[i].ended;
     return NULL;
 }

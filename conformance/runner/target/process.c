@@ -256,7 +256,7 @@ static bool runs(struct iw_process *p)
     return p->pid > 0 && !*p->ended;
 }
 
-bool iw_process_ended(struct iw_process *p, uint64_t deadline)
+bool iw_process_await_end(struct iw_process *p, uint64_t deadline)
 {
     while (runs(p)) {
         struct pollfd end = {.fd = p->pidfd, .events = POLLIN};
@@ -303,7 +303,7 @@ static bool reports(const struct iw_process *p, long *size)
 /* Waits for the end of all of the group. Returns whether nothing of it runs. */
 static bool await_group(struct iw_process *p, uint64_t deadline)
 {
-    iw_process_ended(p, deadline);
+    iw_process_await_end(p, deadline);
     while (p->pid > 0 && iw_program_runs(p->pid)) {
         if (iw_transport_now() >= deadline)
             return false;
@@ -355,7 +355,7 @@ void iw_process_stop(struct iw_process *p, double patience)
     pid_t group = p->pid;
     if (group <= 0)
         return;
-    if (!iw_process_ended(p, after(patience)))
+    if (!iw_process_await_end(p, after(patience)))
         await_report(p);
     if (iw_program_runs(group)) {
         kill(-group, SIGTERM);
@@ -363,7 +363,7 @@ void iw_process_stop(struct iw_process *p, double patience)
         await_report(p);
     }
     kill(-group, SIGKILL); /* also what it left behind */
-    iw_process_ended(p, UINT64_MAX);
+    iw_process_await_end(p, UINT64_MAX);
     end_guard(p);
     TEMP_FAILURE_RETRY(waitpid(group, NULL, 0));
     if (p->pidfd >= 0)

@@ -59,7 +59,7 @@ bool iw_process_forsaken(struct iw_process *p);
 
 /* Waits for its end until `deadline` (iw_transport_now()). Returns true if it is not running (any
  * more); what it has left in its group may be. */
-bool iw_process_ended(struct iw_process *p, uint64_t deadline);
+bool iw_process_await_end(struct iw_process *p, uint64_t deadline);
 
 /* Ends it: with `patience` seconds for an end of its own accord (0: none), then by SIGTERM, then,
  * once all of its group has ended, or 5 s later, by SIGKILL for all of its group. Who writes a

@@ -104,7 +104,7 @@ bool iw_target_askable(const struct iw_target_instance *t);
 enum iw_alive iw_target_ask(struct iw_target_instance *t);
 /* Makes a connection with a target that was just started. Returns whether its program has ended
  * after that, other than by a fault. */
-bool iw_target_ends(struct iw_target_instance *t);
+bool iw_target_probe_end(struct iw_target_instance *t);
 /* Ends one that hangs. Returns whether it has said where it was (iw_process_abort). */
 bool iw_target_abort(struct iw_target_instance *t, struct iw_crash *place);
 /* Ends it. A line of a sanitizer's report that came with the end goes to `trouble` (else ""). */

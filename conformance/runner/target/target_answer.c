@@ -59,7 +59,7 @@ static bool answers(struct iw_target_instance *t, struct iw_tcp *tcp, uint64_t d
     iw_tcp_send(tcp, 0, frame, length);
     bool answered = iw_tcp_wait(tcp, POLLIN, deadline) != 0;
     if (answered && iw_tcp_receive(tcp, &octet, 1) <= 0)
-        iw_process_ended(&t->process, iw_transport_now() + (uint64_t)END_MS * 1000000);
+        iw_process_await_end(&t->process, iw_transport_now() + (uint64_t)END_MS * 1000000);
     iw_tcp_shut(tcp, length);
     return answered;
 }

@@ -12,8 +12,8 @@ static const double end_seconds = 2;
 static bool await_end(struct iw_target_instance *t)
 {
     double scale = t->scale > 1 ? t->scale : 1;
-    return iw_process_ended(&t->process,
-                            iw_transport_now() + (uint64_t)(end_seconds * scale * 1e9));
+    return iw_process_await_end(&t->process,
+                                iw_transport_now() + (uint64_t)(end_seconds * scale * 1e9));
 }
 
 int iw_target_renew(struct iw_target *target, char *error, size_t room)
@@ -35,7 +35,7 @@ void iw_target_await_end(struct iw_target_instance *t)
         await_end(t);
 }
 
-bool iw_target_ends(struct iw_target_instance *t)
+bool iw_target_probe_end(struct iw_target_instance *t)
 {
     return t->spec->start != NULL && t->spec->class != IW_TARGET_AGENT && t->target.port != 0 &&
            iw_target_ask(t) != IW_ALIVE_SILENT && await_end(t) && !t->process.crashed;

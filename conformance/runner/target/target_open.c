@@ -81,7 +81,7 @@ static bool accepts(struct iw_target_instance *t, const char *host, uint16_t por
         }
         number = errno;
     } while (number && started && iw_transport_now() < deadline &&
-             !iw_process_ended(&t->process, iw_transport_now() + AGAIN_NS));
+             !iw_process_await_end(&t->process, iw_transport_now() + AGAIN_NS));
     if (started && *t->process.ended)
         snprintf(error, room, "%s before it accepted a connection%s", t->process.ended,
                  its_output(t));
@@ -208,7 +208,7 @@ enum iw_target_opened iw_target_start_peer(struct iw_target_instance *t, char *e
         return IW_TARGET_OPENED;
     uint64_t began = iw_transport_now(), deadline = started_by(t);
     while (ready != NULL ? !iw_process_said(&t->process, ready) : !listens(t)) {
-        bool over = iw_process_ended(&t->process, soon_after(began));
+        bool over = iw_process_await_end(&t->process, soon_after(began));
         if (over) {
             snprintf(error, room, "%s before it %s%s%s", t->process.ended,
                      ready != NULL ? "printed '" : "listened", ready != NULL ? ready : "",
@@ -295,7 +295,7 @@ static bool call_agent(struct iw_target_instance *t, const struct iw_control_tok
             return true;
     } while (spec->start != NULL && strstr(error, ": busy: ") != NULL &&
              iw_transport_now() < deadline &&
-             !iw_process_ended(&t->process, iw_transport_now() + AGAIN_NS));
+             !iw_process_await_end(&t->process, iw_transport_now() + AGAIN_NS));
     return false;
 }
 
@@ -320,8 +320,9 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
         if (t->target.control == NULL)
             return IW_TARGET_UNREACHED;
     }
-    if (iw_process_ended(&t->process, iw_control_lost(t->target.control) ? after(t, LEAVE_SECONDS)
-                                                                         : IW_PROCESS_AT_ONCE) &&
+    if (iw_process_await_end(&t->process, iw_control_lost(t->target.control)
+                                              ? after(t, LEAVE_SECONDS)
+                                              : IW_PROCESS_AT_ONCE) &&
         *t->process.ended)
         snprintf(error, room, "%s%s", t->process.ended, its_output(t));
     return spec->embedded ? IW_TARGET_BROKEN : IW_TARGET_UNREACHED;
@@ -334,7 +335,7 @@ static const char *death(struct iw_target *target)
     struct iw_target_instance *t = (struct iw_target_instance *)target;
     bool lost = t->target.control != NULL && iw_control_lost(t->target.control);
     /* An agent whose connection is gone is ending: a report of a sanitizer takes its time. */
-    iw_process_ended(&t->process, lost ? after(t, LEAVE_SECONDS) : IW_PROCESS_AT_ONCE);
+    iw_process_await_end(&t->process, lost ? after(t, LEAVE_SECONDS) : IW_PROCESS_AT_ONCE);
     if (*t->process.ended && (!t->spec->ends_connection || t->process.crashed))
         return t->process.ended;
     const char *how = iw_connect_crashed(&t->connect, IW_PROCESS_AT_ONCE);

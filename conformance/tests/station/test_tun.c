@@ -86,11 +86,11 @@ static void a_namespace_of_its_own(void **state)
     assert_int_equal(fstat(tun.net_ns, &there), 0);
     assert_true(here.st_ino != there.st_ino);
     assert_int_equal(iw_process_start(&p, &tun, argv, -1, false, NULL, error, sizeof(error)), 0);
-    assert_true(iw_process_ended(&p, UINT64_MAX));
+    assert_true(iw_process_await_end(&p, UINT64_MAX));
     assert_string_equal(p.ended, "sh ended with status 0");
     iw_process_free(&p);
     assert_int_equal(iw_process_start(&p, NULL, argv, -1, false, NULL, error, sizeof(error)), 0);
-    assert_true(iw_process_ended(&p, UINT64_MAX));
+    assert_true(iw_process_await_end(&p, UINT64_MAX));
     assert_string_equal(p.ended, "sh ended with status 1");
     iw_process_free(&p);
     iw_tun_close(&tun);

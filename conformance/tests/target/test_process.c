@@ -70,7 +70,7 @@ static void logs(const char *command, int inherit, const char *expected)
     struct iw_process p;
 
     start(&p, command, inherit, false);
-    assert_true(iw_process_ended(&p, UINT64_MAX));
+    assert_true(iw_process_await_end(&p, UINT64_MAX));
     iw_process_stop(&p, 0);
     char *said = folder_read(log_path);
     assert_string_equal(said, expected);
@@ -129,7 +129,7 @@ static void a_log_is_appended_to(void **state)
     (void)state;
     free(folder_file(&folder, "log", "before\n"));
     start(&p, "echo after", -1, false);
-    assert_true(iw_process_ended(&p, UINT64_MAX));
+    assert_true(iw_process_await_end(&p, UINT64_MAX));
     assert_true(iw_process_said(&p, "fte"));
     assert_false(iw_process_said(&p, "before"));
     iw_process_free(&p);
@@ -176,7 +176,7 @@ static void what_cannot_be_started_is_named(void **state)
             assert_int_equal(p.pid, 0);
             assert_int_equal(p.guard, 0);
             assert_int_equal(p.pidfd, -1);
-            assert_true(iw_process_ended(&p, 0));
+            assert_true(iw_process_await_end(&p, 0));
             iw_process_free(&p);
             free(argv[0]);
         }
@@ -191,7 +191,7 @@ static void a_program_is_found_in_the_path(void **state)
 
     (void)state;
     assert_int_equal(iw_process_start(&p, NULL, argv, -1, false, NULL, error, sizeof(error)), 0);
-    assert_true(iw_process_ended(&p, UINT64_MAX));
+    assert_true(iw_process_await_end(&p, UINT64_MAX));
     assert_string_equal(p.ended, "true ended with status 0");
     assert_false(iw_process_said(&p, ""));
     iw_process_free(&p);
@@ -226,7 +226,7 @@ static void an_end_is_told_in_one_line(void **state)
         char *command = iw_text_format("ulimit -c 0; %s", rows[i].command);
 
         start(&p, command, -1, false);
-        assert_true(iw_process_ended(&p, UINT64_MAX));
+        assert_true(iw_process_await_end(&p, UINT64_MAX));
         assert_string_equal(p.ended, rows[i].ended);
         assert_int_equal(p.failed, rows[i].failed);
         assert_int_equal(p.crashed, rows[i].crashed);
@@ -241,7 +241,7 @@ static void start_tail(struct iw_process *p, const char *command)
     start(p, command, -1, false);
     while (strcmp(p->called, "tail") != 0) {
         iw_process_look_at(p, 0);
-        assert_false(iw_process_ended(p, 0));
+        assert_false(iw_process_await_end(p, 0));
     }
 }
 
@@ -268,7 +268,7 @@ static void a_shell_is_not_named_for_its_program(void **state)
         start_tail(&p, command);
         assert_false(iw_process_forsaken(&p));
         kill(p.program, rows[i].signal);
-        assert_true(iw_process_ended(&p, UINT64_MAX));
+        assert_true(iw_process_await_end(&p, UINT64_MAX));
         assert_string_equal(p.ended, rows[i].ended);
         assert_int_equal(p.crashed, rows[i].crashed);
         iw_process_free(&p);
@@ -303,7 +303,7 @@ static void a_program_may_say_something_at_its_end(void **state)
         "tail -f /dev/null & echo here; wait); true",
         -1, false);
     while (!iw_process_said(&p, "here"))
-        assert_false(iw_process_ended(&p, 0));
+        assert_false(iw_process_await_end(&p, 0));
     iw_process_stop(&p, IW_PROCESS_AT_ONCE);
     assert_true(iw_process_trouble(&p, line, sizeof(line)));
     assert_string_equal(line, "LeakSanitizer: leak");
@@ -321,7 +321,7 @@ static void one_that_hangs_says_where(void **state)
           "a.c:7\"; exit 1' ABRT; trap '' TERM; echo here; while :; do :; done",
           -1, false);
     while (!iw_process_said(&p, "here"))
-        assert_false(iw_process_ended(&p, 0));
+        assert_false(iw_process_await_end(&p, 0));
     iw_process_abort(&p);
     assert_true(iw_process_report(&p, &crash));
     assert_string_equal(crash.function, "loop");
@@ -335,8 +335,8 @@ static void one_that_runs_is_asked_to_end(void **state)
     (void)state;
     start(&p, "trap 'echo bye; exit 4' TERM; echo here; while :; do :; done", -1, false);
     while (!iw_process_said(&p, "here"))
-        assert_false(iw_process_ended(&p, 0));
-    assert_false(iw_process_ended(&p, 0));
+        assert_false(iw_process_await_end(&p, 0));
+    assert_false(iw_process_await_end(&p, 0));
     pid_t pid = p.pid;
     iw_process_stop(&p, 0);
     assert_string_equal(p.ended, "sh ended with status 4");
@@ -362,7 +362,7 @@ static void an_end_is_found_without_a_descriptor(void **state)
         close(p.pidfd);
         p.pidfd = -1;
     }
-    assert_true(iw_process_ended(&p, UINT64_MAX));
+    assert_true(iw_process_await_end(&p, UINT64_MAX));
     assert_string_equal(p.ended, "sh ended with status 3");
     iw_process_free(&p);
 }
@@ -401,7 +401,7 @@ static void what_a_program_leaves_is_ended_with_it(void **state)
 
         (void)state;
         start(&p, command, -1, guarded);
-        assert_true(iw_process_ended(&p, UINT64_MAX));
+        assert_true(iw_process_await_end(&p, UINT64_MAX));
         assert_int_equal(p.guard > 0, guarded);
         pid_t left = pid_in("left");
         assert_int_equal(kill(left, 0), 0);
@@ -458,7 +458,7 @@ static void reports_of_sanitizers_are_found_in_the_log(void **state)
         struct iw_process p;
 
         start(&p, command, -1, false);
-        assert_true(iw_process_ended(&p, UINT64_MAX));
+        assert_true(iw_process_await_end(&p, UINT64_MAX));
         assert_true(iw_process_said(&p, "fine"));
         assert_true(iw_process_trouble(&p, line, sizeof(line)));
         assert_string_equal(line, reports[i][1]);

@@ -54,7 +54,7 @@ ssize_t __wrap_iw_tcp_receive(struct iw_tcp *t, void *octets, size_t room);
 int __wrap_iw_tcp_wait(struct iw_tcp *t, short events, uint64_t deadline);
 bool __wrap_iw_tcp_shut(struct iw_tcp *t, uint64_t position);
 void __wrap_iw_tcp_close(struct iw_tcp *t);
-bool __wrap_iw_process_ended(struct iw_process *p, uint64_t deadline);
+bool __wrap_iw_process_await_end(struct iw_process *p, uint64_t deadline);
 bool __wrap_iw_process_forsaken(const struct iw_process *p);
 void __wrap_iw_process_abort(struct iw_process *p);
 bool __wrap_iw_process_report(struct iw_process *p, struct iw_crash *place);
@@ -134,7 +134,7 @@ void __wrap_iw_tcp_close(struct iw_tcp *t)
     world.closes++;
 }
 
-bool __wrap_iw_process_ended(struct iw_process *p, uint64_t deadline)
+bool __wrap_iw_process_await_end(struct iw_process *p, uint64_t deadline)
 {
     (void)p;
     world.ends++;
@@ -417,32 +417,32 @@ static void that_end(void **state)
     (void)state;
     char *start = spec.start;
     world.process_ended = true;
-    assert_true(iw_target_ends(&instance));
+    assert_true(iw_target_probe_end(&instance));
     assert_int_equal(world.ended_until, world.now + 2 * (uint64_t)SECOND);
     instance.scale = 3;
-    assert_true(iw_target_ends(&instance));
+    assert_true(iw_target_probe_end(&instance));
     assert_int_equal(world.ended_until, world.now + 6 * (uint64_t)SECOND);
     instance.scale = 0.5;
-    assert_true(iw_target_ends(&instance));
+    assert_true(iw_target_probe_end(&instance));
     assert_int_equal(world.ended_until, world.now + 2 * (uint64_t)SECOND);
     instance.process.crashed = true;
-    assert_false(iw_target_ends(&instance));
+    assert_false(iw_target_probe_end(&instance));
     instance.process.crashed = false;
     world.process_ended = false;
-    assert_false(iw_target_ends(&instance));
+    assert_false(iw_target_probe_end(&instance));
     world.process_ended = true;
     world.ready = 0; /* silent */
-    assert_false(iw_target_ends(&instance));
+    assert_false(iw_target_probe_end(&instance));
     world.ready = POLLIN;
     spec.start = NULL;
-    assert_false(iw_target_ends(&instance));
+    assert_false(iw_target_probe_end(&instance));
     spec.start = start;
     instance.target.port = 0;
-    assert_false(iw_target_ends(&instance));
+    assert_false(iw_target_probe_end(&instance));
     instance.target.port = 4000;
     spec.class = IW_TARGET_AGENT;
     world.reply = "{}";
-    assert_false(iw_target_ends(&instance));
+    assert_false(iw_target_probe_end(&instance));
 }
 
 /* The first connection is with the program that is there, each further one with another. */

@@ -304,7 +304,7 @@ static void a_program_without_a_port_does_not_end_with_a_connection(void **state
     (void)state;
     opened("connect = 'true', start = 'exit 0'");
     assert_int_equal(iw_target_of(instance)->port, 0);
-    assert_false(iw_target_ends(instance));
+    assert_false(iw_target_probe_end(instance));
     closed("");
 }
 

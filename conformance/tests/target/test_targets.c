@@ -460,7 +460,7 @@ static char *start_agent(struct iw_process *agent, char *const *argv)
 
     assert_int_equal(iw_process_start(agent, NULL, argv, -1, false, log, error, sizeof(error)), 0);
     while (!iw_process_said(agent, "control on "))
-        assert_false(iw_process_ended(agent, 0));
+        assert_false(iw_process_await_end(agent, 0));
     said = folder_read(log);
     address = strstr(said, "127.0.0.1");
     assert_non_null(address);
@@ -561,7 +561,7 @@ static void test_trouble(void **state)
 
     (void)state;
     assert_int_equal(iw_process_start(&p, NULL, argv, -1, false, log, error, sizeof(error)), 0);
-    assert_true(iw_process_ended(&p, UINT64_MAX));
+    assert_true(iw_process_await_end(&p, UINT64_MAX));
     assert_string_equal(p.ended, "sh ended with status 0");
     assert_true(iw_process_trouble(&p, line, sizeof(line)));
     assert_string_equal(line, "AddressSanitizer: heap");
