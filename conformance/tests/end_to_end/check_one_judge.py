@@ -31,7 +31,7 @@ BEGINS = re.compile("mpa-streaming-(like-a-request|request-at-once)")
 
 
 def of_suite(case):
-    """Returns what the suite found, less what follows from other findings, and what it was told to pass over, as pairs of connection and check.
+    """Returns what the suite found, less what follows from other findings, and what it allows, as pairs of connection and check.
 
     Another case has shown that the target answers no Reads: what follows from that is passed over, too.
     """

@@ -63,7 +63,7 @@ static void findings_as_json(void **state)
     bench_close(b);
 }
 
-/* What follows from another finding is none, and only programs are told. */
+/* What follows from another finding is none; only JSON shows it. */
 static void consequences_are_no_findings(void **state)
 {
     static const enum iw_lint_format quiet[] = {IW_LINT_TEXT, IW_LINT_SARIF};
